@@ -1,0 +1,83 @@
+// Checks the table that an artifact exports. Artifacts come from our compiler, so these are its bugs or a damaged file;
+// finding them here lets the rest of the runtime trust the table.
+#include "ArtifactFile.h"
+#include "DType.h"
+#include "Memory.h"
+#include "Status.h"
+
+using namespace fathom;
+
+namespace {
+
+// Far above any model's, and small enough that sums of ranks cannot overflow.
+constexpr uint32_t MaxCount = 1 << 24;
+constexpr int32_t MaxRank = 64;
+
+fathom_status *broken(const char *Path, const char *What) {
+  return makeStatus(FATHOM_ERROR_FORMAT, "'%s' has a broken table: %s", Path, What);
+}
+
+fathom_status *checkTensor(const char *Path, const char *Kind, const fathom_abi_tensor &Tensor, int64_t LeastDim) {
+  if (!Tensor.name || Tensor.rank < 0 || Tensor.rank > MaxRank || (Tensor.rank && !Tensor.dims))
+    return makeStatus(FATHOM_ERROR_FORMAT, "'%s' has a broken table: an %s has no name or no sound rank", Path, Kind);
+  if (!findDType(Tensor.dtype))
+    return makeStatus(FATHOM_ERROR_FORMAT, "'%s' has data type %d for %s '%s', which this runtime cannot pass", Path,
+                      Tensor.dtype, Kind, Tensor.name);
+  for (int32_t D = 0; D < Tensor.rank; ++D)
+    if (Tensor.dims[D] < LeastDim)
+      return makeStatus(FATHOM_ERROR_FORMAT, "'%s' has a broken table: %s '%s' dimension %d is %lld", Path, Kind,
+                        Tensor.name, D, static_cast<long long>(Tensor.dims[D]));
+  return nullptr;
+}
+
+// Symbols get their values from inputs alone, so each must be a dimension of one.
+fathom_status *checkSymbols(const char *Path, const fathom_artifact &Artifact) {
+  Array<bool> Bound;
+  if (!Bound.allocate(Artifact.symbol_count))
+    return outOfMemory("the symbols", Artifact.symbol_count);
+  for (uint32_t I = 0; I < Artifact.input_count; ++I)
+    for (int32_t D = 0; D < Artifact.inputs[I].rank; ++D)
+      if (int64_t Dim = Artifact.inputs[I].dims[D]; Dim < 0)
+        Bound[size_t(-(Dim + 1))] = true;
+  for (uint32_t I = 0; I < Artifact.symbol_count; ++I) {
+    const fathom_abi_symbol &Symbol = Artifact.symbols[I];
+    if (!Symbol.name || Symbol.min < 0 || Symbol.max < Symbol.min)
+      return broken(Path, "a symbol has no name or no sound range");
+    if (!Bound[I])
+      return makeStatus(FATHOM_ERROR_FORMAT, "'%s' has a broken table: symbol '%s' is no input's dimension", Path,
+                        Symbol.name);
+  }
+  return nullptr;
+}
+
+} // namespace
+
+fathom_status *fathom::checkTable(const char *Path, const fathom_artifact &Artifact) {
+  const uint32_t Counts[] = {Artifact.input_count, Artifact.output_count, Artifact.symbol_count, Artifact.kernel_count,
+                             Artifact.feature_count};
+  const void *const Lists[] = {Artifact.inputs, Artifact.outputs, Artifact.symbols, Artifact.kernels,
+                               Artifact.features};
+  for (size_t I = 0; I < sizeof(Counts) / sizeof(Counts[0]); ++I)
+    if (Counts[I] > MaxCount || (Counts[I] && !Lists[I]))
+      return broken(Path, "a list is missing or too long");
+  if (!Artifact.plan || !Artifact.run || !Artifact.manifest)
+    return broken(Path, "it has no plan, run or manifest");
+  if (Artifact.weights_size < 0 || Artifact.scratch_size < 0)
+    return broken(Path, "a size is negative");
+  if (Artifact.weights_size > 0 && !Artifact.weights && !Artifact.weights_seeded)
+    return broken(Path, "its weights are missing");
+
+  for (uint32_t I = 0; I < Artifact.input_count; ++I)
+    if (fathom_status *Status = checkTensor(Path, "input", Artifact.inputs[I], -int64_t(Artifact.symbol_count)))
+      return Status;
+  for (uint32_t I = 0; I < Artifact.output_count; ++I)
+    if (fathom_status *Status = checkTensor(Path, "output", Artifact.outputs[I], -1))
+      return Status;
+  for (uint32_t I = 0; I < Artifact.kernel_count; ++I)
+    if (!Artifact.kernels[I].name || !Artifact.kernels[I].nodes)
+      return broken(Path, "a kernel has no name");
+  for (uint32_t I = 0; I < Artifact.feature_count; ++I)
+    if (!Artifact.features[I])
+      return broken(Path, "a CPU feature has no name");
+  return checkSymbols(Path, Artifact);
+}

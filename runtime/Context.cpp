@@ -1,0 +1,178 @@
+// Contexts: from the caller's tensors to a call of the artifact's code, with every check in between.
+#include "Context.h"
+
+#include "Clock.h"
+#include "CpuCount.h"
+#include "FloatMode.h"
+#include "Shapes.h"
+#include "Status.h"
+
+#include <algorithm>
+
+using namespace fathom;
+
+namespace {
+
+fathom_status *chooseThreads(int32_t Asked, int32_t &Threads) {
+  if (Asked < 0 || Asked > MaxThreads)
+    return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "threads is %d: expected 0 for the default, or 1 to %d", Asked,
+                      MaxThreads);
+  Threads = Asked ? Asked : availableCpus();
+  const char *Text = getenv("FATHOM_NUM_THREADS");
+  if (Asked || !Text || !*Text)
+    return nullptr;
+  char *End;
+  long Wanted = strtol(Text, &End, 10);
+  if (*End || Wanted < 1 || Wanted > MaxThreads)
+    return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "FATHOM_NUM_THREADS is '%s': expected a number from 1 to %d", Text,
+                      MaxThreads);
+  Threads = int32_t(Wanted);
+  return nullptr;
+}
+
+// The service through which the artifact's code runs a kernel.
+int32_t launch(void *Host, int32_t Kernel, fathom_task_fn Fn, const void *Env, int64_t Tasks) {
+  auto &Context = *static_cast<fathom_context *>(Host);
+  if (Tasks < 0)
+    return FATHOM_FAULT_SHAPE;
+  int64_t Start = Context.Profiling ? nowNs() : 0;
+  Fault Result = Context.Pool.launch(Fn, Env, Tasks);
+  // An entry for which there is no memory is left out; a profile is not worth failing a run.
+  if (Context.Profiling && !Context.Profile.push({Kernel, Start - Context.RunStart, nowNs() - Context.RunStart, Tasks}))
+    Context.Profiling = false;
+  if (Result.Code) {
+    Context.LaunchFault = Result;
+    Context.FaultKernel = Kernel;
+  }
+  return Result.Code;
+}
+
+const fathom_services Services = {FATHOM_ABI_VERSION, 0, launch};
+
+} // namespace
+
+fathom_status *fathom_context::init(fathom_model *SharedModel, const fathom_context_options &Options) {
+  Model = SharedModel;
+  Model->References.fetch_add(1);
+  const fathom_artifact &Artifact = *Model->Artifact;
+  if (!Symbols.allocate(Artifact.symbol_count) || !Sizes.allocate(1 + Model->OutputRanks) ||
+      !InputDims.allocate(Artifact.input_count) || !InputData.allocate(Artifact.input_count) ||
+      !OutputData.allocate(Artifact.output_count))
+    return outOfMemory("the context", sizeof(fathom_context));
+
+  int32_t Threads = 1;
+  if (fathom_status *Status = chooseThreads(Options.threads, Threads))
+    return Status;
+  Arena.useAllocator(Options);
+  Scratch.useAllocator(Options);
+  // Whole cache lines in pairs, since CPUs fetch the neighbour too.
+  size_t Stride = alignUp(size_t(Artifact.scratch_size), 2 * Alignment), ScratchBytes;
+  if (__builtin_mul_overflow(Stride, size_t(Threads), &ScratchBytes))
+    return outOfMemory("the scratch buffers", SIZE_MAX);
+  if (fathom_status *Status = Scratch.reserve("the scratch buffers", ScratchBytes))
+    return Status;
+  if (!Options.parallel_for)
+    return Pool.start(Threads, Scratch.data(), Stride);
+  Pool.use(Options.parallel_for, Options.parallel_for_user, Threads, Scratch.data(), Stride);
+  return nullptr;
+}
+
+fathom_status *fathom_context::bind(const int64_t *const *Dims) {
+  const fathom_artifact &Artifact = *Model->Artifact;
+  std::fill_n(Symbols.data(), Symbols.size(), Unbound);
+  for (uint32_t I = 0; I < Artifact.input_count; ++I)
+    if (fathom_status *Status = bindInput(Artifact, I, Dims[I], Symbols.data()))
+      return Status;
+  return nullptr;
+}
+
+fathom_status *fathom_context::plan() {
+  const fathom_artifact &Artifact = *Model->Artifact;
+  LaunchFault = {};
+  if (int32_t Code = Artifact.plan(Symbols.data(), Sizes.data()))
+    return describeFault(Code);
+  if (Sizes[0] < 0)
+    return makeStatus(FATHOM_ERROR_INTERNAL, "the artifact planned an arena of %lld bytes",
+                      static_cast<long long>(Sizes[0]));
+  const int64_t *Dims = outputDims();
+  for (uint32_t I = 0; I < Artifact.output_count; Dims += Artifact.outputs[I++].rank)
+    if (fathom_status *Status = checkOutputDims(Artifact.outputs[I], Dims, nullptr))
+      return Status;
+  return nullptr;
+}
+
+// Checks the inputs, binds the symbols by them and notes where their data is.
+fathom_status *fathom_context::checkInputs(const fathom_tensor *Inputs) {
+  const fathom_artifact &Artifact = *Model->Artifact;
+  for (uint32_t I = 0; I < Artifact.input_count; ++I) {
+    if (fathom_status *Status = checkKind(Role::Input, Artifact.inputs[I], Inputs[I]))
+      return Status;
+    InputDims[I] = Inputs[I].dims;
+  }
+  if (fathom_status *Status = bind(InputDims.data()))
+    return Status;
+  for (uint32_t I = 0; I < Artifact.input_count; ++I) {
+    if (fathom_status *Status = checkBuffer(Role::Input, Artifact.inputs[I], Inputs[I], Inputs[I].dims))
+      return Status;
+    InputData[I] = Inputs[I].data;
+  }
+  return nullptr;
+}
+
+fathom_status *fathom_context::checkOutputs(const fathom_tensor *Outputs) {
+  const fathom_artifact &Artifact = *Model->Artifact;
+  const int64_t *Dims = outputDims();
+  for (uint32_t I = 0; I < Artifact.output_count; Dims += Artifact.outputs[I++].rank) {
+    if (fathom_status *Status = checkKind(Role::Output, Artifact.outputs[I], Outputs[I]))
+      return Status;
+    if (fathom_status *Status = checkOutputDims(Artifact.outputs[I], Dims, Outputs[I].dims))
+      return Status;
+    if (fathom_status *Status = checkBuffer(Role::Output, Artifact.outputs[I], Outputs[I], Dims))
+      return Status;
+    OutputData[I] = Outputs[I].data;
+  }
+  return nullptr;
+}
+
+fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_tensor *Outputs) {
+  Profile.clear();
+  if (fathom_status *Status = checkInputs(Inputs))
+    return Status;
+  if (fathom_status *Status = plan())
+    return Status;
+  if (fathom_status *Status = checkOutputs(Outputs))
+    return Status;
+  if (fathom_status *Status = Arena.reserve("the arena", arenaBytes()))
+    return Status;
+  fathom_call Call = {&Services,        this, Model->Weights, Arena.data(), Symbols.data(), InputData.data(),
+                      OutputData.data()};
+  StandardFloatMode Mode;
+  RunStart = Profiling ? nowNs() : 0;
+  int32_t Code = Model->Artifact->run(&Call);
+  return Code ? describeFault(Code) : nullptr;
+}
+
+fathom_status *fathom_context::describeFault(int32_t Code) const {
+  fathom_code Kind = FATHOM_ERROR_INTERNAL;
+  const char *What = "the artifact reported a fault that this runtime does not know";
+  switch (Code) {
+  case FATHOM_FAULT_INDEX:
+    Kind = FATHOM_ERROR_INDEX;
+    What = "an index is outside the dimension it selects from";
+    break;
+  case FATHOM_FAULT_SHAPE:
+    Kind = FATHOM_ERROR_SHAPE;
+    What = "a computed size is negative, overflows or disagrees with another";
+    break;
+  case FATHOM_FAULT_MEMORY:
+    Kind = FATHOM_ERROR_MEMORY;
+    What = "no memory for a tensor whose size depends on data";
+    break;
+  }
+  const fathom_artifact &Artifact = *Model->Artifact;
+  if (LaunchFault.Code != Code || FaultKernel < 0 || uint32_t(FaultKernel) >= Artifact.kernel_count)
+    return makeStatus(Kind, "%s (fault %d)", What, Code);
+  const fathom_abi_kernel &Kernel = Artifact.kernels[FaultKernel];
+  return makeStatus(Kind, "%s (fault %d in kernel '%s' of nodes '%s', task %lld)", What, Code, Kernel.name,
+                    Kernel.nodes, static_cast<long long>(LaunchFault.Task));
+}

@@ -1,0 +1,47 @@
+// A context: the arena, scratch and workers of runs of one model, one run at a time.
+#ifndef FATHOM_RUNTIME_CONTEXT_H
+#define FATHOM_RUNTIME_CONTEXT_H
+
+#include "Allocator.h"
+#include "Memory.h"
+#include "Model.h"
+#include "ThreadPool.h"
+
+struct fathom_context {
+  [[nodiscard]] fathom_status *init(fathom_model *SharedModel, const fathom_context_options &Options);
+
+  // Sets Symbols from the dimensions of every input, then Sizes from Symbols.
+  [[nodiscard]] fathom_status *bind(const int64_t *const *Dims);
+  [[nodiscard]] fathom_status *plan();
+
+  [[nodiscard]] fathom_status *run(const fathom_tensor *Inputs, const fathom_tensor *Outputs);
+  [[nodiscard]] fathom_status *checkInputs(const fathom_tensor *Inputs);
+  [[nodiscard]] fathom_status *checkOutputs(const fathom_tensor *Outputs);
+  [[nodiscard]] fathom_status *describeFault(int32_t Code) const;
+
+  // What plan() tells: the arena's bytes, then the dimensions of all outputs, one after another.
+  size_t arenaBytes() const { return size_t(Sizes[0]); }
+  const int64_t *outputDims() const { return Sizes.data() + 1; }
+
+  fathom_model *Model = nullptr;
+  std::atomic<bool> Busy{false};
+
+  // Filled anew at each run; kept here so that a run allocates nothing.
+  fathom::Array<int64_t> Symbols, Sizes;
+  fathom::Array<const int64_t *> InputDims;
+  fathom::Array<const void *> InputData;
+  fathom::Array<void *> OutputData;
+
+  bool Profiling = false;
+  int64_t RunStart = 0;
+  fathom::Array<fathom_profile_entry> Profile;
+
+  // The fault of a launch in this run and where it happened, for the message.
+  fathom::Fault LaunchFault;
+  int32_t FaultKernel = -1;
+
+  fathom::Buffer Arena, Scratch;
+  fathom::ThreadPool Pool; // last, so that the workers end before the memory they use
+};
+
+#endif

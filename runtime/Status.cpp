@@ -1,0 +1,48 @@
+// Statuses, a code and a message in one allocation, and the library's version.
+#include "Status.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+struct fathom_status {
+  fathom_code Code;
+  const char *Message;
+};
+
+namespace {
+// What is left to say when there is no memory for a message; it is never freed.
+fathom_status NoMemory = {FATHOM_ERROR_MEMORY, "out of memory"};
+} // namespace
+
+fathom_status *fathom::makeStatus(fathom_code Code, const char *Format, ...) {
+  va_list Args, Again;
+  va_start(Args, Format);
+  va_copy(Again, Args);
+  int Length = vsnprintf(nullptr, 0, Format, Args);
+  va_end(Args);
+  auto *Status =
+      Length < 0 ? nullptr : static_cast<fathom_status *>(malloc(sizeof(fathom_status) + size_t(Length) + 1));
+  if (Status) {
+    char *Text = reinterpret_cast<char *>(Status + 1);
+    vsnprintf(Text, size_t(Length) + 1, Format, Again);
+    *Status = {Code, Text};
+  }
+  va_end(Again);
+  return Status ? Status : &NoMemory;
+}
+
+fathom_status *fathom::outOfMemory(const char *What, size_t Bytes) {
+  return makeStatus(FATHOM_ERROR_MEMORY, "no memory for %s (%zu bytes)", What, Bytes);
+}
+
+fathom_code fathom_status_code(const fathom_status *status) { return status ? status->Code : FATHOM_OK; }
+
+const char *fathom_status_message(const fathom_status *status) { return status ? status->Message : ""; }
+
+void fathom_status_free(fathom_status *status) {
+  if (status != &NoMemory)
+    free(status);
+}
+
+const char *fathom_version(void) { return FATHOM_RT_VERSION; }

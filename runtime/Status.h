@@ -1,0 +1,17 @@
+// How the runtime's own code makes the statuses of the public API.
+#ifndef FATHOM_RUNTIME_STATUS_H
+#define FATHOM_RUNTIME_STATUS_H
+
+#include "fathom_rt.h"
+
+namespace fathom {
+
+// A status with a printf-formatted message. Never null: when memory is out, the status says that instead.
+[[nodiscard]] fathom_status *makeStatus(fathom_code Code, const char *Format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+[[nodiscard]] fathom_status *outOfMemory(const char *What, size_t Bytes);
+
+} // namespace fathom
+
+#endif

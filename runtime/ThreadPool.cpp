@@ -1,0 +1,204 @@
+// The thread pool: guided claiming of tasks from one atomic counter, short spinning, then sleeping on a futex.
+#include "ThreadPool.h"
+
+#include "Clock.h"
+#include "CpuCount.h"
+#include "FloatMode.h"
+#include "Futex.h"
+#include "Status.h"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+using namespace fathom;
+
+namespace {
+
+// A worker spins longer than the gap between most kernels and shorter than an idle program would notice. The caller
+// spins about as long as waking up takes: when it waits longer, the worker it waits for may be in need of its CPU.
+constexpr int64_t WorkerSpinNs = 50000, CallerSpinNs = 20000;
+
+inline void pause() {
+#if defined(__aarch64__)
+  __asm__ volatile("isb" ::: "memory"); // "yield" does nothing on most cores; this waits some tens of cycles
+#elif defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// Spins until Ready() or until the time is over; tells which.
+template <typename Predicate> bool spinFor(int64_t LimitNs, Predicate Ready) {
+  if (Ready())
+    return true;
+  if (!LimitNs)
+    return false;
+  int64_t End = nowNs() + LimitNs;
+  do {
+    for (int I = 0; I < 16; ++I) {
+      pause();
+      if (Ready())
+        return true;
+    }
+  } while (nowNs() < End);
+  return false;
+}
+
+} // namespace
+
+fathom_status *ThreadPool::start(int32_t Count, char *ScratchMemory, size_t Stride) {
+  Scratch = ScratchMemory;
+  ScratchStride = Stride;
+  // Spinning helps only threads that have a CPU each.
+  Spins = Count <= availableCpus();
+  if (!Workers.allocate(size_t(Count - 1)))
+    return outOfMemory("the workers", size_t(Count) * sizeof(Worker));
+  Threads = Count;
+
+  // Signals are the program's business; its own threads shall get them.
+  sigset_t All, Before;
+  sigfillset(&All);
+  pthread_sigmask(SIG_SETMASK, &All, &Before);
+  int Error = 0;
+  for (; Started < Workers.size() && !Error; Started += !Error) {
+    Workers[Started].Pool = this;
+    Workers[Started].Index = int32_t(Started) + 1;
+    Error = pthread_create(&Workers[Started].Thread, nullptr, workerMain, &Workers[Started]);
+  }
+  pthread_sigmask(SIG_SETMASK, &Before, nullptr);
+  return Error ? makeStatus(FATHOM_ERROR_MEMORY, "cannot start worker thread %zu of %d: %s", Started + 1, Count - 1,
+                            strerror(Error))
+               : nullptr;
+}
+
+void ThreadPool::use(fathom_parallel_for_fn Function, void *User, int32_t Count, char *ScratchMemory, size_t Stride) {
+  ParallelFor = Function;
+  ParallelForUser = User;
+  Threads = Count;
+  Scratch = ScratchMemory;
+  ScratchStride = Stride;
+}
+
+ThreadPool::~ThreadPool() {
+  Stop.store(true);
+  wake(Threads);
+  for (size_t I = 0; I < Started; ++I)
+    pthread_join(Workers[I].Thread, nullptr);
+}
+
+Fault ThreadPool::runInline(const Job &J) {
+  for (int64_t T = 0; T < J.Tasks; ++T)
+    if (int32_t Code = J.Fn(J.Env, T, Scratch))
+      return {Code, T};
+  return {};
+}
+
+Fault ThreadPool::runParallel(const Job &J) {
+  if (J.Tasks <= 0)
+    return {};
+  Current = J;
+  if (First.Code) {
+    First = {};
+    FaultTask.store(INT64_MAX, std::memory_order_relaxed);
+  }
+  Unfinished.store(J.Tasks, std::memory_order_relaxed);
+  // Sequentially consistent, as are a falling asleep worker's count of itself and its last look at Unclaimed: either it
+  // sees the work or we see the sleeper.
+  Unclaimed.store(J.Tasks);
+  if (ParallelFor)
+    ParallelFor(ParallelForUser, poolBody, this, int32_t(std::min<int64_t>(Threads, J.Tasks)));
+  else if (Sleepers.load() > 0)
+    wake(J.Tasks - 1);
+  takePart(0);
+  waitForOthers();
+  return First;
+}
+
+// Takes tasks until none are left. Each claim is a run of neighbours, half of an even share of what is left: long at
+// first, for few claims and for locality, and single tasks at the end, for balance.
+void ThreadPool::takePart(int32_t Index) {
+  char *WorkerScratch = Scratch + size_t(Index) * ScratchStride;
+  int64_t Finished = 0;
+  int64_t Left = Unclaimed.load(std::memory_order_relaxed);
+  while (Left > 0) {
+    int64_t Count = std::max<int64_t>(1, Left / (2 * Threads));
+    if (!Unclaimed.compare_exchange_weak(Left, Left - Count, std::memory_order_acquire, std::memory_order_relaxed))
+      continue;
+    int64_t Begin = Current.Tasks - Left;
+    runTasks(Begin, Begin + Count, WorkerScratch);
+    Finished += Count;
+    Left = Unclaimed.load(std::memory_order_relaxed);
+  }
+  if (Finished && Unfinished.fetch_sub(Finished) == Finished && CallerSleeps.load()) {
+    Done.fetch_add(1);
+    futexWake(Done, 1);
+  }
+}
+
+void ThreadPool::runTasks(int64_t Begin, int64_t End, char *WorkerScratch) {
+  for (int64_t T = Begin; T < End && T < FaultTask.load(std::memory_order_relaxed); ++T)
+    if (int32_t Code = Current.Fn(Current.Env, T, WorkerScratch))
+      return recordFault(T, Code);
+}
+
+void ThreadPool::recordFault(int64_t Task, int32_t Code) {
+  pthread_mutex_lock(&FaultLock);
+  if (Task < First.Task) {
+    First = {Code, Task};
+    FaultTask.store(Task, std::memory_order_relaxed);
+  }
+  pthread_mutex_unlock(&FaultLock);
+}
+
+void ThreadPool::waitForOthers() {
+  auto AllFinished = [&] { return Unfinished.load(std::memory_order_acquire) == 0; };
+  if (spinFor(Spins ? CallerSpinNs : 0, AllFinished))
+    return;
+  CallerSleeps.store(true);
+  for (uint32_t Seen = Done.load(); Unfinished.load() != 0; Seen = Done.load())
+    futexWait(Done, Seen);
+  CallerSleeps.store(false);
+}
+
+// Waits for tasks; false when the pool is to stop.
+bool ThreadPool::waitForWork() {
+  auto HasWork = [&] { return Unclaimed.load(std::memory_order_relaxed) > 0 || Stop.load(std::memory_order_relaxed); };
+  while (!spinFor(Spins ? WorkerSpinNs : 0, HasWork)) {
+    uint32_t Seen = Wakeups.load();
+    Sleepers.fetch_add(1);
+    if (Unclaimed.load() <= 0 && !Stop.load())
+      futexWait(Wakeups, Seen);
+    Sleepers.fetch_sub(1);
+  }
+  return !Stop.load(std::memory_order_relaxed);
+}
+
+void ThreadPool::wake(int64_t Count) {
+  Wakeups.fetch_add(1);
+  futexWake(Wakeups, int(std::min<int64_t>(Count, Threads)));
+}
+
+void ThreadPool::workerLoop(int32_t Index) {
+  StandardFloatMode Mode;
+  while (waitForWork())
+    takePart(Index);
+}
+
+void *ThreadPool::workerMain(void *Argument) {
+  auto *Self = static_cast<Worker *>(Argument);
+  char Name[16];
+  snprintf(Name, sizeof(Name), "fathom-%d", Self->Index);
+  pthread_setname_np(pthread_self(), Name);
+  Self->Pool->workerLoop(Self->Index);
+  return nullptr;
+}
+
+// A call of the caller's pool. One with a number that was never asked for has no scratch and so takes no part.
+void ThreadPool::poolBody(void *Argument, int32_t Index) {
+  auto *Pool = static_cast<ThreadPool *>(Argument);
+  if (Index < 0 || Index >= Pool->Threads)
+    return;
+  StandardFloatMode Mode;
+  Pool->takePart(Index);
+}

@@ -1,0 +1,99 @@
+// The workers of a context: runs a kernel's tasks on them and the calling thread, and tells the first fault.
+// Which thread runs which task is decided while running; what the tasks compute does not depend on it.
+#ifndef FATHOM_RUNTIME_THREADPOOL_H
+#define FATHOM_RUNTIME_THREADPOOL_H
+
+#include "Memory.h"
+#include "abi.h"
+#include "fathom_rt.h"
+
+#include <atomic>
+#include <pthread.h>
+
+namespace fathom {
+
+struct Fault {
+  int32_t Code = FATHOM_FAULT_NONE;
+  int64_t Task = INT64_MAX;
+};
+
+class ThreadPool {
+public:
+  ThreadPool() = default;
+  ThreadPool(const ThreadPool &) = delete;
+  ThreadPool &operator=(const ThreadPool &) = delete;
+  ~ThreadPool();
+
+  // Starts Threads - 1 workers; the calling thread of a launch is the one more. Worker W's scratch is at
+  // Scratch + W * ScratchStride and stays the caller's.
+  [[nodiscard]] fathom_status *start(int32_t Threads, char *Scratch, size_t ScratchStride);
+
+  // Uses the caller's threads instead of own ones.
+  void use(fathom_parallel_for_fn ParallelFor, void *User, int32_t Threads, char *Scratch, size_t ScratchStride);
+
+  // Runs Fn(Env, T, scratch) for T in [0, Tasks) and waits. When tasks fault, the fault of the lowest T is returned,
+  // whatever the threads' timing: every task below it has run, and tasks above it may be left out.
+  Fault launch(fathom_task_fn Fn, const void *Env, int64_t Tasks) {
+    if (Tasks == 1 || Threads == 1)
+      return runInline({Fn, Env, Tasks});
+    return runParallel({Fn, Env, Tasks});
+  }
+
+  int32_t threads() const { return Threads; }
+
+private:
+  struct Job {
+    fathom_task_fn Fn;
+    const void *Env;
+    int64_t Tasks;
+  };
+
+  struct Worker {
+    ThreadPool *Pool;
+    int32_t Index;
+    pthread_t Thread;
+  };
+
+  Fault runInline(const Job &J);
+  Fault runParallel(const Job &J);
+  void takePart(int32_t Index);
+  void runTasks(int64_t Begin, int64_t End, char *WorkerScratch);
+  void recordFault(int64_t Task, int32_t Code);
+  bool waitForWork();
+  void waitForOthers();
+  void wake(int64_t Count);
+  void workerLoop(int32_t Index);
+  static void *workerMain(void *Self);
+  static void poolBody(void *Pool, int32_t Index);
+
+  int32_t Threads = 1;
+  bool Spins = false;
+  char *Scratch = nullptr;
+  size_t ScratchStride = 0;
+  fathom_parallel_for_fn ParallelFor = nullptr;
+  void *ParallelForUser = nullptr;
+  Array<Worker> Workers;
+  size_t Started = 0;
+
+  // Whoever lowers Unclaimed owns the tasks it took away and may read the job until it lowers Unfinished by them; only
+  // then can the launch end and the job change. So a worker that comes late, or even between two launches, needs no
+  // further care, and a launch does not wait for workers that never woke.
+  alignas(Alignment) std::atomic<int64_t> Unclaimed{0};
+  Job Current = {};
+
+  alignas(Alignment) std::atomic<int64_t> Unfinished{0};
+  std::atomic<int64_t> FaultTask{INT64_MAX}; // tasks above it need not run
+  Fault First;                               // guarded by FaultLock while tasks run
+  pthread_mutex_t FaultLock = PTHREAD_MUTEX_INITIALIZER;
+
+  // Sleep: workers sleep on Wakeups, the calling thread on Done.
+  alignas(Alignment) std::atomic<uint32_t> Wakeups{0};
+  std::atomic<int32_t> Sleepers{0};
+  std::atomic<uint32_t> Done{0};
+  std::atomic<bool> CallerSleeps{false};
+  std::atomic<bool> Stop{false};
+};
+
+} // namespace fathom
+
+#endif

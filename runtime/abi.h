@@ -1,0 +1,98 @@
+// What an artifact and the runtime agree on: the table an artifact exports and the services it is handed.
+// Plain C, shared by the runtime (which reads the table) and the compiler (which emits it); any change raises FATHOM_ABI_VERSION.
+#ifndef FATHOM_ABI_H
+#define FATHOM_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FATHOM_ABI_VERSION 1
+#define FATHOM_ABI_MAGIC 0x4d4f485441460001ull /* "FATHOM" and a byte that no text file starts with */
+#define FATHOM_ARTIFACT_SYMBOL "fathom_artifact"
+
+// One unit of a kernel's fixed task grid. `env` is the kernel's argument block (buffer pointers, then symbolic sizes), `scratch` is
+// private to the worker and 64-byte aligned. Returns 0, or a FATHOM_FAULT_ code when the data is at fault.
+typedef int32_t (*fathom_task_fn)(const void *env, int64_t task, void *scratch);
+
+enum {
+  FATHOM_FAULT_NONE = 0,
+  FATHOM_FAULT_INDEX = 1, // an index in a tensor is outside the dimension it selects from
+  FATHOM_FAULT_SHAPE = 2, // a size computed at run time is negative, overflows or disagrees with another
+  FATHOM_FAULT_MEMORY = 3 // the allocator returned null
+};
+
+// Services of the runtime, handed to the model's compiled host code. New ones are appended and raise the version.
+typedef struct fathom_services {
+  uint32_t version;
+  uint32_t reserved;
+  // Runs fn(env, t, scratch) for every t in [0, tasks) on the context's workers and waits; returns the first fault or 0.
+  // `kernel` indexes fathom_artifact.kernels and serves profiling and messages.
+  int32_t (*launch)(void *host, int32_t kernel, fathom_task_fn fn, const void *env, int64_t tasks);
+} fathom_services;
+
+// One call of the model.
+typedef struct fathom_call {
+  const fathom_services *services;
+  void *host;              // the runtime's own handle, passed back to every service
+  const char *weights;     // base of the weights; compiled code adds 64-bit offsets
+  char *arena;             // planned tensors; 64-byte aligned, size from plan()
+  const int64_t *symbols;  // values of the symbolic dimensions, by symbol index
+  const void *const *inputs;
+  void *const *outputs;
+} fathom_call;
+
+typedef enum fathom_abi_dtype {
+  FATHOM_ABI_F32 = 1, FATHOM_ABI_U8 = 2, FATHOM_ABI_I8 = 3, FATHOM_ABI_U16 = 4, FATHOM_ABI_I16 = 5, FATHOM_ABI_I32 = 6,
+  FATHOM_ABI_I64 = 7, FATHOM_ABI_STRING = 8, FATHOM_ABI_BOOL = 9, FATHOM_ABI_F16 = 10, FATHOM_ABI_F64 = 11, FATHOM_ABI_U32 = 12,
+  FATHOM_ABI_U64 = 13, FATHOM_ABI_BF16 = 16
+} fathom_abi_dtype; // the numbers of ONNX's TensorProto.DataType
+
+typedef struct fathom_abi_tensor {
+  const char *name;
+  int32_t dtype;
+  int32_t rank;
+  // Inputs: a size, or -(1 + symbol) for a symbolic dimension. Outputs: a size, or -1 where plan() tells.
+  const int64_t *dims;
+} fathom_abi_tensor;
+
+typedef struct fathom_abi_symbol {
+  const char *name;
+  int64_t min, max; // inclusive range the artifact was compiled for
+} fathom_abi_symbol;
+
+typedef struct fathom_abi_kernel {
+  const char *name;  // the symbol a debugger or profiler shows
+  const char *nodes; // the ONNX nodes it computes, separated by commas
+} fathom_abi_kernel;
+
+// The one symbol an artifact exports.
+typedef struct fathom_artifact {
+  uint64_t magic;
+  uint32_t abi_version;
+  uint32_t input_count, output_count, symbol_count, kernel_count;
+  uint32_t feature_count;
+  const fathom_abi_tensor *inputs;
+  const fathom_abi_tensor *outputs;
+  const fathom_abi_symbol *symbols;
+  const fathom_abi_kernel *kernels;
+  const char *const *features; // CPU features the code needs, by LLVM's names
+  const char *manifest;        // JSON: versions, flags, target, sizes, kernels
+  const char *weights;         // base of the weights
+  int64_t weights_size;
+  int64_t scratch_size; // bytes a worker's scratch must hold, enough for every kernel
+  uint64_t weights_seed; // when weights_seeded: the runtime fills the weights from this seed (artifact made without weights)
+  uint32_t weights_seeded;
+  uint32_t reserved;
+  // From the symbols: sizes[0] is the arena's bytes, then every output's dimensions in order (all ranks concatenated).
+  // Returns 0 or a fault.
+  int32_t (*plan)(const int64_t *symbols, int64_t *sizes);
+  int32_t (*run)(const fathom_call *call);
+} fathom_artifact;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

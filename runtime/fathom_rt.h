@@ -1,0 +1,179 @@
+// The public C API of Fathom's runtime: load a compiled model, ask what it takes and gives, and run it.
+// A program that runs a model needs this header and libfathom_rt, nothing else.
+#ifndef FATHOM_RT_H
+#define FATHOM_RT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define FATHOM_API __attribute__((visibility("default")))
+#else
+#define FATHOM_API
+#endif
+
+// Status. A function that can fail returns NULL when all is well, or a status that the caller frees.
+
+typedef struct fathom_status fathom_status;
+
+typedef enum fathom_code {
+  FATHOM_OK = 0,
+  FATHOM_ERROR_INVALID_ARGUMENT = 1, // the call is wrong: a null pointer, a count, a data type, a buffer too small
+  FATHOM_ERROR_FILE = 2,             // the file cannot be opened or read
+  FATHOM_ERROR_FORMAT = 3,           // the file is not an artifact, is truncated, or is of another version
+  FATHOM_ERROR_UNSUPPORTED_CPU = 4,  // the artifact is for another architecture or needs a CPU feature that is missing
+  FATHOM_ERROR_SHAPE = 5,            // a dimension differs from what the model was compiled for, or a size overflows
+  FATHOM_ERROR_INDEX = 6,            // an index in an input's data is outside the dimension it selects from
+  FATHOM_ERROR_MEMORY = 7,           // memory or threads could not be had
+  FATHOM_ERROR_INTERNAL = 8          // the artifact broke its promises: a bug of Fathom
+} fathom_code;
+
+// FATHOM_OK for NULL.
+FATHOM_API fathom_code fathom_status_code(const fathom_status *status);
+// What went wrong, in one line of text; "" for NULL. Lives as long as the status.
+FATHOM_API const char *fathom_status_message(const fathom_status *status);
+// NULL is allowed.
+FATHOM_API void fathom_status_free(fathom_status *status);
+
+// The version of the library, such as "1.0.0".
+FATHOM_API const char *fathom_version(void);
+
+// Data types, with the numbers of ONNX's TensorProto.DataType.
+typedef enum fathom_dtype {
+  FATHOM_F32 = 1,
+  FATHOM_U8 = 2,
+  FATHOM_I8 = 3,
+  FATHOM_U16 = 4,
+  FATHOM_I16 = 5,
+  FATHOM_I32 = 6,
+  FATHOM_I64 = 7,
+  FATHOM_BOOL = 9,
+  FATHOM_F16 = 10,
+  FATHOM_F64 = 11,
+  FATHOM_U32 = 12,
+  FATHOM_U64 = 13,
+  FATHOM_BF16 = 16
+} fathom_dtype;
+
+// Bytes of one element; 0 for a number that is no data type of this runtime.
+FATHOM_API size_t fathom_dtype_bytes(int32_t dtype);
+// Such as "float32"; "unknown" for a number that is no data type of this runtime.
+FATHOM_API const char *fathom_dtype_name(int32_t dtype);
+
+// Model: an artifact loaded into the process. It never changes and may be shared between threads.
+
+typedef struct fathom_model fathom_model;
+
+typedef struct fathom_tensor_info {
+  const char *name;
+  int32_t dtype; // a fathom_dtype
+  int32_t rank;
+  const int64_t *dims;        // `rank` sizes; -1 where the size is known only at run time
+  const char *const *symbols; // `rank` names of symbolic dimensions; NULL where the size is fixed or has no name
+} fathom_tensor_info;
+
+typedef struct fathom_symbol_info {
+  const char *name;
+  int64_t min, max; // inclusive range the model was compiled for
+} fathom_symbol_info;
+
+typedef struct fathom_kernel_info {
+  const char *name;  // as a debugger or profiler shows it
+  const char *nodes; // the ONNX nodes it computes, separated by commas
+} fathom_kernel_info;
+
+// Loads the artifact at `path`; /proc/self/fd/N works too. An artifact is native code: load only what you trust.
+FATHOM_API fathom_status *fathom_model_load(const char *path, fathom_model **model);
+// Contexts keep what they need alive, so the order of freeing does not matter. NULL is allowed.
+FATHOM_API void fathom_model_free(fathom_model *model);
+
+// What the model takes and gives. All that the infos point to lives as long as the model.
+FATHOM_API size_t fathom_model_input_count(const fathom_model *model);
+FATHOM_API size_t fathom_model_output_count(const fathom_model *model);
+FATHOM_API size_t fathom_model_symbol_count(const fathom_model *model);
+FATHOM_API size_t fathom_model_kernel_count(const fathom_model *model);
+FATHOM_API fathom_status *fathom_model_input(const fathom_model *model, size_t index, fathom_tensor_info *info);
+FATHOM_API fathom_status *fathom_model_output(const fathom_model *model, size_t index, fathom_tensor_info *info);
+FATHOM_API fathom_status *fathom_model_symbol(const fathom_model *model, size_t index, fathom_symbol_info *info);
+FATHOM_API fathom_status *fathom_model_kernel(const fathom_model *model, size_t index, fathom_kernel_info *info);
+// How the model was compiled, as JSON.
+FATHOM_API const char *fathom_model_manifest(const fathom_model *model);
+FATHOM_API size_t fathom_model_weights_bytes(const fathom_model *model);
+
+// Context: what running a model needs besides the model, that is an arena and workers. One run at a time; a program
+// that runs a model from several threads gives each its own context.
+
+typedef struct fathom_context fathom_context;
+
+// Calls body(arg, worker) once for each worker in [0, workers), at the same time where it can, and returns when all
+// calls have returned. Two calls with one worker number never overlap.
+typedef void (*fathom_parallel_for_fn)(void *user, void (*body)(void *arg, int32_t worker), void *arg, int32_t workers);
+
+typedef struct fathom_context_options {
+  size_t struct_size; // sizeof(fathom_context_options), so that fields can be added later
+  // Threads that take part in a run, the caller's included. 0: the environment variable FATHOM_NUM_THREADS, or else the
+  // CPUs this process may use. Results do not depend on it.
+  int32_t threads;
+  // The caller's allocator for arena and scratch; both or neither. `alignment` is a power of two of at least 64.
+  void *(*allocate)(void *user, size_t bytes, size_t alignment);
+  void (*deallocate)(void *user, void *memory, size_t bytes);
+  void *allocator_user;
+  // The caller's thread pool; the context then starts no threads and asks for `threads` workers at each launch.
+  fathom_parallel_for_fn parallel_for;
+  void *parallel_for_user;
+} fathom_context_options;
+
+// Defaults, to be assigned before fields are set: fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
+#define FATHOM_CONTEXT_OPTIONS_INIT {sizeof(fathom_context_options), 0, NULL, NULL, NULL, NULL, NULL}
+
+// `options` may be NULL for the defaults.
+FATHOM_API fathom_status *fathom_context_create(fathom_model *model, const fathom_context_options *options,
+                                                fathom_context **context);
+// Stops and joins the workers. NULL is allowed.
+FATHOM_API void fathom_context_free(fathom_context *context);
+// Threads that take part in a run.
+FATHOM_API int32_t fathom_context_threads(const fathom_context *context);
+
+// From the dimensions of every input (input_dims[i] points to as many as input i's rank), the dimensions of every
+// output (output_dims[o] has room for as many as output o's rank), so that the caller can allocate them.
+FATHOM_API fathom_status *fathom_context_output_dims(fathom_context *context, const int64_t *const *input_dims,
+                                                     int64_t *const *output_dims);
+// Bytes of arena that a run on inputs of these dimensions takes. The arena grows at a run and is kept for the next.
+FATHOM_API fathom_status *fathom_context_arena_bytes(fathom_context *context, const int64_t *const *input_dims,
+                                                     size_t *bytes);
+
+// A dense row-major buffer of the caller's, aligned to its element.
+typedef struct fathom_tensor {
+  void *data;    // may be NULL where the tensor has no elements
+  int32_t dtype; // a fathom_dtype
+  int32_t rank;
+  const int64_t *dims; // `rank` sizes; may be NULL for an output, which then is not compared with the computed ones
+  size_t bytes;        // what `data` has room for
+} fathom_tensor;
+
+// Runs the model. Inputs are only read. Outputs overlap neither each other nor an input; after an error what they hold
+// is undefined. Allocates nothing once the arena has grown to the sizes in use.
+FATHOM_API fathom_status *fathom_context_run(fathom_context *context, const fathom_tensor *inputs, size_t input_count,
+                                             const fathom_tensor *outputs, size_t output_count);
+
+// Profiling: one entry for each kernel launch of the last run, in order.
+typedef struct fathom_profile_entry {
+  int32_t kernel;           // for fathom_model_kernel
+  int64_t start_ns, end_ns; // since the run's start
+  int64_t tasks;
+} fathom_profile_entry;
+
+// Off at first; takes effect at the next run and costs two clock readings per launch.
+FATHOM_API void fathom_context_set_profiling(fathom_context *context, int32_t on);
+FATHOM_API size_t fathom_context_profile_count(const fathom_context *context);
+FATHOM_API fathom_status *fathom_context_profile(const fathom_context *context, size_t index,
+                                                 fathom_profile_entry *entry);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
