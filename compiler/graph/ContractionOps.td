@@ -1,0 +1,28 @@
+// Matrix products, convolutions and pooling.
+include "GraphBase.td"
+
+def MatMulOp : Graph_ShapedOp<"MatMul"> { let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs); }
+def GemmOp : Graph_ShapedOp<"Gemm"> {
+  let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs, Graph_Optional:$bias, DefaultValuedAttr<F32Attr, "1.0">:$alpha,
+      DefaultValuedAttr<F32Attr, "1.0">:$beta, DefaultValuedAttr<Graph_Int, "0">:$transA, DefaultValuedAttr<Graph_Int, "0">:$transB);
+}
+
+class Graph_Window<string name, dag operands, dag attributes = (ins)> : Graph_ShapedOp<name> {
+  let arguments = !con(operands, (ins DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations,
+      OptionalAttr<DenseI64ArrayAttr>:$kernel_shape, OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides), attributes);
+}
+def ConvOp : Graph_Window<"Conv", (ins Graph_Tensor:$input, Graph_Tensor:$weight, Graph_Optional:$bias), (ins DefaultValuedAttr<Graph_Int, "1">:$group)>;
+def ConvTransposeOp : Graph_Window<"ConvTranspose", (ins Graph_Tensor:$input, Graph_Tensor:$weight, Graph_Optional:$bias),
+    (ins DefaultValuedAttr<Graph_Int, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$output_padding, OptionalAttr<DenseI64ArrayAttr>:$output_shape)>;
+def AveragePoolOp : Graph_Window<"AveragePool", (ins Graph_Tensor:$input),
+    (ins DefaultValuedAttr<Graph_Int, "0">:$ceil_mode, DefaultValuedAttr<Graph_Int, "0">:$count_include_pad)>;
+def LpPoolOp : Graph_Window<"LpPool", (ins Graph_Tensor:$input), (ins DefaultValuedAttr<Graph_Int, "0">:$ceil_mode, DefaultValuedAttr<Graph_Int, "2">:$p)>;
+def MaxPoolOp : Graph_Window<"MaxPool", (ins Graph_Tensor:$input), (ins DefaultValuedAttr<Graph_Int, "0">:$ceil_mode, DefaultValuedAttr<Graph_Int, "0">:$storage_order)> {
+  let summary = "the second result, where present, gives flat indices of the maxima";
+  let results = (outs Graph_Tensor:$result, Optional<Graph_Tensor>:$indices);
+}
+
+class Graph_GlobalPool<string name, dag attributes = (ins)> : Graph_ShapedOp<name> { let arguments = !con((ins Graph_Tensor:$input), attributes); }
+def GlobalAveragePoolOp : Graph_GlobalPool<"GlobalAveragePool">;
+def GlobalLpPoolOp : Graph_GlobalPool<"GlobalLpPool", (ins DefaultValuedAttr<Graph_Int, "2">:$p)>;
+def GlobalMaxPoolOp : Graph_GlobalPool<"GlobalMaxPool">;

@@ -1,0 +1,5 @@
+// All families of the graph dialect, for the table generator.
+include "ElementwiseOps.td"
+include "MovementOps.td"
+include "ReductionOps.td"
+include "ContractionOps.td"

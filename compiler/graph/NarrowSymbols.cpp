@@ -1,0 +1,73 @@
+// Narrows the ranges of symbols to where the model is defined: position_ids[:seq] of 512 positions means that seq is at
+// most 512. The runtime checks the ranges, so what is assumed here is refused there instead of being read out of
+// bounds.
+#include "compiler/graph/ShapeSupport.h"
+
+using namespace mlir;
+
+namespace fathom::graph {
+
+static std::optional<unsigned> onlySymbolOf(AffineExpr expr) {
+  std::optional<unsigned> result;
+  bool isOnly = true;
+  expr.walk([&](AffineExpr part) {
+    if (auto symbol = dyn_cast<AffineSymbolExpr>(part)) {
+      isOnly &= !result || *result == symbol.getPosition();
+      result = symbol.getPosition();
+    }
+  });
+  return isOnly ? result : std::nullopt;
+}
+
+// Makes `expr` not negative where one symbol decides about it and it changes its sign once.
+static bool restrict(SmallVectorImpl<Symbol> &symbols, AffineExpr expr) {
+  if (!expr || size::lowerBound(expr, symbols).value_or(-1) >= 0)
+    return false;
+  std::optional<unsigned> position = onlySymbolOf(expr);
+  if (!position || *position >= symbols.size())
+    return false;
+  SmallVector<int64_t> values(symbols.size(), 1);
+  auto holds = [&](int64_t value) {
+    values[*position] = value;
+    return size::evaluate(expr, values).value_or(-1) >= 0;
+  };
+  Symbol &symbol = symbols[*position];
+  Symbol before = symbol;
+  int64_t low = std::max<int64_t>(symbol.min, 1), high = symbol.max;
+  bool holdsBelow = holds(low);
+  if (low >= high || holdsBelow == holds(high))
+    return false;
+  while (high - low > 1) {
+    int64_t middle = low + (high - low) / 2;
+    (holds(middle) == holdsBelow ? low : high) = middle;
+  }
+  (holdsBelow ? symbol.max : symbol.min) = holdsBelow ? low : high;
+  if (size::lowerBound(expr, symbols).value_or(-1) >= 0)
+    return true;
+  symbol = before;
+  return false;
+}
+
+void narrowSymbols(Operation *op, ArrayRef<Type> types) {
+  SmallVector<Symbol> symbols = symbolsFor(op);
+  if (symbols.empty())
+    return;
+  SmallVector<AffineExpr> needs;
+  if (types.empty()) {
+    if (isa<SliceOp>(op))
+      needs = sliceNeeds(op, symbols);
+  } else {
+    // A window that does not fit gives a result of no size, which ONNX does not define.
+    bool hasWindow = isa<ConvOp, ConvTransposeOp, AveragePoolOp, LpPoolOp, MaxPoolOp>(op);
+    for (Type type : types)
+      for (AffineExpr size : sizesOf(cast<RankedTensorType>(type)))
+        needs.push_back(hasWindow ? size::add(size, -1) : size);
+  }
+  bool isChanged = false;
+  for (AffineExpr need : needs)
+    isChanged |= restrict(symbols, need);
+  if (isChanged)
+    setSymbols(op->getParentOfType<ModuleOp>(), symbols);
+}
+
+} // namespace fathom::graph

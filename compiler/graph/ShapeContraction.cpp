@@ -1,0 +1,196 @@
+// Shape functions of matrix products, convolutions and pooling.
+#include "compiler/graph/ShapeSupport.h"
+
+using namespace mlir;
+
+namespace fathom::graph {
+
+LogicalResult MatMulOp::inferTypes(SmallVectorImpl<Type> &types) {
+  if (failed(checkKind(*this, getLhs(), Kind::Wide, "the left input")) ||
+      failed(checkSameElement(*this, getOperands())) ||
+      failed(checkRankAtLeast(*this, getLhs(), 1, "the left input")) ||
+      failed(checkRankAtLeast(*this, getRhs(), 1, "the right input")))
+    return failure();
+  Sizes lhs = sizesOf(getLhs()), rhs = sizesOf(getRhs());
+  bool isVectorLhs = lhs.size() == 1, isVectorRhs = rhs.size() == 1;
+  AffineExpr one = getAffineConstantExpr(1, getContext());
+  if (isVectorLhs)
+    lhs.insert(lhs.begin(), one);
+  if (isVectorRhs)
+    rhs.push_back(one);
+  if (failed(unify(*this, lhs.back(), rhs[rhs.size() - 2], "the columns of the left and the rows of the right input")))
+    return failure();
+  FailureOr<Sizes> batch = broadcast(*this, {Sizes(ArrayRef(lhs).drop_back(2)), Sizes(ArrayRef(rhs).drop_back(2))});
+  if (failed(batch))
+    return failure();
+  if (!isVectorLhs)
+    batch->push_back(lhs[lhs.size() - 2]);
+  if (!isVectorRhs)
+    batch->push_back(rhs.back());
+  return addResult(*this, types, *batch, elementOf(getLhs()));
+}
+
+LogicalResult GemmOp::inferTypes(SmallVectorImpl<Type> &types) {
+  if (failed(checkKind(*this, getLhs(), Kind::Wide, "the left input")) ||
+      failed(checkSameElement(*this, getOperands())) || failed(checkRank(*this, getLhs(), 2, "the left input")) ||
+      failed(checkRank(*this, getRhs(), 2, "the right input")))
+    return failure();
+  Sizes lhs = sizesOf(getLhs()), rhs = sizesOf(getRhs());
+  if (getTransA())
+    std::swap(lhs[0], lhs[1]);
+  if (getTransB())
+    std::swap(rhs[0], rhs[1]);
+  if (failed(unify(*this, lhs[1], rhs[0], "the columns of the left and the rows of the right input")))
+    return failure();
+  Sizes result = {lhs[0], rhs[1]};
+  if (!isAbsent(getBias()) && failed(checkBroadcastTo(*this, getBias(), result, "bias")))
+    return failure();
+  return addResult(*this, types, result, elementOf(getLhs()));
+}
+
+static LogicalResult checkConvolution(Operation *op, Value input, Value weight, Value bias, int64_t group) {
+  if (failed(checkKind(op, input, Kind::Float, "the input")) || failed(checkSameElement(op, op->getOperands())) ||
+      failed(checkRankAtLeast(op, input, 3, "the input")) || failed(checkRank(op, weight, rankOf(input), "weight")))
+    return failure();
+  if (group < 1 || group > INT32_MAX)
+    return emitError(op, ErrorCode::BadAttribute) << "group " << group << " is out of range";
+  return isAbsent(bias) ? success() : checkRank(op, bias, 1, "bias");
+}
+
+static AffineExpr windowOutputs(AffineExpr size, const Window &window, size_t dim) {
+  AffineExpr slack = size::add(size, window.padsBegin[dim] + window.padsEnd[dim] - effectiveKernel(window, dim));
+  return size::add(size::floorDiv(slack, window.strides[dim]), 1);
+}
+
+static LogicalResult checkFits(Operation *op, AffineExpr size, const Window &window, size_t dim) {
+  AffineExpr padded = size::add(size, window.padsBegin[dim] + window.padsEnd[dim]);
+  if (!constantSize(padded) || *constantSize(padded) >= effectiveKernel(window, dim))
+    return success();
+  return emitError(op, ErrorCode::BadShape) << "a window of " << effectiveKernel(window, dim) << " does not fit into "
+                                            << text(op, padded) << " padded elements of spatial dimension " << dim;
+}
+
+LogicalResult ConvOp::inferTypes(SmallVectorImpl<Type> &types) {
+  int64_t group = getGroup();
+  if (failed(checkConvolution(*this, getInput(), getWeight(), getBias(), group)))
+    return failure();
+  FailureOr<Window> window = getWindow(*this);
+  if (failed(window))
+    return failure();
+  Sizes input = sizesOf(getInput()), weight = sizesOf(getWeight());
+  if (failed(
+          unify(*this, input[1], size::mul(weight[1], group), "the input's channels and the weight's (times group)")))
+    return failure();
+  if (!size::exactDiv(weight[0], getAffineConstantExpr(group, getContext())))
+    return fathom::emitError(*this, ErrorCode::BadAttribute)
+           << "group " << group << " does not divide " << text(*this, weight[0]) << " output channels";
+  if (!isAbsent(getBias()) && failed(unify(*this, weight[0], sizesOf(getBias())[0], "the output channels and bias")))
+    return failure();
+  Sizes result = {input[0], weight[0]};
+  for (size_t i = 0; i < window->kernel.size(); ++i) {
+    if (failed(checkFits(*this, input[i + 2], *window, i)))
+      return failure();
+    result.push_back(windowOutputs(input[i + 2], *window, i));
+  }
+  return addResult(*this, types, result, elementOf(getInput()));
+}
+
+LogicalResult ConvTransposeOp::inferTypes(SmallVectorImpl<Type> &types) {
+  int64_t group = getGroup();
+  if (failed(checkConvolution(*this, getInput(), getWeight(), getBias(), group)))
+    return failure();
+  FailureOr<Window> window = getWindow(*this);
+  if (failed(window))
+    return failure();
+  Sizes input = sizesOf(getInput()), weight = sizesOf(getWeight());
+  FailureOr<AffineExpr> channels = unify(*this, input[1], weight[0], "the input's channels and the weight's");
+  if (failed(channels))
+    return failure();
+  if (!size::exactDiv(*channels, getAffineConstantExpr(group, getContext())))
+    return fathom::emitError(*this, ErrorCode::BadAttribute)
+           << "group " << group << " does not divide " << text(*this, *channels) << " input channels";
+  AffineExpr outputChannels = size::mul(weight[1], group);
+  if (!isAbsent(getBias()) &&
+      failed(unify(*this, outputChannels, sizesOf(getBias())[0], "the output channels and bias")))
+    return failure();
+  Sizes result = {input[0], outputChannels};
+  for (size_t i = 0; i < window->kernel.size(); ++i) {
+    int64_t extra = getOutputPadding() ? (*getOutputPadding())[i] : 0;
+    int64_t rest = extra + effectiveKernel(*window, i) - window->strides[i] - window->padsBegin[i] - window->padsEnd[i];
+    result.push_back(size::add(size::mul(input[i + 2], window->strides[i]), rest));
+  }
+  return addResult(*this, types, result, elementOf(getInput()));
+}
+
+// Outputs of a pool that rounds up: windows that would start in the end padding are left out.
+static FailureOr<AffineExpr> ceilOutputs(Operation *op, AffineExpr size, const Window &window, size_t dim) {
+  int64_t stride = window.strides[dim], begin = window.padsBegin[dim], end = window.padsEnd[dim];
+  AffineExpr slack = size::add(size, begin + end - effectiveKernel(window, dim));
+  AffineExpr outputs = size::add(size::ceilDiv(slack, stride), 1);
+  if (std::optional<int64_t> count = constantSize(outputs); count && constantSize(size))
+    return (*count - 1) * stride >= *constantSize(size) + begin ? size::add(outputs, -1) : outputs;
+  // The last window starts at most at slack + stride - 1.
+  if (end + stride - 1 < effectiveKernel(window, dim))
+    return outputs;
+  return emitError(op, ErrorCode::UnsupportedShape) << "ceil_mode with padding " << end << " and stride " << stride
+                                                    << " needs a constant size, not " << text(op, size);
+}
+
+static LogicalResult inferPool(Operation *op, SmallVectorImpl<Type> &types, bool ceil) {
+  FailureOr<Window> window = getWindow(op);
+  if (failed(window))
+    return failure();
+  Sizes input = sizesOf(op->getOperand(0)), result = {input[0], input[1]};
+  for (size_t i = 0; i < window->kernel.size(); ++i) {
+    if (failed(checkFits(op, input[i + 2], *window, i)))
+      return failure();
+    FailureOr<AffineExpr> outputs =
+        ceil ? ceilOutputs(op, input[i + 2], *window, i) : windowOutputs(input[i + 2], *window, i);
+    if (failed(outputs))
+      return failure();
+    result.push_back(*outputs);
+  }
+  return addResult(op, types, result, elementOf(op->getOperand(0)));
+}
+
+LogicalResult AveragePoolOp::inferTypes(SmallVectorImpl<Type> &types) {
+  return failed(checkKind(*this, getInput(), Kind::Float, "the input")) ? failure()
+                                                                        : inferPool(*this, types, getCeilMode() != 0);
+}
+
+LogicalResult LpPoolOp::inferTypes(SmallVectorImpl<Type> &types) {
+  if (getP() < 1)
+    return fathom::emitError(*this, ErrorCode::BadAttribute) << "p must be positive, but is " << getP();
+  return failed(checkKind(*this, getInput(), Kind::Float, "the input")) ? failure()
+                                                                        : inferPool(*this, types, getCeilMode() != 0);
+}
+
+LogicalResult MaxPoolOp::inferTypes(SmallVectorImpl<Type> &types) {
+  if (getStorageOrder() != 0 && getStorageOrder() != 1)
+    return fathom::emitError(*this, ErrorCode::BadAttribute)
+           << "storage_order must be 0 or 1, but is " << getStorageOrder();
+  if (failed(checkKind(*this, getInput(), Kind::Numeric, "the input")) ||
+      failed(inferPool(*this, types, getCeilMode() != 0)))
+    return failure();
+  if (getOperation()->getNumResults() == 2)
+    types.push_back(cast<RankedTensorType>(types[0]).clone(IntegerType::get(getContext(), 64)));
+  return success();
+}
+
+static LogicalResult inferGlobalPool(Operation *op, SmallVectorImpl<Type> &types) {
+  Value input = op->getOperand(0);
+  if (failed(checkKind(op, input, Kind::Float, "the input")) || failed(checkRankAtLeast(op, input, 2, "the input")))
+    return failure();
+  Sizes sizes = sizesOf(input);
+  std::fill(sizes.begin() + 2, sizes.end(), getAffineConstantExpr(1, op->getContext()));
+  return addResult(op, types, sizes, elementOf(input));
+}
+LogicalResult GlobalAveragePoolOp::inferTypes(SmallVectorImpl<Type> &types) { return inferGlobalPool(*this, types); }
+LogicalResult GlobalMaxPoolOp::inferTypes(SmallVectorImpl<Type> &types) { return inferGlobalPool(*this, types); }
+LogicalResult GlobalLpPoolOp::inferTypes(SmallVectorImpl<Type> &types) {
+  if (getP() < 1)
+    return fathom::emitError(*this, ErrorCode::BadAttribute) << "p must be positive, but is " << getP();
+  return inferGlobalPool(*this, types);
+}
+
+} // namespace fathom::graph

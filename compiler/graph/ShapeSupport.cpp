@@ -1,0 +1,262 @@
+// What the shape functions of all families share: reading operands, checking attributes, reporting, making result
+// types.
+#include "compiler/graph/ShapeSupport.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace fathom::graph {
+
+bool isKind(Type element, Kind kind) {
+  auto integer = dyn_cast<IntegerType>(element);
+  bool isFloat = isa<FloatType>(element), isBool = element.isSignlessInteger(1), isInteger = integer && !isBool;
+  switch (kind) {
+  case Kind::Any:
+    return true;
+  case Kind::Numeric:
+    return !isBool;
+  case Kind::Signed:
+    return isFloat || (isInteger && integer.isSignless());
+  case Kind::Wide:
+    return isFloat || (isInteger && integer.getWidth() >= 32);
+  case Kind::Float:
+    return isFloat;
+  case Kind::Integer:
+    return isInteger;
+  case Kind::Bool:
+    return isBool;
+  case Kind::Index:
+    return element.isSignlessInteger(32) || element.isSignlessInteger(64);
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+static StringRef kindName(Kind kind) {
+  static constexpr StringRef names[] = {
+      "anything", "numbers",   "floats or signed integers", "floats or integers of 32 or 64 bits", "floats", "integers",
+      "bools",    "i32 or i64"};
+  return names[size_t(kind)];
+}
+
+LogicalResult checkKind(Operation *op, Value value, Kind kind, StringRef name) {
+  if (isKind(elementOf(value), kind))
+    return success();
+  return emitError(op, ErrorCode::BadType)
+         << name << " must hold " << kindName(kind) << ", but holds " << elementOf(value);
+}
+
+LogicalResult checkSameElement(Operation *op, ValueRange values) {
+  Type element;
+  for (Value value : values) {
+    if (isAbsent(value))
+      continue;
+    if (element && element != elementOf(value))
+      return emitError(op, ErrorCode::BadType)
+             << "inputs must have one element type, but have " << element << " and " << elementOf(value);
+    element = elementOf(value);
+  }
+  return success();
+}
+
+bool isScalar(Value value) {
+  return llvm::all_of(sizesOf(value), [](AffineExpr size) { return isConstant(size, 1); });
+}
+
+static void print(raw_ostream &os, AffineExpr size, ArrayRef<Symbol> symbols) {
+  if (!size) {
+    os << "?";
+    return;
+  }
+  std::string plain;
+  llvm::raw_string_ostream(plain) << size;
+  // A symbol prints as s and its number; everything else is digits, signs and lower-case words without that pattern.
+  for (StringRef rest = plain; !rest.empty();) {
+    size_t digits = rest.front() == 's' ? rest.drop_front().take_while(llvm::isDigit).size() : 0;
+    unsigned position = 0;
+    if (digits && !rest.substr(1, digits).getAsInteger(10, position) && position < symbols.size() &&
+        !symbols[position].name.empty())
+      os << symbols[position].name;
+    else
+      os << rest.take_front(1 + digits);
+    rest = rest.drop_front(1 + digits);
+  }
+}
+
+std::string text(Operation *op, AffineExpr size) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  print(os, size, symbolsFor(op));
+  return result;
+}
+
+std::string text(Operation *op, ArrayRef<AffineExpr> sizes) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  SmallVector<Symbol> symbols = symbolsFor(op);
+  os << '[';
+  llvm::interleaveComma(sizes, os, [&](AffineExpr size) { print(os, size, symbols); });
+  os << ']';
+  return result;
+}
+
+FailureOr<int64_t> checkAxis(Operation *op, int64_t axis, int64_t rank, StringRef name) {
+  if (std::optional<int64_t> normal = normalizeAxis(axis, rank))
+    return *normal;
+  return emitError(op, ErrorCode::BadAttribute)
+         << name << " " << axis << " is out of range for a tensor of rank " << rank;
+}
+
+FailureOr<SmallVector<int64_t>> checkAxes(Operation *op, ArrayRef<int64_t> axes, int64_t rank) {
+  SmallVector<int64_t> result;
+  SmallVector<bool> seen(rank, false);
+  for (int64_t axis : axes) {
+    FailureOr<int64_t> normal = checkAxis(op, axis, rank);
+    if (failed(normal))
+      return failure();
+    if (std::exchange(seen[*normal], true))
+      return emitError(op, ErrorCode::BadAttribute) << "axis " << axis << " is given twice";
+    result.push_back(*normal);
+  }
+  return result;
+}
+
+LogicalResult checkOneOf(Operation *op, StringRef name, StringRef value, ArrayRef<StringRef> allowed) {
+  if (llvm::is_contained(allowed, value))
+    return success();
+  return emitError(op, ErrorCode::BadAttribute)
+         << name << " is '" << value << "', but must be one of " << llvm::join(allowed, ", ");
+}
+
+LogicalResult checkRank(Operation *op, Value value, int64_t rank, StringRef name) {
+  if (rankOf(value) == rank)
+    return success();
+  return emitError(op, ErrorCode::BadShape)
+         << name << " must have rank " << rank << ", but has sizes " << text(op, sizesOf(value));
+}
+
+LogicalResult checkRankAtLeast(Operation *op, Value value, int64_t rank, StringRef name) {
+  if (rankOf(value) >= rank)
+    return success();
+  return emitError(op, ErrorCode::BadShape)
+         << name << " must have at least rank " << rank << ", but has sizes " << text(op, sizesOf(value));
+}
+
+static LogicalResult checkShapeOperand(Operation *op, Value value, StringRef name) {
+  if (failed(checkKind(op, value, Kind::Integer, name)))
+    return failure();
+  if (rankOf(value) > 1)
+    return emitError(op, ErrorCode::BadShape)
+           << name << " must have rank 0 or 1, but has sizes " << text(op, sizesOf(value));
+  return success();
+}
+
+FailureOr<Elements> neededElements(Operation *op, Value value, StringRef name) {
+  if (failed(checkShapeOperand(op, value, name)))
+    return failure();
+  if (std::optional<Elements> elements = elementsOf(value))
+    return *elements;
+  return hint(emitError(op, ErrorCode::UnsupportedShape)
+                  << name << " decides about sizes but is only known when the model runs",
+              "only values computed from constants and from the sizes of tensors are known at compile time");
+}
+
+FailureOr<SmallVector<int64_t>> neededConstants(Operation *op, Value value, StringRef name) {
+  FailureOr<Elements> elements = neededElements(op, value, name);
+  if (failed(elements))
+    return failure();
+  SmallVector<int64_t> constants;
+  for (AffineExpr element : *elements) {
+    std::optional<int64_t> constant = constantSize(element);
+    if (!constant)
+      return emitError(op, ErrorCode::UnsupportedShape) << name << " must be constant, but holds " << text(op, element);
+    constants.push_back(*constant);
+  }
+  return constants;
+}
+
+FailureOr<AffineExpr> unify(Operation *op, AffineExpr a, AffineExpr b, const Twine &what) {
+  if (size::same(a, b) || (constantSize(a) && !constantSize(b)))
+    return a;
+  if (constantSize(b) && !constantSize(a))
+    return b;
+  bool isWrong = constantSize(a).has_value();
+  return emitError(op, isWrong ? ErrorCode::BadShape : ErrorCode::UnsupportedShape)
+         << what << (isWrong ? " must have equal sizes, but have " : " cannot be shown to have equal sizes: ")
+         << text(op, a) << " and " << text(op, b);
+}
+
+// On failure `conflict` holds the two sizes that do not go together.
+static std::optional<Sizes> broadcast(ArrayRef<Sizes> operands, MLIRContext *context,
+                                      std::pair<AffineExpr, AffineExpr> &conflict) {
+  size_t rank = 0;
+  for (const Sizes &sizes : operands)
+    rank = std::max(rank, sizes.size());
+  Sizes result(rank, getAffineConstantExpr(1, context));
+  for (const Sizes &sizes : operands)
+    for (auto [index, size] : llvm::enumerate(sizes)) {
+      AffineExpr &current = result[rank - sizes.size() + index];
+      if (isConstant(size, 1) || size::same(current, size))
+        continue;
+      bool isOne = isConstant(current, 1), isKnown = constantSize(current).has_value();
+      if (isOne || (constantSize(size) && !isKnown)) {
+        current = size;
+      } else if (!isKnown || constantSize(size)) {
+        conflict = {current, size};
+        return std::nullopt;
+      }
+    }
+  return result;
+}
+
+std::optional<Sizes> broadcastSizes(ArrayRef<Sizes> operands, MLIRContext *context) {
+  std::pair<AffineExpr, AffineExpr> conflict;
+  return broadcast(operands, context, conflict);
+}
+
+FailureOr<Sizes> broadcast(Operation *op, ArrayRef<Sizes> operands) {
+  std::pair<AffineExpr, AffineExpr> conflict;
+  if (std::optional<Sizes> sizes = broadcast(operands, op->getContext(), conflict))
+    return *sizes;
+  auto [a, b] = conflict;
+  if (constantSize(a))
+    return emitError(op, ErrorCode::BadShape)
+           << "sizes " << text(op, a) << " and " << text(op, b) << " cannot be broadcast together";
+  return hint(emitError(op, ErrorCode::UnsupportedShape)
+                  << "sizes " << text(op, a) << " and " << text(op, b) << " cannot be shown to be equal or 1",
+              "give the two dimensions one name in the model, or fix their sizes");
+}
+
+LogicalResult checkBroadcastTo(Operation *op, Value value, ArrayRef<AffineExpr> target, StringRef name) {
+  Sizes sizes(target);
+  FailureOr<Sizes> result = broadcast(op, {sizes, sizesOf(value)});
+  if (failed(result))
+    return failure();
+  bool isSame = result->size() == target.size();
+  for (size_t i = 0; isSame && i < target.size(); ++i)
+    isSame = size::same((*result)[i], target[i]) || !constantSize(target[i]);
+  if (isSame)
+    return success();
+  return emitError(op, ErrorCode::BadShape)
+         << name << " with sizes " << text(op, sizesOf(value)) << " cannot be broadcast to " << text(op, target);
+}
+
+LogicalResult addResult(Operation *op, SmallVectorImpl<Type> &types, ArrayRef<AffineExpr> sizes, Type element) {
+  int64_t count = 1;
+  for (AffineExpr size : sizes) {
+    if (!size)
+      return emitError(op, ErrorCode::UnsupportedShape)
+             << "a result size is too complex or too large: " << text(op, sizes);
+    if (size::upperBound(size).value_or(0) < 0)
+      return emitError(op, ErrorCode::BadShape) << "result would have a negative size: " << text(op, sizes);
+    int64_t factor = std::max<int64_t>(constantSize(size).value_or(1), 1);
+    if (count > maxElements / factor)
+      return emitError(op, ErrorCode::BadShape) << "result is too large: " << text(op, sizes);
+    count *= factor;
+  }
+  types.push_back(tensorOf(sizes, element));
+  return success();
+}
+
+} // namespace fathom::graph

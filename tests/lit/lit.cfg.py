@@ -1,0 +1,13 @@
+# How the lit tests run: one .mlir file a test, Fathom's tools before LLVM's.
+import os
+
+import lit.formats
+from lit.llvm import llvm_config
+
+config.name = "fathom"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.test_source_root = os.path.dirname(__file__)
+config.environment["FILECHECK_OPTS"] = "--enable-var-scope --allow-unused-prefixes=false"
+llvm_config.use_default_substitutions()
+llvm_config.add_tool_substitutions(["fathom-opt"], [config.fathom_tools_dir])

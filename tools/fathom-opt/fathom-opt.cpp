@@ -1,0 +1,29 @@
+// Runs passes on the text form of the IR; the lit tests are written with it.
+#include "compiler/graph/Graph.h"
+#include "compiler/graph/InferShapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+#if __has_include("compiler/passes/Passes.h") && !defined(FATHOM_NO_PASSES)
+#include "compiler/passes/Passes.h"
+#define FATHOM_HAS_PASSES
+#endif
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  registry
+      .insert<fathom::graph::GraphDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect, mlir::scf::SCFDialect,
+              mlir::math::MathDialect, mlir::vector::VectorDialect, mlir::LLVM::LLVMDialect>();
+  mlir::registerCanonicalizerPass();
+  mlir::registerCSEPass();
+  fathom::graph::registerInferShapesPass();
+#ifdef FATHOM_HAS_PASSES
+  fathom::registerPasses();
+#endif
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Fathom's pass driver\n", registry));
+}
