@@ -1,0 +1,92 @@
+// The entry points: read, check, import, or gather every problem on the way.
+#include "compiler/import/Import.h"
+#include "compiler/graph/Graph.h"
+#include "compiler/import/Importer.h"
+#include "compiler/import/MappedFile.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SHA256.h"
+
+using namespace mlir;
+using namespace fathom::importer;
+
+namespace fathom {
+
+static void describe(ModuleOp module, const onnx::ModelProto &model, const Opsets &opsets, StringRef bytes) {
+  Builder builder(module.getContext());
+  auto hash = llvm::SHA256::hash(llvm::arrayRefFromStringRef(bytes));
+  module->setAttr("graph.model_hash", builder.getStringAttr(llvm::toHex(hash, /*LowerCase=*/true)));
+  std::string producer = model.producer_name();
+  if (!model.producer_version().empty())
+    producer += " " + model.producer_version();
+  module->setAttr("graph.producer", builder.getStringAttr(producer));
+  module->setAttr("graph.opset", builder.getI64IntegerAttr(opsets.lookup("")));
+}
+
+static OwningOpRef<ModuleOp> importModel(StringRef bytes, StringRef folder, Location loc, MLIRContext &context,
+                                         const ImportOptions &options, bool keepGoing) {
+  context.loadDialect<graph::GraphDialect, func::FuncDialect>();
+  std::shared_ptr<onnx::ModelProto> model = parseModel(bytes, options.limits, loc);
+  if (!model || failed(checkModel(*model, options.limits, loc)))
+    return {};
+  FailureOr<Opsets> opsets = readOpsets(model->opset_import(), loc);
+  if (failed(opsets))
+    return {};
+  if (opsets->empty()) {
+    emitError(loc, ErrorCode::BadGraph) << "the model has no opset_import";
+    return {};
+  }
+  OwningOpRef<ModuleOp> module = Importer(model, folder, context, options, loc, keepGoing).run(*opsets);
+  if (module)
+    describe(*module, *model, *opsets, bytes);
+  return module;
+}
+
+static OwningOpRef<ModuleOp> importFile(StringRef path, MLIRContext &context, const ImportOptions &options,
+                                        bool keepGoing) {
+  Location loc = NameLoc::get(StringAttr::get(&context, llvm::sys::path::filename(path)));
+  auto file = MappedFile::open(path);
+  if (!file) {
+    emitError(loc, ErrorCode::FileUnreadable) << "cannot read '" << path << "': " << toString(file.takeError());
+    return {};
+  }
+  StringRef folder = llvm::sys::path::parent_path(path);
+  return importModel((*file)->bytes(), folder.empty() ? "." : folder, loc, context, options, keepGoing);
+}
+
+OwningOpRef<ModuleOp> importOnnxFile(StringRef path, MLIRContext &context, const ImportOptions &options) {
+  return importFile(path, context, options, /*keepGoing=*/false);
+}
+
+OwningOpRef<ModuleOp> importOnnxBytes(StringRef bytes, StringRef baseFolder, MLIRContext &context,
+                                      const ImportOptions &options) {
+  Location loc = NameLoc::get(StringAttr::get(&context, "model"));
+  return importModel(bytes, baseFolder, loc, context, options, /*keepGoing=*/false);
+}
+
+std::vector<Problem> collectUnsupported(StringRef path, MLIRContext &context, const ImportOptions &options) {
+  std::vector<Problem> problems;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return failure();
+    Problem problem{ErrorCode::Internal, nodeName(diagnostic.getLocation()).str(), diagnostic.str(), ""};
+    // Messages open with their code: "[F1003] ...".
+    StringRef message = problem.message;
+    unsigned code;
+    if (message.consume_front("[F") && !message.consumeInteger(10, code) && message.consume_front("] ")) {
+      problem.code = ErrorCode(code);
+      problem.message = message.str();
+    }
+    for (Diagnostic &note : diagnostic.getNotes()) {
+      std::string text = note.str();
+      if (StringRef hint = text; hint.consume_front("hint: "))
+        problem.hint = hint.str();
+    }
+    problems.push_back(std::move(problem));
+    return success();
+  });
+  importFile(path, context, options, /*keepGoing=*/true);
+  return problems;
+}
+
+} // namespace fathom

@@ -1,0 +1,55 @@
+// Reads ONNX models into the graph dialect. Nothing in a model is trusted: every problem becomes a diagnostic with a code.
+#pragma once
+
+#include "compiler/support/Diagnostics.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
+
+namespace fathom {
+
+// What a model may cost before it is refused; docs/dev/security.md says why.
+struct ImportLimits {
+  uint64_t protoBytes = INT32_MAX;          // protobuf's own bound; larger models keep their weights outside
+  int nesting = 64;                         // of protobuf messages and of calls of model-local functions
+  uint64_t nodes = 1'000'000;               // after inlining functions
+  unsigned rank = 16;
+  uint64_t tensorBytes = uint64_t(64) << 30;
+  uint64_t nameBytes = 4096;
+  uint64_t stringBytes = uint64_t(64) << 20; // of one string attribute
+};
+
+// The inclusive range a dynamic dimension is compiled for; an equal min and max fixes it.
+struct DimRange {
+  int64_t min = 1;
+  int64_t max = INT32_MAX;
+};
+
+struct ImportOptions {
+  // By the dimension's name in the model, or "<input>.<axis>".
+  llvm::StringMap<DimRange> dims;
+  ImportLimits limits;
+};
+
+// The module holds func.func @main; null when the model cannot be imported, with the reason in the context's diagnostics.
+mlir::OwningOpRef<mlir::ModuleOp> importOnnxFile(llvm::StringRef path, mlir::MLIRContext &context,
+                                                 const ImportOptions &options = {});
+// The same for a serialized ModelProto in memory. External data is looked for beneath `baseFolder`, and refused when that is empty.
+mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(llvm::StringRef bytes, llvm::StringRef baseFolder,
+                                                  mlir::MLIRContext &context, const ImportOptions &options = {});
+
+struct Problem {
+  ErrorCode code;
+  std::string node; // the ONNX node's name, or empty where the whole model is meant
+  std::string message;
+  std::string hint;
+};
+// Everything that keeps the model from being imported, not only the first problem. A node whose inputs could not be imported is still
+// checked for its operator.
+std::vector<Problem> collectUnsupported(llvm::StringRef path, mlir::MLIRContext &context,
+                                        const ImportOptions &options = {});
+
+} // namespace fathom

@@ -1,0 +1,188 @@
+// The types at a model's border: inputs with their symbols, outputs compared with what the model declares.
+#include "compiler/graph/Graph.h"
+#include "compiler/import/ElementTypes.h"
+#include "compiler/import/Importer.h"
+
+using namespace mlir;
+
+namespace fathom::importer {
+
+// A dynamic dimension's symbol: its own name, or one made of the input's name and the axis.
+static std::string symbolName(const onnx::ValueInfoProto &input, int axis) {
+  const auto &dim = input.type().tensor_type().shape().dim(axis);
+  return dim.dim_param().empty() ? input.name() + "." + std::to_string(axis) : dim.dim_param();
+}
+
+// Sorts the ranges that the user gave by symbol, and refuses those that no dynamic dimension of the model answers to.
+LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
+  llvm::StringSet<> used, known;
+  for (const auto &input : graph.input())
+    for (int axis = 0; axis < input.type().tensor_type().shape().dim_size(); ++axis) {
+      if (input.type().tensor_type().shape().dim(axis).has_dim_value())
+        continue;
+      std::string symbol = symbolName(input, axis);
+      known.insert(symbol);
+      for (std::string key : {symbol, input.name() + "." + std::to_string(axis)}) {
+        auto given = options.dims.find(key);
+        if (given == options.dims.end())
+          continue;
+        used.insert(key);
+        DimRange range = given->second;
+        if (range.min < 0 || range.max < range.min)
+          return emitError(loc, ErrorCode::BadInput)
+                 << "dimension '" << key << "' cannot range from " << range.min << " to " << range.max;
+        auto [it, isNew] = ranges.try_emplace(symbol, range);
+        if (!isNew && (it->second.min != range.min || it->second.max != range.max))
+          return emitError(loc, ErrorCode::BadInput) << "dimension '" << symbol << "' is given two ranges";
+      }
+    }
+  for (const auto &entry : options.dims) {
+    if (used.contains(entry.first()))
+      continue;
+    SmallVector<StringRef> names(known.keys());
+    llvm::sort(names);
+    auto diagnostic = emitError(loc, ErrorCode::BadInput)
+                      << "the model has no dynamic dimension '" << entry.first() << "'";
+    diagnostic.attachNote() << "hint: "
+                            << (names.empty() ? "all its dimensions are static" : "it has " + llvm::join(names, ", "));
+    return diagnostic;
+  }
+  return success();
+}
+
+FailureOr<AffineExpr> Importer::inputSize(const onnx::ValueInfoProto &input, int axis) {
+  const auto &dim = input.type().tensor_type().shape().dim(axis);
+  MLIRContext *context = session.builder.getContext();
+  if (dim.has_dim_value()) {
+    if (dim.dim_value() < 0 || dim.dim_value() > INT32_MAX)
+      return emitError(loc, ErrorCode::BadShape)
+             << "input '" << input.name() << "' has size " << dim.dim_value() << " along axis " << axis;
+    return getAffineConstantExpr(dim.dim_value(), context);
+  }
+  std::string name = symbolName(input, axis);
+  DimRange range;
+  if (auto it = ranges.find(name); it != ranges.end())
+    range = it->second;
+  if (range.min == range.max)
+    return getAffineConstantExpr(range.min, context);
+  auto it = llvm::find_if(symbols, [&](const graph::Symbol &symbol) { return symbol.name == name; });
+  unsigned index = it - symbols.begin();
+  if (it == symbols.end())
+    symbols.push_back({name, range.min, range.max});
+  return getAffineSymbolExpr(index, context);
+}
+
+FailureOr<RankedTensorType> Importer::inputType(const onnx::ValueInfoProto &input) {
+  if (!input.type().has_tensor_type())
+    return emitError(loc, ErrorCode::UnsupportedType)
+           << "input '" << input.name() << "' is not a tensor; sequences, maps and optional values are not supported";
+  const auto &tensor = input.type().tensor_type();
+  Type element = elementTypeFor(tensor.elem_type(), loc, "input '" + input.name() + "'");
+  if (!element)
+    return failure();
+  if (!tensor.has_shape())
+    return emitError(loc, ErrorCode::UnsupportedShape) << "input '" << input.name() << "' has no rank";
+  if (unsigned(tensor.shape().dim_size()) > options.limits.rank)
+    return emitError(loc, ErrorCode::Limit) << "input '" << input.name() << "' has rank " << tensor.shape().dim_size()
+                                            << ", the limit is " << options.limits.rank;
+  graph::Sizes sizes;
+  for (int axis = 0; axis < tensor.shape().dim_size(); ++axis) {
+    FailureOr<AffineExpr> size = inputSize(input, axis);
+    if (failed(size))
+      return failure();
+    sizes.push_back(*size);
+  }
+  return graph::tensorOf(sizes, element);
+}
+
+func::FuncOp Importer::importInputs(const onnx::GraphProto &graph, ModuleOp module, Scope &scope) {
+  if (failed(checkDimOptions(graph)))
+    return {};
+  SmallVector<Type> types;
+  SmallVector<std::string> names;
+  bool good = true;
+  for (const auto &input : graph.input()) {
+    // Overriding an initializer at run time is not offered: it is a constant.
+    if (scope.initializers.contains(input.name()))
+      continue;
+    FailureOr<RankedTensorType> type = inputType(input);
+    if (failed(type)) {
+      if (!keepGoing)
+        return {};
+      good = false;
+      scope.values[input.name()] = {};
+      continue;
+    }
+    types.push_back(*type);
+    names.push_back(input.name());
+  }
+  Builder &builder = session.builder;
+  graph::setSymbols(module, symbols);
+  auto main = func::FuncOp::create(session.builder, loc, "main", builder.getFunctionType(types, {}));
+  Block *body = main.addEntryBlock();
+  for (auto [i, name] : llvm::enumerate(names)) {
+    main.setArgAttr(i, "graph.name", builder.getStringAttr(name));
+    body->getArgument(i).setLoc(NameLoc::get(builder.getStringAttr(name)));
+    scope.values[name] = body->getArgument(i);
+  }
+  failedSignature = !good;
+  return main;
+}
+
+// Where a declared type says something that the inferred one contradicts; empty if nowhere.
+static std::string conflict(const onnx::TypeProto &declared, RankedTensorType inferred) {
+  if (!declared.has_tensor_type())
+    return declared.value_case() == onnx::TypeProto::VALUE_NOT_SET ? "" : "it is declared as something else than a tensor";
+  const auto &tensor = declared.tensor_type();
+  Type element = elementTypeFor(tensor.elem_type(), inferred.getContext());
+  if (tensor.elem_type() != onnx::TensorProto::UNDEFINED && element != inferred.getElementType())
+    return "it is declared with element type " + elementTypeName(tensor.elem_type()) + " and has another";
+  if (!tensor.has_shape())
+    return "";
+  if (tensor.shape().dim_size() != inferred.getRank())
+    return "it is declared with rank " + std::to_string(tensor.shape().dim_size()) + " and has " +
+           std::to_string(inferred.getRank());
+  for (auto [axis, dim] : llvm::enumerate(tensor.shape().dim()))
+    if (dim.has_dim_value() && !inferred.isDynamicDim(axis) && dim.dim_value() != inferred.getDimSize(axis))
+      return "it is declared with size " + std::to_string(dim.dim_value()) + " along axis " + std::to_string(axis) +
+             " and has " + std::to_string(inferred.getDimSize(axis));
+  return "";
+}
+
+void Importer::compareWithInfo(const onnx::TypeProto &declared, Value value, Location at) {
+  std::string difference = conflict(declared, cast<RankedTensorType>(value.getType()));
+  if (difference.empty() || warned)
+    return;
+  // One such report is enough: exporters that leave stale shapes leave many.
+  warned = true;
+  emitWarning(at) << "the model's value_info is wrong and ignored: " << difference;
+}
+
+LogicalResult Importer::importOutputs(const onnx::GraphProto &graph, func::FuncOp main, Scope &scope) {
+  if (graph.output().empty())
+    return emitError(loc, ErrorCode::BadGraph) << "the model has no outputs";
+  llvm::StringSet<> names;
+  SmallVector<Value> values;
+  for (const auto &output : graph.output()) {
+    if (output.name().empty() || !names.insert(output.name()).second)
+      return emitError(loc, ErrorCode::BadGraph) << "the output name '" << output.name() << "' is empty or used twice";
+    FailureOr<Value> value = valueOf(output.name(), scope);
+    if (failed(value))
+      return emitError(loc, ErrorCode::BadGraph) << "nothing in the model defines its output '" << output.name() << "'";
+    if (!*value)
+      return failure();
+    std::string difference = conflict(output.type(), cast<RankedTensorType>(value->getType()));
+    if (!difference.empty())
+      return emitError(loc, ErrorCode::BadShape) << "output '" << output.name() << "': " << difference;
+    values.push_back(*value);
+  }
+  if (failedSignature)
+    return failure();
+  func::ReturnOp::create(session.builder, loc, values);
+  main.setFunctionType(session.builder.getFunctionType(main.getArgumentTypes(), ValueRange(values).getTypes()));
+  for (auto [i, output] : llvm::enumerate(graph.output()))
+    main.setResultAttr(i, "graph.name", session.builder.getStringAttr(output.name()));
+  return success();
+}
+
+} // namespace fathom::importer

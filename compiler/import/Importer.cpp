@@ -1,0 +1,210 @@
+// Walks a checked model in the order of its nodes and builds the module: inputs with their symbols, constants, ops, inlined functions.
+#include "compiler/import/Importer.h"
+#include "compiler/graph/Graph.h"
+#include "compiler/import/ElementTypes.h"
+
+using namespace mlir;
+
+namespace fathom::importer {
+
+Importer::Importer(std::shared_ptr<const onnx::ModelProto> model, StringRef folder, MLIRContext &context,
+                   const ImportOptions &options, Location loc, bool keepGoing)
+    : model(model), options(options), loc(loc), keepGoing(keepGoing),
+      session{OpBuilder(&context), TensorLoader(model, folder, options.limits), {}, {}} {}
+
+OwningOpRef<ModuleOp> Importer::run(Opsets opsets) {
+  const onnx::GraphProto &graph = model->graph();
+  for (const auto &function : model->functions())
+    functions[functionKey(function.domain(), function.name(), function.overload())] = &function;
+
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  Scope scope;
+  scope.opsets = std::move(opsets);
+  llvm::StringSet<> defined;
+  if (failed(declareNames(graph, scope, defined)))
+    return {};
+  FailureOr<std::vector<const onnx::NodeProto *>> order = sortNodes(graph.node(), defined, loc);
+  if (failed(order))
+    return {};
+  for (const auto &node : graph.node())
+    for (const std::string &output : node.output())
+      session.names.insert(output);
+
+  session.builder.setInsertionPointToEnd(module->getBody());
+  func::FuncOp main = importInputs(graph, *module, scope);
+  if (!main)
+    return {};
+  session.builder.setInsertionPointToStart(&main.getBody().front());
+  bool good = true;
+  for (const onnx::NodeProto *node : *order) {
+    if (succeeded(importNode(*node, scope)))
+      continue;
+    good = false;
+    if (!keepGoing)
+      return {};
+  }
+  if (failed(importOutputs(graph, main, scope)) || !good)
+    return {};
+  return module;
+}
+
+LogicalResult Importer::declareNames(const onnx::GraphProto &graph, Scope &scope, llvm::StringSet<> &defined) {
+  if (graph.sparse_initializer_size())
+    return emitError(loc, ErrorCode::UnsupportedType) << "sparse initializers are not supported";
+  for (const auto &tensor : graph.initializer()) {
+    if (tensor.name().empty() || !scope.initializers.try_emplace(tensor.name(), &tensor).second)
+      return emitError(loc, ErrorCode::BadGraph) << "the initializer name '" << tensor.name() << "' is empty or used twice";
+    defined.insert(tensor.name());
+  }
+  llvm::StringSet<> inputs;
+  for (const auto &input : graph.input()) {
+    if (input.name().empty() || !inputs.insert(input.name()).second)
+      return emitError(loc, ErrorCode::BadGraph) << "the input name '" << input.name() << "' is empty or used twice";
+    defined.insert(input.name());
+  }
+  for (const auto &info : graph.value_info())
+    scope.infos[info.name()] = &info.type();
+  for (const auto &name : defined)
+    session.names.insert(name.first());
+  return success();
+}
+
+FailureOr<Value> Importer::valueOf(StringRef name, Scope &scope) {
+  if (auto it = scope.values.find(name); it != scope.values.end())
+    return it->second;
+  auto it = scope.initializers.find(name);
+  if (it == scope.initializers.end())
+    return failure();
+  Value &value = scope.values[name];
+  Location at = NameLoc::get(session.builder.getStringAttr(name));
+  FailureOr<ElementsAttr> tensor = session.loader.load(*it->second, name, at);
+  if (failed(tensor))
+    return value; // null: reported
+  auto op = graph::ConstantOp::create(session.builder, at, tensor->getType(), *tensor);
+  op->setAttr("graph.name", session.builder.getStringAttr(name));
+  return value = op;
+}
+
+LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
+  Location at = NameLoc::get(session.builder.getStringAttr(scope.prefix + nameOf(proto)));
+  if (++nodes > options.limits.nodes)
+    return emitError(at, ErrorCode::Limit) << "more than " << options.limits.nodes << " nodes after inlining functions";
+  // Whatever happens, later nodes find the outputs; null stands for a failure that was reported.
+  for (const std::string &output : proto.output())
+    if (!output.empty())
+      scope.values[output] = {};
+
+  FailureOr<Attributes> attributes = resolveAttributes(proto, scope, at);
+  SmallVector<Value> inputs;
+  bool haveInputs = true;
+  for (const std::string &name : proto.input()) {
+    bool absent = name.empty() || scope.absent.contains(name);
+    FailureOr<Value> value = absent ? FailureOr<Value>(Value()) : valueOf(name, scope);
+    if (failed(value))
+      return emitError(at, ErrorCode::BadGraph) << "its input '" << name << "' is not defined";
+    haveInputs &= absent || *value;
+    inputs.push_back(*value);
+  }
+
+  StringRef domain = domainOf(proto.domain());
+  auto function = functions.find(functionKey(domain, proto.op_type(), proto.overload()));
+  if (function != functions.end()) {
+    if (failed(attributes) || !haveInputs)
+      return failure();
+    return importCall(proto, *function->second, *attributes, inputs, scope);
+  }
+  if (!domain.empty()) {
+    auto diagnostic = emitError(at, ErrorCode::UnsupportedOp)
+                      << "operator " << proto.op_type() << " of domain '" << domain << "' is not supported";
+    if (domain == "com.microsoft")
+      diagnostic.attachNote() << "hint: ONNX Runtime's optimizer makes such operators; give the model as it was exported";
+    return diagnostic;
+  }
+  auto opset = scope.opsets.find("");
+  if (opset == scope.opsets.end())
+    return emitError(at, ErrorCode::BadGraph) << "the model has no opset_import of ONNX's own operators, but uses "
+                                              << proto.op_type();
+  if (!isSupported(proto.op_type(), session.builder.getContext()))
+    return emitError(at, ErrorCode::UnsupportedOp)
+           << "operator " << proto.op_type() << " (operator set " << opset->second << ") is not supported";
+  if (failed(attributes) || !haveInputs)
+    return failure();
+
+  Node node(session, proto, std::move(*attributes), std::move(inputs), opset->second, scope.prefix);
+  if (failed(normalize(node)))
+    return failure();
+  for (auto [name, value] : llvm::zip(proto.output(), node.results())) {
+    if (name.empty())
+      continue;
+    scope.values[name] = value;
+    if (auto info = scope.infos.find(name); info != scope.infos.end())
+      compareWithInfo(*info->second, value, at);
+  }
+  return success();
+}
+
+FailureOr<Attributes> Importer::resolveAttributes(const onnx::NodeProto &proto, Scope &scope, Location at) {
+  Attributes attributes;
+  for (const auto &attribute : proto.attribute()) {
+    const onnx::AttributeProto *meant = &attribute;
+    if (!attribute.ref_attr_name().empty()) {
+      meant = scope.attributes.lookup(attribute.ref_attr_name());
+      // The caller did not give it: the operator's own default holds.
+      if (!meant)
+        continue;
+    }
+    if (attribute.name().empty() || !attributes.insert({attribute.name(), meant}).second)
+      return emitError(at, ErrorCode::BadAttribute) << "attribute name '" << attribute.name() << "' is empty or used twice";
+  }
+  return attributes;
+}
+
+LogicalResult Importer::importCall(const onnx::NodeProto &call, const onnx::FunctionProto &function,
+                                   const Attributes &attributes, ArrayRef<Value> inputs, Scope &caller) {
+  Location at = NameLoc::get(session.builder.getStringAttr(caller.prefix + nameOf(call)));
+  Scope scope;
+  scope.prefix = caller.prefix + nameOf(call) + "/";
+  FailureOr<Opsets> opsets = readOpsets(function.opset_import(), at);
+  if (failed(opsets))
+    return failure();
+  scope.opsets = std::move(*opsets);
+  for (const auto &attribute : function.attribute_proto())
+    scope.attributes[attribute.name()] = &attribute;
+  for (const auto &[name, attribute] : attributes) {
+    bool known = llvm::is_contained(function.attribute(), name) || scope.attributes.contains(name);
+    if (!known)
+      return emitError(at, ErrorCode::BadAttribute) << "function '" << function.name() << "' has no attribute '" << name << "'";
+    scope.attributes[name] = attribute;
+  }
+  if (call.input_size() > function.input_size() || call.output_size() > function.output_size())
+    return emitError(at, ErrorCode::BadGraph) << "more inputs or outputs than function '" << function.name() << "' has";
+  llvm::StringSet<> defined;
+  for (auto [i, name] : llvm::enumerate(function.input())) {
+    if (!defined.insert(name).second)
+      return emitError(at, ErrorCode::BadGraph) << "the name '" << name << "' is defined twice in function '"
+                                                << function.name() << "'";
+    scope.values[name] = i < inputs.size() ? inputs[i] : Value();
+    if (!scope.values[name])
+      scope.absent.insert(name);
+  }
+  FailureOr<std::vector<const onnx::NodeProto *>> order = sortNodes(function.node(), defined, at);
+  if (failed(order))
+    return failure();
+  bool good = true;
+  for (const onnx::NodeProto *node : *order) {
+    good &= succeeded(importNode(*node, scope));
+    if (!good && !keepGoing)
+      return failure();
+  }
+  for (auto [inner, outer] : llvm::zip(function.output(), call.output())) {
+    auto value = scope.values.find(inner);
+    if (value == scope.values.end() || scope.absent.contains(inner))
+      return emitError(at, ErrorCode::BadGraph) << "function '" << function.name() << "' does not define its output '"
+                                                << inner << "'";
+    if (!outer.empty())
+      caller.values[outer] = value->second;
+  }
+  return success(good);
+}
+
+} // namespace fathom::importer

@@ -1,0 +1,57 @@
+// Builds the module of a model that has passed ModelCheck.
+#pragma once
+
+#include "compiler/graph/Shape.h"
+#include "compiler/import/Normalize.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace fathom::importer {
+
+class Importer {
+public:
+  // With `keepGoing` a node that fails is reported and skipped, so that all problems of a model show; there is no module then.
+  Importer(std::shared_ptr<const onnx::ModelProto> model, llvm::StringRef folder, mlir::MLIRContext &context,
+           const ImportOptions &options, mlir::Location loc, bool keepGoing);
+  mlir::OwningOpRef<mlir::ModuleOp> run(Opsets opsets);
+
+private:
+  // The names that nodes see: the model's main graph, or the body of a function that is being inlined.
+  struct Scope {
+    std::string prefix;
+    Opsets opsets;
+    llvm::StringMap<mlir::Value> values; // null: reported as failed
+    llvm::StringSet<> absent;            // inputs of a function that the call does not give
+    llvm::StringMap<const onnx::TensorProto *> initializers;
+    llvm::StringMap<const onnx::TypeProto *> infos;
+    llvm::StringMap<const onnx::AttributeProto *> attributes; // of the call
+  };
+
+  llvm::LogicalResult declareNames(const onnx::GraphProto &graph, Scope &scope, llvm::StringSet<> &defined);
+  mlir::func::FuncOp importInputs(const onnx::GraphProto &graph, mlir::ModuleOp module, Scope &scope);
+  llvm::LogicalResult importOutputs(const onnx::GraphProto &graph, mlir::func::FuncOp main, Scope &scope);
+  mlir::FailureOr<mlir::Value> valueOf(llvm::StringRef name, Scope &scope);
+  llvm::LogicalResult importNode(const onnx::NodeProto &proto, Scope &scope);
+  mlir::FailureOr<Attributes> resolveAttributes(const onnx::NodeProto &proto, Scope &scope, mlir::Location at);
+  llvm::LogicalResult importCall(const onnx::NodeProto &call, const onnx::FunctionProto &function,
+                                 const Attributes &attributes, llvm::ArrayRef<mlir::Value> inputs, Scope &caller);
+
+  // Types, in ImportSignature.cpp.
+  mlir::FailureOr<mlir::RankedTensorType> inputType(const onnx::ValueInfoProto &input);
+  mlir::FailureOr<mlir::AffineExpr> inputSize(const onnx::ValueInfoProto &input, int axis);
+  llvm::LogicalResult checkDimOptions(const onnx::GraphProto &graph);
+  void compareWithInfo(const onnx::TypeProto &declared, mlir::Value value, mlir::Location at);
+
+  std::shared_ptr<const onnx::ModelProto> model;
+  const ImportOptions &options;
+  mlir::Location loc;
+  bool keepGoing;
+  Session session;
+  llvm::StringMap<const onnx::FunctionProto *> functions;
+  uint64_t nodes = 0;
+  llvm::SmallVector<graph::Symbol> symbols;
+  llvm::StringMap<DimRange> ranges; // options.dims by the symbol that each entry means
+  bool warned = false;              // about a declared type that differs
+  bool failedSignature = false;     // an input was reported while going on
+};
+
+} // namespace fathom::importer

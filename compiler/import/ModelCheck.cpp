@@ -1,0 +1,173 @@
+// Checks of a parsed model before anything is imported: limits, names, operator sets and recursion.
+#include "compiler/import/ModelCheck.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/JSON.h"
+
+using namespace mlir;
+using google::protobuf::RepeatedPtrField;
+
+namespace fathom::importer {
+
+std::string functionKey(StringRef domain, StringRef name, StringRef overload) {
+  return (domainOf(domain) + "::" + name + "::" + overload).str();
+}
+
+std::string nameOf(const onnx::NodeProto &node) {
+  if (!node.name().empty())
+    return node.name();
+  for (const std::string &output : node.output())
+    if (!output.empty())
+      return node.op_type() + "_" + output;
+  return node.op_type();
+}
+
+namespace {
+class Checker {
+public:
+  Checker(const onnx::ModelProto &model, const ImportLimits &limits, Location loc)
+      : model(model), limits(limits), loc(loc) {}
+
+  LogicalResult run() {
+    if (failed(checkGraph(model.graph())))
+      return failure();
+    for (const auto &function : model.functions()) {
+      std::string key = functionKey(function.domain(), function.name(), function.overload());
+      if (!functions.try_emplace(key, &function).second)
+        return emitError(loc, ErrorCode::BadGraph) << "function '" << function.name() << "' is defined twice";
+      if (failed(checkNames(function.input())) || failed(checkNames(function.output())) ||
+          failed(checkNodes(function.node())))
+        return failure();
+    }
+    for (const auto &function : model.functions())
+      if (failed(heightOf(function)))
+        return failure();
+    return success();
+  }
+
+private:
+  LogicalResult checkName(const std::string &name) {
+    if (name.size() > limits.nameBytes)
+      return emitError(loc, ErrorCode::Limit)
+             << "a name has " << name.size() << " bytes, the limit is " << limits.nameBytes;
+    if (!llvm::json::isUTF8(name))
+      return emitError(loc, ErrorCode::BadGraph) << "a name is not valid UTF-8";
+    return success();
+  }
+
+  LogicalResult checkNames(const RepeatedPtrField<std::string> &names) {
+    return success(llvm::all_of(names, [&](const std::string &name) { return succeeded(checkName(name)); }));
+  }
+
+  // Recursion is as deep as protobuf's parser allowed the messages to be.
+  LogicalResult checkGraph(const onnx::GraphProto &graph) {
+    auto nameIsFine = [&](const auto &named) { return succeeded(checkName(named.name())); };
+    if (!llvm::all_of(graph.input(), nameIsFine) || !llvm::all_of(graph.output(), nameIsFine) ||
+        !llvm::all_of(graph.value_info(), nameIsFine) || !llvm::all_of(graph.initializer(), nameIsFine))
+      return failure();
+    return checkNodes(graph.node());
+  }
+
+  LogicalResult checkNodes(const Nodes &list) {
+    nodes += list.size();
+    if (nodes > limits.nodes)
+      return emitError(loc, ErrorCode::Limit) << "the model has more than " << limits.nodes << " nodes";
+    for (const auto &node : list) {
+      if (failed(checkName(node.name())) || failed(checkName(node.op_type())) || failed(checkName(node.domain())) ||
+          failed(checkNames(node.input())) || failed(checkNames(node.output())))
+        return failure();
+      for (const auto &attribute : node.attribute())
+        if (failed(checkAttribute(attribute)))
+          return failure();
+    }
+    return success();
+  }
+
+  LogicalResult checkAttribute(const onnx::AttributeProto &attribute) {
+    auto tooLong = [&](const std::string &text) { return text.size() > limits.stringBytes; };
+    if (tooLong(attribute.s()) || llvm::any_of(attribute.strings(), tooLong))
+      return emitError(loc, ErrorCode::Limit) << "a string attribute has more than " << limits.stringBytes << " bytes";
+    if (failed(checkName(attribute.name())) || (attribute.has_g() && failed(checkGraph(attribute.g()))))
+      return failure();
+    return success(llvm::all_of(attribute.graphs(), [&](const auto &graph) { return succeeded(checkGraph(graph)); }));
+  }
+
+  // Calls of model-local functions must end: none may reach itself. Gives how deep the function's calls nest; 0 while it is looked at.
+  FailureOr<int> heightOf(const onnx::FunctionProto &function) {
+    auto [it, isNew] = heights.try_emplace(&function, 0);
+    if (!isNew && it->second == 0)
+      return emitError(loc, ErrorCode::BadGraph) << "function '" << function.name() << "' calls itself";
+    if (!isNew)
+      return it->second;
+    ++depth;
+    FailureOr<int> height = heightOf(function.node());
+    if (failed(height))
+      return failure();
+    --depth;
+    if (*height >= limits.nesting)
+      return tooDeep();
+    return heights[&function] = *height + 1;
+  }
+
+  FailureOr<int> heightOf(const Nodes &list) {
+    if (depth > limits.nesting)
+      return tooDeep();
+    int height = 0;
+    auto include = [&](FailureOr<int> other) {
+      height = succeeded(other) ? std::max(height, *other) : height;
+      return succeeded(other);
+    };
+    for (const auto &node : list) {
+      auto callee = functions.find(functionKey(node.domain(), node.op_type(), node.overload()));
+      if (callee != functions.end() && !include(heightOf(*callee->second)))
+        return failure();
+      for (const auto &attribute : node.attribute()) {
+        if (attribute.has_g() && !include(heightOf(attribute.g().node())))
+          return failure();
+        for (const auto &graph : attribute.graphs())
+          if (!include(heightOf(graph.node())))
+            return failure();
+      }
+    }
+    return height;
+  }
+
+  InFlightDiagnostic tooDeep() {
+    return emitError(loc, ErrorCode::Limit) << "functions call each other more than " << limits.nesting << " deep";
+  }
+
+  const onnx::ModelProto &model;
+  const ImportLimits &limits;
+  Location loc;
+  uint64_t nodes = 0;
+  llvm::StringMap<const onnx::FunctionProto *> functions;
+  llvm::DenseMap<const onnx::FunctionProto *, int> heights;
+  int depth = 0;
+};
+} // namespace
+
+LogicalResult checkModel(const onnx::ModelProto &model, const ImportLimits &limits, Location loc) {
+  return Checker(model, limits, loc).run();
+}
+
+FailureOr<Opsets> readOpsets(const RepeatedPtrField<onnx::OperatorSetIdProto> &imports, Location loc) {
+  Opsets opsets;
+  for (const auto &import : imports) {
+    StringRef domain = domainOf(import.domain());
+    if (!opsets.try_emplace(domain, import.version()).second)
+      return emitError(loc, ErrorCode::BadGraph) << "operator set '" << domain << "' is imported twice";
+    if (!domain.empty())
+      continue;
+    if (import.version() < 1)
+      return emitError(loc, ErrorCode::BadGraph) << "operator set version " << import.version() << " does not exist";
+    if (import.version() < oldestOpset || import.version() > newestOpset) {
+      auto diagnostic = emitError(loc, ErrorCode::UnsupportedOp)
+                        << "operator set version " << import.version() << " is not supported: " << oldestOpset << " to "
+                        << newestOpset << " are";
+      diagnostic.attachNote() << "hint: onnx.version_converter.convert_version, or exporting anew, changes the version";
+      return diagnostic;
+    }
+  }
+  return opsets;
+}
+
+} // namespace fathom::importer

@@ -1,0 +1,116 @@
+// One node of a model while it is imported: its inputs and attributes, checked as they are read, and the graph ops made for it.
+// The rules in Normalize*.cpp are written against this.
+#pragma once
+
+#include "compiler/import/ModelCheck.h"
+#include "compiler/import/TensorLoader.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace fathom::importer {
+
+// What all nodes of a model share.
+struct Session {
+  mlir::OpBuilder builder;
+  TensorLoader loader;
+  llvm::StringSet<> names; // every graph.name given so far, and every name in the model's main graph
+  mlir::Value none;        // graph.None's result, made when first needed
+};
+
+// A node's attributes by name, with references to a calling node's attributes already resolved.
+using Attributes = llvm::MapVector<llvm::StringRef, const onnx::AttributeProto *>;
+
+class Node {
+public:
+  Node(Session &session, const onnx::NodeProto &proto, Attributes attributes, llvm::SmallVector<mlir::Value> inputs,
+       int64_t opset, std::string prefix);
+
+  llvm::StringRef type() const { return proto.op_type(); }
+  // The version of the operator set that the node was written for.
+  int64_t opset() const { return version; }
+  mlir::Location loc() const { return location; }
+  mlir::OpBuilder &builder() { return session.builder; }
+  mlir::MLIRContext *context() { return session.builder.getContext(); }
+  mlir::InFlightDiagnostic error(ErrorCode code) { return emitError(location, code); }
+
+  // Inputs. Absent ones at the end are not counted; an absent one in between, or past the end, is graph.None's result.
+  unsigned numInputs() const { return inputs.size(); }
+  bool hasInput(unsigned index) const { return index < inputs.size() && inputs[index]; }
+  mlir::Value input(unsigned index) { return hasInput(index) ? inputs[index] : none(); }
+  llvm::SmallVector<mlir::Value> allInputs();
+  void setInput(unsigned index, mlir::Value value) { inputs[index] = value; }
+  // The input's tensor type; only for inputs that the node has.
+  mlir::RankedTensorType inputType(unsigned index) const {
+    return llvm::cast<mlir::RankedTensorType>(inputs[index].getType());
+  }
+  mlir::Type elementType(unsigned index) const { return inputType(index).getElementType(); }
+  int64_t rank(unsigned index) const { return inputType(index).getRank(); }
+
+  // Outputs that the model names; those at the end that it does not are not counted.
+  unsigned numOutputs() const { return outputCount; }
+  bool hasOutput(unsigned index) const { return index < outputCount && !proto.output(index).empty(); }
+  llvm::StringRef output(unsigned index) const { return proto.output(index); }
+
+  // Attributes. Reading one marks it as understood; one of the wrong type is reported and makes finish() fail.
+  bool hasAttr(llvm::StringRef name) const { return attributes.contains(name); }
+  int64_t intAttr(llvm::StringRef name, int64_t absent);
+  double floatAttr(llvm::StringRef name, double absent);
+  llvm::StringRef stringAttr(llvm::StringRef name, llvm::StringRef absent);
+  std::optional<llvm::SmallVector<int64_t>> intsAttr(llvm::StringRef name);
+  std::optional<llvm::SmallVector<double>> floatsAttr(llvm::StringRef name);
+  mlir::ElementsAttr tensorAttr(llvm::StringRef name); // null if absent
+  mlir::Type typeAttr(llvm::StringRef name);           // null if absent or unsupported
+  mlir::Type elementTypeOf(int64_t onnxType, llvm::StringRef attribute); // null, with a report, if unsupported
+  // Marks an attribute as understood that has no bearing on inference.
+  void ignoreAttr(llvm::StringRef name) { attributes.erase(name); }
+  // All attributes not read yet, converted for the graph op `op` and checked against its definition.
+  mlir::FailureOr<llvm::SmallVector<mlir::NamedAttribute>> takeAttrs(llvm::StringRef op);
+  // Reports attributes that nothing has read.
+  llvm::LogicalResult checkAllRead();
+
+  // Constructors of attributes for emit().
+  mlir::NamedAttribute attr(llvm::StringRef name, int64_t value);
+  mlir::NamedAttribute attr(llvm::StringRef name, llvm::StringRef value);
+  mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value);
+  mlir::NamedAttribute floatAttrOf(llvm::StringRef name, double value);
+
+  // Ops. `suffix` is appended to the first output's name, and is empty for the op that makes the output. A null operand stands for an
+  // earlier failure and makes the result null, so that chains of ops need one check at their end.
+  mlir::Value none();
+  mlir::Value constant(mlir::ElementsAttr value, llvm::StringRef suffix);
+  mlir::Value ints(llvm::ArrayRef<int64_t> values, llvm::StringRef suffix);          // of rank 1
+  mlir::Value scalar(double value, mlir::Type element, llvm::StringRef suffix);      // of rank 0, of an integer or float type
+  mlir::Operation *create(llvm::StringRef op, mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attrs,
+                          unsigned numResults, llvm::StringRef suffix = "");
+  mlir::Value emit(llvm::StringRef op, mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attrs = {},
+                   llvm::StringRef suffix = "");
+  // Emits `op` with these operands and all attributes that were not read.
+  llvm::LogicalResult finishAs(llvm::StringRef op, mlir::ValueRange operands,
+                               llvm::ArrayRef<mlir::NamedAttribute> more = {});
+  // The values of the node's outputs, in order.
+  llvm::LogicalResult finish(mlir::ValueRange values);
+  llvm::ArrayRef<mlir::Value> results() const { return values; }
+
+private:
+  const onnx::AttributeProto *takeAttr(llvm::StringRef name, onnx::AttributeProto::AttributeType type);
+  mlir::Attribute convert(const onnx::AttributeProto &attribute);
+  std::string nameFor(llvm::StringRef suffix);
+
+  Session &session;
+  const onnx::NodeProto &proto;
+  Attributes attributes;
+  llvm::SmallVector<mlir::Value> inputs;
+  int64_t version;
+  std::string prefix; // of the names inside an inlined function
+  mlir::Location location;
+  unsigned outputCount;
+  bool failedReading = false;
+  llvm::SmallVector<mlir::Value> values;
+};
+
+// A number as an attribute of a float or integer type.
+mlir::TypedAttr numberOf(double value, mlir::Type element);
+// How many operands the definition of a graph op has; nullopt if it takes any number.
+std::optional<unsigned> arityOf(mlir::OperationName op);
+
+} // namespace fathom::importer

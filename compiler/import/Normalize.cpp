@@ -1,0 +1,73 @@
+// The table of rules and the rule of operators that need none.
+#include "compiler/import/Normalize.h"
+
+using namespace mlir;
+
+namespace fathom::importer {
+
+static const Rule *findRule(StringRef op) {
+  static const llvm::StringMap<const Rule *> rules = [] {
+    llvm::StringMap<const Rule *> map;
+    for (ArrayRef<Rule> family : {elementwiseRules(), movementRules(), resizeRules(), reductionRules(),
+                                  normalizationRules(), quantizedRules(), lossRules(), windowRules()})
+      for (const Rule &rule : family)
+        map[rule.op] = &rule;
+    return map;
+  }();
+  return rules.lookup(op);
+}
+
+// Ops that ONNX does not have, or that the dialect keeps for itself.
+static bool isInternal(StringRef op) { return op == "None" || op == "Relayout"; }
+
+bool isSupported(StringRef op, MLIRContext *context) {
+  return findRule(op) || (!isInternal(op) && RegisteredOperationName::lookup(("graph." + op).str(), context));
+}
+
+static LogicalResult checkInputs(Node &node, unsigned least, unsigned most) {
+  for (unsigned i = 0; i < least; ++i)
+    if (!node.hasInput(i))
+      return node.error(ErrorCode::BadGraph) << "input " << i << " of " << node.type() << " is missing";
+  if (node.numInputs() > most)
+    return node.error(ErrorCode::BadGraph)
+           << node.type() << " has " << node.numInputs() << " inputs, at most " << most << " are known";
+  return success();
+}
+
+LogicalResult copyNode(Node &node) {
+  OperationName name(("graph." + node.type()).str(), node.context());
+  std::optional<unsigned> arity = arityOf(name);
+  if (failed(checkInputs(node, 0, arity.value_or(anyNumber))))
+    return failure();
+  FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs(node.type());
+  if (failed(attrs))
+    return failure();
+  unsigned results = node.numOutputs();
+  if (name.hasTrait<OpTrait::OneResult>())
+    results = 1;
+  else if (name.hasTrait<OpTrait::NResults<2>::Impl>())
+    results = 2;
+  else if (name.hasTrait<OpTrait::NResults<3>::Impl>())
+    results = 3;
+  Operation *op = node.create(node.type(), node.allInputs(), *attrs, results);
+  return op ? node.finish(op->getResults()) : failure();
+}
+
+LogicalResult normalize(Node &node) {
+  if (node.opset() < 7 && failed(modernize(node)))
+    return failure();
+  const Rule *rule = findRule(node.type());
+  if (!rule)
+    return copyNode(node);
+  if (failed(checkInputs(node, rule->minInputs, rule->maxInputs)))
+    return failure();
+  return rule->apply(node);
+}
+
+Value shapeOf(Node &node, Value value, StringRef suffix) { return value ? node.emit("Shape", value, {}, suffix) : Value(); }
+
+Value reshape(Node &node, Value value, ArrayRef<int64_t> sizes, StringRef suffix) {
+  return node.emit("Reshape", {value, node.ints(sizes, (suffix + ".shape").str())}, {}, suffix);
+}
+
+} // namespace fathom::importer

@@ -1,0 +1,40 @@
+// From a node of any operator set to graph ops, which follow the newest one: a rule for each operator that needs more than its
+// attributes and inputs copied.
+#pragma once
+
+#include "compiler/import/Node.h"
+
+namespace fathom::importer {
+
+struct Rule {
+  llvm::StringLiteral op;
+  unsigned minInputs, maxInputs; // the first minInputs must be present
+  llvm::LogicalResult (*apply)(Node &node);
+};
+inline constexpr unsigned anyNumber = ~0u;
+
+// The rules of each family, in Normalize<Family>.cpp.
+llvm::ArrayRef<Rule> elementwiseRules();
+llvm::ArrayRef<Rule> movementRules();
+llvm::ArrayRef<Rule> resizeRules();
+llvm::ArrayRef<Rule> reductionRules();
+llvm::ArrayRef<Rule> normalizationRules();
+llvm::ArrayRef<Rule> quantizedRules();
+llvm::ArrayRef<Rule> lossRules();
+llvm::ArrayRef<Rule> windowRules();
+
+// Whether ONNX's operator can be imported in some form.
+bool isSupported(llvm::StringRef op, mlir::MLIRContext *context);
+// Brings a node of an operator set before 7 into the form of 7 (NormalizeLegacy.cpp).
+llvm::LogicalResult modernize(Node &node);
+// Makes the graph ops of a node of ONNX's own domain.
+llvm::LogicalResult normalize(Node &node);
+// The rule of all operators without one: the graph op of that name with the node's inputs and attributes.
+llvm::LogicalResult copyNode(Node &node);
+
+// Helpers that several families use.
+// A tensor's own shape as a value of rank 1.
+mlir::Value shapeOf(Node &node, mlir::Value value, llvm::StringRef suffix);
+mlir::Value reshape(Node &node, mlir::Value value, llvm::ArrayRef<int64_t> sizes, llvm::StringRef suffix);
+
+} // namespace fathom::importer

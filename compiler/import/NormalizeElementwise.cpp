@@ -1,0 +1,99 @@
+// Rules of elementwise operators: variadic ones as chains of pairs, limits and types as inputs and types, Dropout as inference sees it.
+#include "compiler/graph/Shape.h"
+#include "compiler/import/Normalize.h"
+
+using namespace mlir;
+
+namespace fathom::importer {
+
+// Max, Min and Sum of any number of inputs, one pair at a time; null on failure. `last` is the suffix of the last op.
+static Value chain(Node &node, StringRef op, StringRef last) {
+  Value result = node.input(0);
+  unsigned count = node.numInputs();
+  for (unsigned i = 1; i < count; ++i) {
+    std::string suffix = i + 1 == count ? last.str() : "pair" + std::to_string(i);
+    result = node.emit(op, {result, node.input(i)}, {}, suffix);
+  }
+  return result;
+}
+
+static LogicalResult variadic(Node &node) {
+  if (node.numInputs() == 1)
+    return node.finish(node.emit("Identity", node.input(0)));
+  return node.finish(chain(node, node.type() == "Sum" ? "Add" : node.type(), ""));
+}
+
+static LogicalResult mean(Node &node) {
+  if (node.numInputs() == 1)
+    return node.finish(node.emit("Identity", node.input(0)));
+  Value factor = node.scalar(1.0 / node.numInputs(), node.elementType(0), "factor");
+  return node.finish(node.emit("Mul", {chain(node, "Add", "sum"), factor}));
+}
+
+static LogicalResult clip(Node &node) {
+  if (node.opset() >= 11)
+    return copyNode(node);
+  Value low = node.none(), high = node.none();
+  if (node.hasAttr("min"))
+    low = node.scalar(node.floatAttr("min", 0), node.elementType(0), "min");
+  if (node.hasAttr("max"))
+    high = node.scalar(node.floatAttr("max", 0), node.elementType(0), "max");
+  return node.finish(node.emit("Clip", {node.input(0), low, high}));
+}
+
+static LogicalResult cast(Node &node) {
+  // Both only matter for 8-bit floats, which are not supported.
+  node.ignoreAttr("saturate");
+  node.ignoreAttr("round_mode");
+  if (node.type() == "CastLike")
+    return node.finish(node.emit("Cast", node.input(0), node.attr("to", TypeAttr::get(node.elementType(1)))));
+  return node.finishAs("Cast", node.input(0));
+}
+
+static LogicalResult prelu(Node &node) {
+  FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("PRelu");
+  Value result = failed(attrs) ? Value() : node.emit("PRelu", node.allInputs(), *attrs);
+  if (!result)
+    return failure();
+  // The slope broadcasts to the input, not the other way round.
+  if (graph::sizesOf(result) != graph::sizesOf(node.input(0)))
+    return node.error(ErrorCode::BadShape) << "the slope of PRelu does not broadcast to its input";
+  return node.finish(result);
+}
+
+static Value allTrue(Node &node, Type element) {
+  auto type = RankedTensorType::get({1}, element);
+  NamedAttribute value = node.attr("value", DenseElementsAttr::get(type, Attribute(numberOf(1, element))));
+  return node.emit("ConstantOfShape", shapeOf(node, node.input(0), "mask.shape"), value, "mask");
+}
+
+static LogicalResult dropout(Node &node) {
+  node.ignoreAttr("seed");
+  node.ignoreAttr("ratio");
+  if (node.hasInput(2)) {
+    std::optional<SmallVector<int64_t>> training = graph::constantElementsOf(node.input(2));
+    std::optional<SmallVector<double>> ratio = SmallVector<double>{0.5};
+    if (node.hasInput(1))
+      ratio = graph::constantFloatsOf(node.input(1));
+    bool drops = !training || (llvm::any_of(*training, [](int64_t on) { return on != 0; }) &&
+                               (!ratio || llvm::any_of(*ratio, [](double part) { return part != 0; })));
+    if (drops)
+      return node.error(ErrorCode::UnsupportedAttribute) << "Dropout in training mode is not supported";
+  }
+  SmallVector<Value> results{node.emit("Identity", node.input(0))};
+  // The mask was of the input's type before it was bool.
+  if (node.hasOutput(1))
+    results.push_back(allTrue(node, node.opset() < 10 ? node.elementType(0) : node.builder().getI1Type()));
+  return node.finish(results);
+}
+
+ArrayRef<Rule> elementwiseRules() {
+  static constexpr Rule rules[] = {
+      {"Max", 1, anyNumber, variadic}, {"Min", 1, anyNumber, variadic}, {"Sum", 1, anyNumber, variadic},
+      {"Mean", 1, anyNumber, mean},    {"Clip", 1, 3, clip},            {"Cast", 1, 1, cast},
+      {"CastLike", 2, 2, cast},        {"PRelu", 2, 2, prelu},          {"Dropout", 1, 3, dropout},
+  };
+  return rules;
+}
+
+} // namespace fathom::importer

@@ -1,0 +1,179 @@
+// Rules of quantised operators: scales shaped to broadcast, integer products as 32-bit ones, the rest as dequantise, compute, quantise.
+#include "compiler/graph/Shape.h"
+#include "compiler/import/Normalize.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace fathom::importer {
+
+static Value castTo(Node &node, Value value, Type element, StringRef suffix) {
+  return node.emit("Cast", value, node.attr("to", TypeAttr::get(element)), suffix);
+}
+
+// A scale or zero point of one element for each index of an axis, shaped to broadcast against it: `trailing` axes follow that one.
+static Value alongAxis(Node &node, Value value, int64_t trailing, StringRef suffix) {
+  auto type = value ? dyn_cast<RankedTensorType>(value.getType()) : nullptr;
+  if (!type || type.getRank() != 1 || trailing == 0)
+    return value;
+  SmallVector<int64_t> sizes(trailing + 1, 1);
+  sizes[0] = -1;
+  return reshape(node, value, sizes, suffix);
+}
+
+static LogicalResult checkBlocks(Node &node) {
+  // Saturation is a matter of 8-bit floats, which are not supported.
+  node.ignoreAttr("saturate");
+  if (node.intAttr("block_size", 0) != 0)
+    return node.error(ErrorCode::UnsupportedAttribute) << node.type() << " in blocks is not supported";
+  if (node.intAttr("precision", 0) != 0)
+    return node.error(ErrorCode::UnsupportedAttribute) << "the precision of " << node.type() << " cannot be chosen";
+  return success();
+}
+
+static std::optional<int64_t> axesAfter(Node &node) {
+  int64_t given = node.intAttr("axis", 1), rank = node.rank(0);
+  // Before 13 there was no axis; for one scale it has no meaning, and its default may lie outside the rank.
+  if (node.rank(1) == 0)
+    return 0;
+  std::optional<int64_t> axis = graph::normalizeAxis(given, rank);
+  if (!axis) {
+    graph::Sizes sizes = graph::sizesOf(node.input(1));
+    if (sizes.size() == 1 && graph::isConstant(sizes[0], 1))
+      return 0;
+    node.error(ErrorCode::BadAttribute) << "axis " << given << " of " << node.type() << " for rank " << rank;
+    return std::nullopt;
+  }
+  return rank - 1 - *axis;
+}
+
+static LogicalResult quantize(Node &node) {
+  std::optional<int64_t> trailing = axesAfter(node);
+  if (!trailing || failed(checkBlocks(node)))
+    return failure();
+  Value zero = node.input(2);
+  // Without a zero point the op makes uint8; another type is told by a zero of it.
+  if (node.hasAttr("output_dtype")) {
+    int64_t given = node.intAttr("output_dtype", 0);
+    Type type = given == 0 ? Type() : node.elementTypeOf(given, "output_dtype");
+    if (given != 0 && !type)
+      return failure();
+    if (type && !node.hasInput(2))
+      zero = node.scalar(0, type, "zero_point");
+    else if (type && type != node.elementType(2))
+      return node.error(ErrorCode::BadAttribute) << "output_dtype is not the type of the zero point";
+  }
+  Value scale = alongAxis(node, node.input(1), *trailing, "scale");
+  return node.finish(node.emit("QuantizeLinear", {node.input(0), scale, alongAxis(node, zero, *trailing, "zero")}));
+}
+
+static LogicalResult dequantize(Node &node) {
+  std::optional<int64_t> trailing = axesAfter(node);
+  if (!trailing || failed(checkBlocks(node)))
+    return failure();
+  if (int64_t given = node.intAttr("output_dtype", 0)) {
+    Type type = node.elementTypeOf(given, "output_dtype");
+    if (!type)
+      return failure();
+    if (type != node.elementType(1))
+      return node.error(ErrorCode::UnsupportedAttribute)
+             << "output_dtype of DequantizeLinear other than the type of its scale is not supported";
+  }
+  Value scale = alongAxis(node, node.input(1), *trailing, "scale");
+  Value zero = alongAxis(node, node.input(2), *trailing, "zero");
+  return node.finish(node.emit("DequantizeLinear", {node.input(0), scale, zero}));
+}
+
+// ONNX's own definition of the operator.
+static LogicalResult dynamicQuantize(Node &node) {
+  Builder &builder = node.builder();
+  if (!node.elementType(0).isF32())
+    return node.error(ErrorCode::BadType) << "DynamicQuantizeLinear takes float";
+  Type f32 = builder.getF32Type(), ui8 = builder.getIntegerType(8, /*isSigned=*/false);
+  SmallVector<NamedAttribute> toScalar{node.attr("keepdims", int64_t(0))};
+  Value input = node.input(0), zero = node.scalar(0, f32, "zero"), top = node.scalar(255, f32, "top");
+  Value low = node.emit("Min", {node.emit("ReduceMin", input, toScalar, "min"), zero}, {}, "low");
+  Value high = node.emit("Max", {node.emit("ReduceMax", input, toScalar, "max"), zero}, {}, "high");
+  Value range = node.emit("Sub", {high, low}, {}, "range");
+  Value scale = node.emit("Div", {range, top}, {}, "scale");
+  Value start = node.emit("Sub", {zero, node.emit("Div", {low, scale}, {}, "steps")}, {}, "start");
+  Value rounded = node.emit("Round", node.emit("Clip", {start, zero, top}, {}, "clipped"), {}, "rounded");
+  Value zeroPoint = castTo(node, rounded, ui8, "zero_point");
+  return node.finish({node.emit("QuantizeLinear", {input, scale, zeroPoint}), scale, zeroPoint});
+}
+
+// The input as i32, less its zero point.
+static Value centred(Node &node, unsigned index, unsigned zeroIndex, int64_t trailing, StringRef name) {
+  Type i32 = node.builder().getI32Type();
+  Value wide = castTo(node, node.input(index), i32, (name + ".i32").str());
+  if (!node.hasInput(zeroIndex))
+    return wide;
+  Value zero = alongAxis(node, node.input(zeroIndex), trailing, (name + ".zero").str());
+  return node.emit("Sub", {wide, castTo(node, zero, i32, (name + ".zero.i32").str())}, {}, (name + ".centred").str());
+}
+
+static LogicalResult matMulInteger(Node &node) {
+  // Rows of the left matrix have their zero points, and columns of the right one.
+  Value lhs = centred(node, 0, 2, 1, "lhs"), rhs = centred(node, 1, 3, 0, "rhs");
+  return node.finish(node.emit("MatMul", {lhs, rhs}));
+}
+
+// Convolutions take floats: of the type in which every sum that can occur is exact.
+static LogicalResult convInteger(Node &node) {
+  Builder &builder = node.builder();
+  int64_t terms = 1;
+  for (AffineExpr size : llvm::drop_begin(graph::sizesOf(node.inputType(1)))) {
+    std::optional<int64_t> known = graph::constantSize(size);
+    if (!known || llvm::MulOverflow(terms, *known, terms))
+      terms = INT64_MAX / (255 * 255);
+  }
+  Type exact = terms < (1 << 24) / (255 * 255) ? builder.getF32Type() : builder.getF64Type();
+  Value input = castTo(node, centred(node, 0, 2, 0, "input"), exact, "input.float");
+  Value weight = castTo(node, centred(node, 1, 3, node.rank(1) - 1, "weight"), exact, "weight.float");
+  FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("Conv");
+  if (failed(attrs))
+    return failure();
+  Value result = node.emit("Conv", {input, weight}, *attrs, "conv");
+  return node.finish(castTo(node, result, builder.getI32Type(), ""));
+}
+
+static LogicalResult qLinearMatMul(Node &node) {
+  Value lhs = node.emit("DequantizeLinear",
+                        {node.input(0), alongAxis(node, node.input(1), 1, "lhs.scale"),
+                         alongAxis(node, node.input(2), 1, "lhs.zero")},
+                        {}, "lhs");
+  Value rhs = node.emit("DequantizeLinear", {node.input(3), node.input(4), node.input(5)}, {}, "rhs");
+  Value product = node.emit("MatMul", {lhs, rhs}, {}, "product");
+  return node.finish(node.emit("QuantizeLinear", {product, node.input(6), node.input(7)}));
+}
+
+static LogicalResult qLinearConv(Node &node) {
+  int64_t trailing = node.rank(3) - 1;
+  Value input = node.emit("DequantizeLinear", {node.input(0), node.input(1), node.input(2)}, {}, "input");
+  Value weight = node.emit("DequantizeLinear",
+                           {node.input(3), alongAxis(node, node.input(4), trailing, "weight.scale"),
+                            alongAxis(node, node.input(5), trailing, "weight.zero")},
+                           {}, "weight");
+  Value bias = node.none();
+  if (node.hasInput(8)) {
+    // Its scale is the product of the other two, and its zero point 0.
+    Value scale = node.emit("Mul", {node.input(1), node.input(4)}, {}, "bias.scale");
+    bias = node.emit("DequantizeLinear", {node.input(8), scale}, {}, "bias");
+  }
+  FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("Conv");
+  if (failed(attrs))
+    return failure();
+  Value result = node.emit("Conv", {input, weight, bias}, *attrs, "conv");
+  return node.finish(node.emit("QuantizeLinear", {result, node.input(6), node.input(7)}));
+}
+
+ArrayRef<Rule> quantizedRules() {
+  static constexpr Rule rules[] = {
+      {"QuantizeLinear", 2, 3, quantize},         {"DequantizeLinear", 2, 3, dequantize},
+      {"DynamicQuantizeLinear", 1, 1, dynamicQuantize}, {"MatMulInteger", 2, 4, matMulInteger},
+      {"ConvInteger", 2, 4, convInteger},         {"QLinearMatMul", 8, 8, qLinearMatMul},
+      {"QLinearConv", 8, 9, qLinearConv}};
+  return rules;
+}
+
+} // namespace fathom::importer
