@@ -1,0 +1,81 @@
+// Computes elements of a kernel's tensors on demand: asked for the element (or lanes of elements) of a value at an index, it emits the
+// code of the value's op, which asks for its operands in turn. Fusion is thus the absence of a stored intermediate.
+#pragma once
+
+#include "compiler/codegen/common/Code.h"
+#include "compiler/codegen/common/Layout.h"
+#include "compiler/target/Target.h"
+#include "llvm/ADT/DenseMap.h"
+#include <functional>
+
+namespace fathom {
+
+// The index of lane l along a dimension is base + step * l.
+struct Index {
+  mlir::Value base;
+  int64_t step = 0;
+};
+using Indices = llvm::SmallVector<Index, 4>;
+
+// A tensor in memory.
+struct Buffer {
+  mlir::Value pointer;
+  mlir::RankedTensorType type;
+  Layout layout;
+};
+
+class Emitter {
+public:
+  Emitter(Code &code, const Target &target, bool strict) : c(code), target(target), strict(strict) {}
+
+  Code &c;
+  const Target &target;
+  bool failed = false; // an error was reported
+  bool strict; // no approximation of math functions beyond the library's usual error
+
+  void addBuffer(mlir::Value tensor, mlir::Value pointer);
+  const Buffer &buffer(mlir::Value tensor) const { return buffers.find(tensor)->second; }
+  bool isBuffer(mlir::Value tensor) const { return buffers.contains(tensor); }
+  // From here on the value's elements come from this function: the accumulators of an anchor, a row's statistics.
+  using Source = std::function<mlir::Value(llvm::ArrayRef<Index>, int64_t lanes)>;
+  void bind(mlir::Value tensor, Source source) { sources[tensor] = std::move(source); }
+
+  // The elements of a tensor at an index, in registers.
+  mlir::Value element(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t lanes);
+  // An element of an integer tensor as an i64.
+  mlir::Value integerAt(mlir::Value tensor, llvm::ArrayRef<Index> index);
+  void store(const Buffer &buffer, llvm::ArrayRef<Index> index, mlir::Value value, int64_t lanes);
+  mlir::Value load(const Buffer &buffer, llvm::ArrayRef<Index> index, int64_t lanes);
+  // Zeroes the halo of a buffer.
+  void clearHalo(const Buffer &buffer);
+
+  // All-zero indices for a tensor.
+  Indices zeros(int64_t rank) { return Indices(rank, Index{c.i64(0), 0}); }
+  // The indices of an operand that broadcasts to a result.
+  Indices broadcast(mlir::RankedTensorType operand, llvm::ArrayRef<Index> result);
+  mlir::Value size(mlir::Value tensor, int64_t dim);
+
+  // Where the code of a data fault (FATHOM_FAULT_) goes; the task returns it.
+  mlir::Value fault;
+  void raise(mlir::Value condition, int32_t code);
+  // i + size if negative; a fault, and clamped, when outside [-size, size).
+  mlir::Value checkedIndex(mlir::Value index, mlir::Value size);
+
+private:
+  mlir::Value compute(mlir::Operation *op, unsigned result, llvm::ArrayRef<Index> index, int64_t lanes);
+  mlir::Value scalarized(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t lanes);
+  // Ops that only move data; null if the op is not one or needs one lane at a time.
+  mlir::Value moved(mlir::Operation *op, llvm::ArrayRef<Index> index, int64_t lanes);
+  // The offset of an index in a buffer and by how much it grows per lane, if that is known.
+  std::pair<mlir::Value, std::optional<int64_t>> offset(const Buffer &buffer, llvm::ArrayRef<Index> index);
+
+  llvm::DenseMap<mlir::Value, Buffer> buffers;
+  llvm::DenseMap<mlir::Value, Source> sources;
+};
+
+// The result of an elementwise op from its operands' elements (scalars or vectors of one length), in registers.
+mlir::Value emitElementwise(Emitter &emitter, mlir::Operation *op, mlir::ValueRange operands, int64_t lanes);
+// Whether an element of this op's result can be computed on demand (elementwise, or movement that Emitter::moved knows).
+bool isComputedOnDemand(mlir::Operation *op);
+
+} // namespace fathom

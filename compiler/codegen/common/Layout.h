@@ -1,0 +1,33 @@
+// Where a tensor's elements lie in its buffer: strides, offsets and sizes as expressions over the symbols.
+#pragma once
+
+#include "compiler/graph/Graph.h"
+
+namespace fathom {
+
+struct Layout {
+  // Per logical dimension. A blocked dimension's stride is that of its position within the block; blockStride steps over blocks.
+  graph::Sizes sizes, strides;
+  mlir::AffineExpr offset;      // of the element at index zero, past the halo
+  mlir::AffineExpr elements;    // of the whole buffer, halo and block padding included
+  llvm::SmallVector<int64_t> order; // logical dimensions, outermost first, without the repeated one of a block
+  int64_t blockedDim = -1, block = 0;
+  mlir::AffineExpr blockStride;
+  llvm::SmallVector<int64_t> haloLow, haloHigh;
+  bool hasHalo() const;
+};
+Layout layoutOf(mlir::RankedTensorType type);
+
+// The type with another layout; empty arguments mean the default.
+mlir::RankedTensorType withLayout(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> order, int64_t block = 0,
+                                  llvm::ArrayRef<int64_t> halo = {});
+// Whether the elements lie in row-major order without gaps (dimensions of size one do not matter).
+bool isRowMajor(mlir::RankedTensorType type);
+// The order of logical dimensions in memory; the identity when the type names none.
+llvm::SmallVector<int64_t> orderOf(mlir::RankedTensorType type);
+
+// Bytes of an element in memory; a bool takes one.
+int64_t elementBytes(mlir::Type element);
+mlir::AffineExpr bufferBytes(mlir::RankedTensorType type);
+
+} // namespace fathom

@@ -1,0 +1,68 @@
+// The functions that MathLowering.cpp knows. Each takes f32 and f64 and is within 4 ulp in either, edges included.
+#pragma once
+
+#include "compiler/codegen/common/MathNum.h"
+
+namespace fathom::mathlowering {
+
+inline constexpr double kInfinity = __builtin_inf();
+inline constexpr double kNan = __builtin_nan("");
+
+// MathExp.cpp
+Num exp(Num x);
+// factor * e^(x + low), with the factor in [2^-30, 2^30] and low a correction below the last bits of x.
+Num timesExp(Num factor, Num x, Num low);
+Num exp2(Num x);
+Num expm1(Num x);
+Num sinh(Num x);
+Num cosh(Num x);
+Num tanh(Num x);
+// e^x for x in [-87, 0], f32, without the care for the rest.
+Num expBelowZero(Num x);
+
+// MathLog.cpp
+Num log(Num x);
+Num log2(Num x);
+Num log10(Num x);
+Num log1p(Num x);
+Num asinh(Num x);
+Num acosh(Num x);
+Num atanh(Num x);
+
+// x = 2^exponent * mantissa with the mantissa in [sqrt(1/2), sqrt(2)), for x positive and finite.
+struct Split {
+  Num exponent, mantissa;
+};
+Split split(Num x, bool mayBeDenormal = true);
+
+// MathPow.cpp
+Num pow(Num x, Num y);
+Num cbrt(Num x);
+Num rsqrt(Num x);
+
+// MathTrig.cpp
+Num sin(Num x);
+Num cos(Num x);
+Num tan(Num x);
+
+// MathArc.cpp
+Num asin(Num x);
+Num acos(Num x);
+Num atan(Num x);
+Num atan2(Num y, Num x);
+
+// MathErf.cpp
+Num erf(Num x);
+Num erfc(Num x);
+
+// MathRounding.cpp: what some targets have as instructions.
+Num expandFloor(Num x);
+Num expandCeil(Num x);
+Num expandTrunc(Num x);
+Num expandRound(Num x);
+Num expandRoundEven(Num x);
+Num expandFma(Num x, Num y, Num z);
+// C's fmod: exact, with the sign of x.
+Num remainder(Num x, Num y);
+
+} // namespace fathom::mathlowering

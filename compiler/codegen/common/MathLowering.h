@@ -1,0 +1,21 @@
+// Expands the math functions that have no machine instruction into arithmetic, so that generated code calls no library.
+#pragma once
+
+namespace mlir {
+class RewritePatternSet;
+}
+
+namespace fathom {
+
+struct MathOptions {
+  bool strict = false;     // f32 functions within 1 ulp (computed in f64) instead of within 4 ulp
+  bool hasFma = true;      // multiply-add is an instruction: any AArch64, x86-64 with FMA
+  bool hasRounding = true; // floor, ceil, trunc and roundeven are instructions: any AArch64, x86-64 with SSE4.1
+};
+
+// Patterns for f32 and f64 scalars and vectors: every float op of the math dialect except fpowi and the classifications, and arith.remf. What
+// remains is arith and math.{absf,copysign,sqrt}, and where the target has them math.{ceil,floor,trunc,round,roundeven,fma}. A lane's
+// result does not depend on the number of lanes.
+void populateMathLowering(mlir::RewritePatternSet &patterns, const MathOptions &options);
+
+} // namespace fathom

@@ -1,0 +1,90 @@
+// Emits a kernel's function: unpacks the arguments, dispatches on the kernel's class, returns the fault.
+#include "compiler/codegen/cpu/Codegen.h"
+
+using namespace mlir;
+
+namespace fathom {
+
+using ClassEmitter = Grid (*)(KernelBody &);
+static ClassEmitter emitterOf(StringRef name) {
+  return llvm::StringSwitch<ClassEmitter>(name)
+      .Case("map", emitMap)
+      .Case("concat", emitConcat)
+      .Case("reduce", emitReduce)
+      .Case("arg_reduce", emitArgReduce)
+      .Case("softmax", emitSoftmax)
+      .Case("layer_norm", emitLayerNorm)
+      .Case("pool", emitPool)
+      .Case("contract", emitContract)
+      .Case("depthwise", emitDepthwise)
+      .Case("sequential", emitSequential)
+      .Default(nullptr);
+}
+
+// The entry that the runtime calls: loads the argument block and calls the function, whose pointers are known not to alias.
+static void emitEntry(func::FuncOp function, unsigned pointers, unsigned symbols) {
+  MLIRContext *context = function.getContext();
+  OpBuilder b(context);
+  Location loc = function.getLoc();
+  b.setInsertionPointAfter(function);
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = b.getI64Type(), i32 = b.getI32Type();
+  auto entry = func::FuncOp::create(b, loc, (function.getName() + ".task").str(), b.getFunctionType({pointer, i64, pointer}, {i32}));
+  b.setInsertionPointToStart(entry.addEntryBlock());
+  Code c(b, loc);
+  SmallVector<Value> arguments;
+  for (unsigned i = 0; i < pointers + symbols; ++i) {
+    Value slot = LLVM::GEPOp::create(b, loc, pointer, i64, entry.getArgument(0), ArrayRef<LLVM::GEPArg>{int32_t(i)});
+    arguments.push_back(LLVM::LoadOp::create(b, loc, i < pointers ? Type(pointer) : i64, slot, 8));
+  }
+  arguments.push_back(entry.getArgument(1));
+  arguments.push_back(entry.getArgument(2));
+  auto call = func::CallOp::create(b, loc, function, arguments);
+  func::ReturnOp::create(b, loc, call.getResults());
+}
+
+FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule, StringRef name,
+                           unsigned symbolCount, const CodegenOptions &options, ModuleOp loops) {
+  MLIRContext *context = kernel.getContext();
+  OpBuilder b(context);
+  Location loc = kernel.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = b.getI64Type(), i32 = b.getI32Type();
+  Operation *terminator = kernel.getBody().front().getTerminator();
+  unsigned inputs = kernel.getNumArguments(), results = terminator->getNumOperands(), pointers = inputs + results;
+  SmallVector<Type> types(pointers, pointer);
+  types.append(symbolCount + 1, i64);
+  types.push_back(pointer);
+
+  b.setInsertionPointToEnd(loops.getBody());
+  auto function = func::FuncOp::create(b, loc, name, b.getFunctionType(types, {i32}));
+  for (unsigned i = 0; i < pointers; ++i)
+    function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+  function.setArgAttr(types.size() - 1, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+  b.setInsertionPointToStart(function.addEntryBlock());
+
+  Code c(b, loc);
+  for (unsigned i = 0; i < symbolCount; ++i)
+    c.symbols.push_back(function.getArgument(pointers + i));
+  Emitter e(c, options.target, options.strict);
+  e.fault = LLVM::AllocaOp::create(b, loc, pointer, i32, c.i32(1));
+  LLVM::StoreOp::create(b, loc, c.i32(0), e.fault);
+  for (auto [i, argument] : llvm::enumerate(kernel.getArguments()))
+    e.addBuffer(argument, function.getArgument(i));
+  KernelBody body{e, kernel, schedule, function.getArgument(pointers + symbolCount), function.getArgument(pointers + symbolCount + 1),
+                  anchorOf(kernel), {}, {}};
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    auto type = cast<RankedTensorType>(value.getType());
+    body.returned.push_back(value);
+    body.outputs.push_back({function.getArgument(inputs + i), type, layoutOf(type)});
+  }
+  Grid grid = emitterOf(klass.name)(body);
+  Value fault = LLVM::LoadOp::create(b, loc, i32, e.fault);
+  func::ReturnOp::create(b, loc, fault);
+  if (e.failed || !grid.tasks)
+    return failure();
+  emitEntry(function, pointers, symbolCount);
+  return grid;
+}
+
+} // namespace fathom

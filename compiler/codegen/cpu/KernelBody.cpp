@@ -1,0 +1,176 @@
+// What the kernel classes share: task ranges, result stores, row-wise iteration and reductions.
+#include "compiler/codegen/cpu/Kernels.h"
+
+using namespace mlir;
+
+namespace fathom {
+
+bool KernelBody::onlyElementwise() {
+  return llvm::all_of(kernel.getBody().front().without_terminator(), [&](Operation &op) {
+    return &op == anchor || op.hasTrait<graph::Elementwise>() || isa<graph::NoneOp, graph::IdentityOp, graph::RelayoutOp>(op);
+  });
+}
+
+SmallVector<const Buffer *> KernelBody::alignedBuffers() {
+  SmallVector<const Buffer *> buffers;
+  for (const Buffer &output : outputs)
+    buffers.push_back(&output);
+  for (Value argument : kernel.getArguments())
+    if (llvm::any_of(argument.getUsers(), [&](Operation *user) { return user != anchor; }))
+      buffers.push_back(&e.buffer(argument));
+  return buffers;
+}
+
+std::pair<Value, Value> KernelBody::taskRange(Grid &grid, AffineExpr count, int64_t each) {
+  grid.tasks = simplifyAffineExpr(count.ceilDiv(each), 0, 16);
+  Value low = e.c.mul(task, each);
+  if (graph::isConstant(grid.tasks, 1))
+    return {e.c.i64(0), e.c.expr(count)};
+  if (auto constant = graph::constantSize(count); constant && *constant % each == 0)
+    return {low, e.c.add(low, each)};
+  return {low, e.c.min(e.c.add(low, each), e.c.expr(count))};
+}
+
+void KernelBody::storeResults(ArrayRef<Index> index, int64_t lanes) {
+  for (auto [value, output] : llvm::zip(returned, outputs))
+    e.store(output, index, e.element(value, index, lanes), lanes);
+}
+
+void KernelBody::clearHalos() {
+  e.c.when(e.c.cmp(arith::CmpIPredicate::eq, task, e.c.i64(0)), [&] {
+    for (const Buffer &output : outputs)
+      e.clearHalo(output);
+  });
+}
+
+int64_t innermostDim(RankedTensorType type) {
+  Layout layout = layoutOf(type);
+  for (int64_t d : llvm::reverse(layout.order))
+    if (!graph::isConstant(layout.sizes[d], 1))
+      return graph::isConstant(layout.strides[d], 1) ? d : -1;
+  return -1;
+}
+
+bool Reducer::lanesReduced() const { return llvm::is_contained(axes, innermostDim(type)); }
+
+// Combines the lanes of a vector into one, halves first: the order is fixed by the width alone.
+static Value combineLanes(Code &c, Value vector, Reducer::Combine combine) {
+  while (auto type = dyn_cast<VectorType>(vector.getType())) {
+    int64_t half = type.getNumElements() / 2;
+    if (half == 1)
+      return combine(c.extract(vector, 0), c.extract(vector, 1));
+    Value low = vector::ExtractStridedSliceOp::create(c.b, c.loc, vector, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
+    Value high = vector::ExtractStridedSliceOp::create(c.b, c.loc, vector, ArrayRef<int64_t>{half}, ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
+    vector = combine(low, high);
+  }
+  return vector;
+}
+
+Value Reducer::reduce(Indices index, int64_t lanes, Value identity, Combine combine, Item item) {
+  Code &c = e.c;
+  SmallVector<int64_t> outer;
+  int64_t innermost = innermostDim(type);
+  for (int64_t d : layoutOf(type).order)
+    if (llvm::is_contained(axes, d) && d != innermost)
+      outer.push_back(d);
+  // Nests loops over the outer axes around `inner`, carrying the accumulators.
+  std::function<SmallVector<Value>(size_t, SmallVector<Value>, llvm::function_ref<SmallVector<Value>(ValueRange)>)> nest =
+      [&](size_t i, SmallVector<Value> carried, llvm::function_ref<SmallVector<Value>(ValueRange)> inner) -> SmallVector<Value> {
+    if (i == outer.size())
+      return inner(carried);
+    return c.loop(c.i64(0), c.expr(graph::sizesOf(type)[outer[i]]), 1, carried, [&](Value iv, ValueRange values) {
+      index[outer[i]] = {iv, 0};
+      return nest(i + 1, llvm::to_vector(values), inner);
+    });
+  };
+  if (!lanesReduced())
+    return nest(0, {c.splat(identity, lanes)}, [&](ValueRange values) {
+      return SmallVector<Value>{combine(values[0], item(index, lanes))};
+    })[0];
+
+  Value size = c.expr(graph::sizesOf(type)[innermost]);
+  bool vectors = wide > 1 && (!Code::constant(size) || *Code::constant(size) >= wide);
+  SmallVector<Value> init{identity};
+  if (vectors)
+    init.push_back(c.splat(identity, wide));
+  SmallVector<Value> sums = nest(0, init, [&](ValueRange values) {
+    SmallVector<Value> next = llvm::to_vector(values);
+    Value tail = c.i64(0);
+    if (vectors) {
+      tail = c.sub(size, c.rem(size, c.i64(wide)));
+      next[1] = c.loop(c.i64(0), tail, wide, ValueRange{next[1]}, [&](Value iv, ValueRange acc) {
+        index[innermost] = {iv, 1};
+        return SmallVector<Value>{combine(acc[0], item(index, wide))};
+      })[0];
+    }
+    next[0] = c.loop(tail, size, 1, ValueRange{next[0]}, [&](Value iv, ValueRange acc) {
+      index[innermost] = {iv, 0};
+      return SmallVector<Value>{combine(acc[0], item(index, 1))};
+    })[0];
+    return next;
+  });
+  return vectors ? combine(combineLanes(c, sums[1], combine), sums[0]) : sums[0];
+}
+
+void Reducer::visit(Indices index, int64_t lanes, llvm::function_ref<void(ArrayRef<Index>, int64_t)> body) {
+  Code &c = e.c;
+  SmallVector<int64_t> order;
+  for (int64_t d : layoutOf(type).order)
+    if (llvm::is_contained(axes, d))
+      order.push_back(d);
+  bool lanesInside = lanesReduced();
+  std::function<void(size_t)> nest = [&](size_t i) {
+    if (i == order.size())
+      return body(index, lanes);
+    Value size = c.expr(graph::sizesOf(type)[order[i]]);
+    if (lanesInside && i + 1 == order.size())
+      return vectorLoop(c, c.i64(0), size, wide, narrow, [&](Value iv, int64_t n) {
+        index[order[i]] = {iv, n > 1 ? 1 : 0};
+        body(index, n);
+      });
+    c.loop(c.i64(0), size, 1, [&](Value iv) {
+      index[order[i]] = {iv, 0};
+      nest(i + 1);
+    });
+  };
+  nest(0);
+}
+
+Grid overRows(KernelBody &k, RankedTensorType type, ArrayRef<int64_t> axes, llvm::function_ref<void(Indices, int64_t)> body) {
+  Code &c = k.e.c;
+  Grid grid;
+  int64_t innermost = innermostDim(type);
+  bool lanesKept = innermost >= 0 && !llvm::is_contained(axes, innermost);
+  SmallVector<int64_t> without = llvm::to_vector(axes);
+  if (lanesKept)
+    without.push_back(innermost);
+  SmallVector<Loop> loops = loopsOver(type, {}, without);
+  AffineExpr rows = iterations(loops, k.context());
+  k.clearHalos();
+  if (!lanesKept) {
+    auto [low, high] = k.taskRange(grid, rows, k.schedule["grain"]);
+    c.loop(low, high, 1, [&](Value row) {
+      Indices index = k.e.zeros(type.getRank());
+      delinearize(c, row, loops, index);
+      body(index, 1);
+    });
+    return grid;
+  }
+  // Lanes run along a kept dimension: a task is a stretch of it for one row.
+  AffineExpr size = graph::sizesOf(type)[innermost];
+  int64_t each = k.schedule["grain"];
+  AffineExpr stretches = simplifyAffineExpr(size.ceilDiv(each), 0, 16);
+  grid.tasks = simplifyAffineExpr(rows * stretches, 0, 16);
+  Value count = c.expr(stretches);
+  Value row = c.div(k.task, count), low = c.mul(c.rem(k.task, count), each);
+  Value high = c.min(c.add(low, each), c.expr(size));
+  Indices index = k.e.zeros(type.getRank());
+  delinearize(c, row, loops, index);
+  vectorLoop(c, low, high, k.schedule["lanes"], k.e.target.lanes(32), [&](Value iv, int64_t lanes) {
+    index[innermost] = {iv, lanes > 1 ? 1 : 0};
+    body(index, lanes);
+  });
+  return grid;
+}
+
+} // namespace fathom

@@ -1,0 +1,178 @@
+// The stages, in the order of the data.
+#include "compiler/driver/Compile.h"
+
+#include "compiler/codegen/cpu/Codegen.h"
+#include "compiler/driver/FoldConstant.h"
+#include "compiler/driver/Manifest.h"
+#include "compiler/kernel/Program.h"
+#include "compiler/package/Host.h"
+#include "compiler/passes/Passes.h"
+#include "llvm/Support/ThreadPool.h"
+#include "llvm/Target/TargetMachine.h"
+#include <atomic>
+#include <chrono>
+
+using namespace mlir;
+
+namespace fathom {
+namespace {
+
+class Stopwatch {
+public:
+  Stopwatch(CompileReport &report, StringRef stage) : report(report), stage(stage), start(Clock::now()) {}
+  ~Stopwatch() { report.stages.emplace_back(stage.str(), std::chrono::duration<double>(Clock::now() - start).count()); }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  CompileReport &report;
+  StringRef stage;
+  Clock::time_point start;
+};
+
+// Code for every kernel, each in a module of its own, so that they are compiled in parallel and their order does not matter.
+LogicalResult generateCode(Program &program, const CompileOptions &options, std::vector<Object> &objects) {
+  unsigned symbols = graph::getSymbols(program.module).size();
+  CodegenOptions codegen{options.target, options.strict};
+  std::vector<std::string> texts(program.codes.size());
+  objects.resize(program.codes.size());
+  std::atomic<bool> failedAny = false;
+  std::atomic<size_t> done = 0;
+  auto generate = [&](size_t i) {
+    KernelCode &code = program.codes[i];
+    OwningOpRef<ModuleOp> loops = ModuleOp::create(code.function.getLoc());
+    auto grid = emitKernel(code.function, *code.kernelClass, code.schedule, code.symbol, symbols, codegen, *loops);
+    if (failed(grid))
+      return void(failedAny = true);
+    code.grid = *grid;
+    if (options.stop == Stage::Loops)
+      return void(llvm::raw_string_ostream(texts[i]) << *loops << "\n");
+    llvm::LLVMContext llvmContext;
+    std::unique_ptr<llvm::Module> module = lowerToLlvm(*loops, llvmContext, codegen);
+    if (!module)
+      return void(failedAny = true);
+    std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
+    for (llvm::Function &function : *module)
+      if (!function.isDeclaration())
+        function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    optimize(*module, *machine);
+    if (options.stop == Stage::Llvm)
+      return void(llvm::raw_string_ostream(texts[i]) << *module << "\n");
+    if (options.stop == Stage::Asm)
+      return void(texts[i] = emitAssembly(*module, *machine));
+    objects[i] = emitObject(*module, *machine);
+    if (options.progress)
+      options.progress("code", ++done, program.codes.size());
+  };
+  if (program.codes.size() == 1 || options.threads == 1) {
+    for (size_t i = 0; i < program.codes.size(); ++i)
+      generate(i);
+  } else {
+    llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.threads));
+    // The largest first would balance better, but their cost is not known; in order is good enough for many small pieces.
+    for (size_t i = 0; i < program.codes.size(); ++i)
+      pool.async(generate, i);
+    pool.wait();
+  }
+  if (options.text)
+    for (const std::string &text : texts)
+      *options.text << text;
+  return failure(failedAny);
+}
+
+Object generateHost(const Program &program, const MemoryPlan &memory, const CompileOptions &options, const ArtifactInfo &info) {
+  CodegenOptions codegen{options.target, options.strict};
+  OwningOpRef<ModuleOp> host = ModuleOp::create(ModuleOp(program.module).getLoc());
+  emitHost(program, memory, *host);
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = lowerToLlvm(*host, context, codegen);
+  if (!module)
+    return {};
+  addArtifactTable(*module, program, memory, options.target, info);
+  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
+  optimize(*module, *machine);
+  return emitObject(*module, *machine);
+}
+
+Object generateBuiltins(const Target &target) {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module = createBuiltins(context, target);
+  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target);
+  module->setTargetTriple(machine->getTargetTriple());
+  module->setDataLayout(machine->createDataLayout());
+  return emitObject(*module, *machine);
+}
+
+} // namespace
+
+std::unique_ptr<MLIRContext> createContext() {
+  DialectRegistry registry;
+  registerCodegenDialects(registry);
+  auto context = std::make_unique<MLIRContext>(registry);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+LogicalResult simplifyGraph(ModuleOp module, CompileReport &report) {
+  Stopwatch watch(report, "graph");
+  auto clean = [](OpPassManager &passes) {
+    passes.addNestedPass<func::FuncOp>(createCanonicalizeOpsPass());
+    passes.addNestedPass<func::FuncOp>(createEliminateCommonSubexprPass());
+    passes.addNestedPass<func::FuncOp>(createDeadCodeEliminationPass());
+  };
+  PassManager passes(module.getContext());
+  clean(passes);
+  passes.addNestedPass<func::FuncOp>(createSimplifyInferencePass());
+  passes.addNestedPass<func::FuncOp>(createForwardFoldScaleAxisPass());
+  clean(passes);
+  return passes.run(module);
+}
+
+LogicalResult compileModule(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
+  if (failed(simplifyGraph(module, report)))
+    return failure();
+  {
+    Stopwatch watch(report, "fold");
+    if (options.fold && failed(foldConstants(module)))
+      return failure();
+  }
+  if (options.stop == Stage::Graph)
+    return *options.text << module << "\n", success();
+
+  FailureOr<Program> program = failure();
+  {
+    Stopwatch watch(report, "kernels");
+    program = buildProgram(module, options.target, options.plan ? &*options.plan : nullptr);
+  }
+  if (failed(program))
+    return failure();
+  report.kernels = program->kernels.size(), report.codes = program->codes.size();
+  if (options.stop == Stage::Plan)
+    return *options.text << printPlan(program->plan), success();
+  if (options.stop == Stage::Kernels)
+    return *options.text << module << "\n", success();
+
+  std::vector<Object> objects;
+  {
+    Stopwatch watch(report, "code");
+    if (failed(generateCode(*program, options, objects)))
+      return failure();
+  }
+  if (options.stop != Stage::Artifact)
+    return success();
+
+  MemoryPlan memory = planMemory(*program);
+  report.weightBytes = memory.weightBytes, report.arenaBytes = memory.fixedBytes;
+  for (const Weight &weight : memory.weights)
+    report.sourceWeightBytes += weight.source.getNumElements() * elementBytes(weight.source.getElementType());
+  Stopwatch watch(report, "package");
+  ArtifactInfo info{describeArtifact(*program, memory, options), options.weightsSeed};
+  objects.push_back(generateHost(*program, memory, options, info));
+  objects.push_back(generateBuiltins(options.target));
+  if (llvm::Error error = writeArtifact(objects, memory, options.target, info, path)) {
+    emitError(module.getLoc(), ErrorCode::FileUnwritable) << llvm::toString(std::move(error));
+    return failure();
+  }
+  return success();
+}
+
+} // namespace fathom

@@ -1,0 +1,210 @@
+// Constant folding by the compiler's own kernels: the constant part of the graph becomes a model of its own, which is compiled for the build
+// machine with strict floating point and run once.
+#include "compiler/driver/FoldConstant.h"
+
+#include "compiler/driver/Compile.h"
+#include "compiler/kernel/Fuse.h"
+#include "compiler/package/Weights.h"
+#include "compiler/passes/Passes.h"
+#include "compiler/support/Diagnostics.h"
+#include "runtime/abi.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+// Folding must not blow up the model: a result may be this large, or as large as what it is made from.
+constexpr int64_t freeBytes = 1 << 20;
+
+int64_t bytesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return type.hasStaticShape() ? type.getNumElements() * elementBytes(type.getElementType()) : INT64_MAX;
+}
+
+// Integers that say how an op works must stay visible as constants.
+bool staysConstant(ConstantOp op) { return isa<IntegerType>(op.getType().getElementType()) && op.getType().getNumElements() <= 1024; }
+
+class Folder {
+public:
+  explicit Folder(ModuleOp module) : module(module), main(module.lookupSymbol<func::FuncOp>("main")) {}
+
+  LogicalResult run() {
+    collect();
+    if (wanted.empty())
+      return success();
+    OwningOpRef<ModuleOp> part = extract();
+    std::vector<std::vector<char>> results;
+    if (failed(evaluate(*part, results)))
+      return failure();
+    replace(results);
+    return success();
+  }
+
+private:
+  // Ops whose operands are all constant, and of them those that others need.
+  void collect() {
+    for (Operation &op : main.getBody().front()) {
+      if (!isa_and_nonnull<GraphDialect>(op.getDialect()) || isa<ConstantOp, NoneOp>(op) || op.getNumResults() == 0)
+        continue;
+      int64_t operandBytes = 0;
+      bool known = op.getNumOperands() > 0;
+      for (Value operand : op.getOperands()) {
+        Operation *def = operand.getDefiningOp();
+        known &= def && (isa<ConstantOp, NoneOp>(def) || folded.contains(def));
+        if (known && !isa<NoneOp>(def))
+          operandBytes += bytesOf(operand);
+      }
+      bool small = llvm::all_of(op.getResults(), [&](Value r) { return isa<RankedTensorType>(r.getType()) && bytesOf(r) <= std::max(freeBytes, 2 * operandBytes); });
+      if (known && small)
+        folded.insert(&op);
+    }
+    for (Operation *op : folded) {
+      // A view of a constant costs nothing; it is folded only when a computation needs it.
+      if (isView(op) && isConstantValue(op->getResult(0)))
+        continue;
+      for (Value result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !folded.contains(user); }))
+          wanted.push_back(result);
+    }
+  }
+
+  // The constant part as a model: large constants are its inputs, so that they need not be copied.
+  OwningOpRef<ModuleOp> extract() {
+    OwningOpRef<ModuleOp> part = ModuleOp::create(module.getLoc());
+    OpBuilder b(module.getContext());
+    llvm::SetVector<Operation *> needed;
+    std::function<void(Operation *)> need = [&](Operation *op) {
+      if (!op || needed.contains(op))
+        return;
+      for (Value operand : op->getOperands())
+        need(operand.getDefiningOp());
+      needed.insert(op);
+    };
+    for (Value value : wanted)
+      need(value.getDefiningOp());
+    SmallVector<Type> inputTypes, outputTypes;
+    for (Operation *op : needed)
+      if (auto constant = dyn_cast<ConstantOp>(op); constant && !staysConstant(constant))
+        inputs.push_back(constant), inputTypes.push_back(constant.getType());
+    for (Value value : wanted)
+      outputTypes.push_back(value.getType());
+    b.setInsertionPointToEnd(part->getBody());
+    auto function = func::FuncOp::create(b, module.getLoc(), "main", b.getFunctionType(inputTypes, outputTypes));
+    b.setInsertionPointToStart(function.addEntryBlock());
+    IRMapping mapping;
+    for (auto [constant, argument] : llvm::zip(inputs, function.getArguments()))
+      mapping.map(constant.getResult(), argument);
+    for (Operation *op : needed)
+      if (!isa<ConstantOp>(op) || staysConstant(cast<ConstantOp>(op)))
+        b.clone(*op, mapping);
+    SmallVector<Value> returned;
+    for (Value value : wanted)
+      returned.push_back(mapping.lookup(value));
+    func::ReturnOp::create(b, module.getLoc(), returned);
+    return part;
+  }
+
+  LogicalResult evaluate(ModuleOp part, std::vector<std::vector<char>> &results) {
+    auto target = parseTarget("host");
+    if (!target)
+      return emitError(module.getLoc(), ErrorCode::Internal) << llvm::toString(target.takeError());
+    CompileOptions options{*target};
+    options.strict = true;
+    options.fold = false;
+    int fd = memfd_create("fathom-fold", MFD_CLOEXEC);
+    std::string path = "/proc/self/fd/" + std::to_string(fd);
+    CompileReport report;
+    if (failed(compileModule(part, options, path, report))) {
+      close(fd);
+      return failure();
+    }
+    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    auto *artifact = library ? static_cast<const fathom_artifact *>(dlsym(library, FATHOM_ARTIFACT_SYMBOL)) : nullptr;
+    LogicalResult outcome = success();
+    if (!artifact || failed(call(*artifact, results)))
+      outcome = emitError(module.getLoc(), ErrorCode::Internal) << "constants could not be computed: " << (artifact ? "a fault in their data" : dlerror());
+    if (library)
+      dlclose(library);
+    close(fd);
+    return outcome;
+  }
+
+  LogicalResult call(const fathom_artifact &artifact, std::vector<std::vector<char>> &results) {
+    std::vector<std::vector<char>> expanded(inputs.size());
+    std::vector<const void *> inputPointers;
+    for (auto [constant, storage] : llvm::zip(inputs, expanded)) {
+      Weight weight{constant.getValue(), constant.getType(), constant.getType()};
+      if (auto resource = dyn_cast<DenseResourceElementsAttr>(constant.getValue())) {
+        inputPointers.push_back(resource.getRawHandle().getBlob()->getData().data());
+        continue;
+      }
+      storage.resize(bytesOf(constant));
+      writeWeight(weight, storage);
+      inputPointers.push_back(storage.data());
+    }
+    std::vector<void *> outputPointers;
+    for (Value value : wanted)
+      outputPointers.push_back(results.emplace_back(std::max<int64_t>(1, bytesOf(value))).data());
+    SmallVector<int64_t> sizes(1);
+    for (Value value : wanted)
+      sizes.resize(sizes.size() + cast<RankedTensorType>(value.getType()).getRank());
+    if (artifact.plan(nullptr, sizes.data()))
+      return failure();
+    std::vector<char> arena(sizes[0] + 64), scratch(artifact.scratch_size + 64);
+    auto aligned = [](std::vector<char> &buffer) { return reinterpret_cast<char *>(llvm::alignTo(reinterpret_cast<uintptr_t>(buffer.data()), 64)); };
+    char *scratchBase = aligned(scratch);
+    fathom_services services{FATHOM_ABI_VERSION, 0, [](void *host, int32_t, fathom_task_fn fn, const void *env, int64_t tasks) {
+                               for (int64_t t = 0; t < tasks; ++t)
+                                 if (int32_t fault = fn(env, t, host))
+                                   return fault;
+                               return 0;
+                             }};
+    fathom_call arguments{&services, scratchBase, artifact.weights, aligned(arena), nullptr, inputPointers.data(), outputPointers.data()};
+    return success(artifact.run(&arguments) == 0);
+  }
+
+  void replace(std::vector<std::vector<char>> &results) {
+    OpBuilder b(module.getContext());
+    for (auto [value, bytes] : llvm::zip(wanted, results)) {
+      auto type = cast<RankedTensorType>(value.getType());
+      Operation *def = value.getDefiningOp();
+      b.setInsertionPoint(def);
+      ElementsAttr attr;
+      bytes.resize(bytesOf(value));
+      if (type.getElementType().isInteger(1)) {
+        SmallVector<bool> bits(bytes.begin(), bytes.end());
+        attr = DenseElementsAttr::get(type, bits);
+      } else if (bytesOf(value) <= 4096) {
+        attr = DenseElementsAttr::getFromRawBuffer(type, bytes);
+      } else {
+        // The blob owns the bytes; the manager makes the name unique.
+        auto *owned = new std::vector<char>(std::move(bytes));
+        AsmResourceBlob blob(ArrayRef<char>(owned->data(), owned->size()), 8, [owned](void *, size_t, size_t) { delete owned; }, /*dataIsMutable=*/false);
+        attr = DenseResourceElementsAttr::get(type, "folded", std::move(blob));
+      }
+      auto constant = ConstantOp::create(b, def->getLoc(), type, attr);
+      value.replaceAllUsesWith(constant);
+    }
+    for (Operation *op : llvm::reverse(folded))
+      if (op->use_empty())
+        op->erase();
+  }
+
+  ModuleOp module;
+  func::FuncOp main;
+  llvm::SetVector<Operation *> folded;
+  SmallVector<Value> wanted;
+  SmallVector<ConstantOp> inputs;
+};
+
+} // namespace
+
+LogicalResult foldConstants(ModuleOp module) { return Folder(module).run(); }
+
+} // namespace fathom

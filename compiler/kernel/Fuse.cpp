@@ -1,0 +1,208 @@
+// Fusion: forward from anchors through elementwise consumers, then backward over producers that only one kernel reads.
+#include "compiler/kernel/Fuse.h"
+
+#include "compiler/codegen/common/Emitter.h"
+#include "compiler/kernel/KernelClass.h"
+#include "compiler/passes/Passes.h"
+#include "compiler/support/Diagnostics.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+
+bool isPackedWeight(Value value) {
+  if (auto relayout = value.getDefiningOp<RelayoutOp>())
+    value = relayout.getInput();
+  return isConstantValue(value);
+}
+
+bool needsNoKernel(Operation *op) {
+  return isa<ConstantOp, NoneOp, func::ReturnOp>(op) || isView(op) || (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
+}
+
+namespace {
+
+// How far ahead of an anchor a consumer may be found: bounds the search on huge graphs.
+constexpr unsigned horizon = 64;
+
+RankedTensorType typeOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+
+class Fusion {
+public:
+  explicit Fusion(func::FuncOp main) : main(main) {
+    for (auto [i, op] : llvm::enumerate(main.getBody().front()))
+      position[&op] = i;
+  }
+
+  std::vector<FusionGroup> run() {
+    for (Operation &op : main.getBody().front())
+      if (!needsNoKernel(&op) && !groupOf.contains(&op))
+        grow(&op);
+    mergeProducers();
+    std::vector<FusionGroup> result;
+    for (FusionGroup &group : groups)
+      if (!group.empty())
+        result.push_back(std::move(group));
+    llvm::sort(result, [&](const FusionGroup &a, const FusionGroup &b) { return position[a.back()] < position[b.back()]; });
+    return result;
+  }
+
+private:
+  bool sameIteration(Operation *op, Operation *seed) {
+    auto a = typeOf(op->getResult(0)), b = typeOf(seed->getResult(0));
+    return sizesOf(a) == sizesOf(b) && orderOf(a) == orderOf(b);
+  }
+
+  // The values of `group` that are used outside it.
+  SmallVector<Value> liveOut(const llvm::SmallSetVector<Operation *, 8> &group) {
+    SmallVector<Value> out;
+    for (Operation *op : group)
+      for (Value result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !group.contains(user); }))
+          out.push_back(result);
+    return out;
+  }
+
+  // Takes in elementwise consumers as long as a single value leaves the group in the end.
+  void grow(Operation *seed) {
+    llvm::SmallSetVector<Operation *, 8> group;
+    group.insert(seed);
+    size_t committed = 1;
+    bool growable = seed->getNumResults() > 0 && kernelClassOf(seed).name != "sequential" && liveOut(group).size() == 1;
+    DenseSet<Operation *> tainted; // depends on the group without being in it
+    unsigned seen = 0;
+    for (Operation *op = seed->getNextNode(); growable && op && seen < horizon; op = op->getNextNode(), ++seen) {
+      bool uses = false, dependent = false;
+      for (Value operand : op->getOperands()) {
+        Operation *def = operand.getDefiningOp();
+        uses |= def && group.contains(def);
+        dependent |= def && tainted.contains(def);
+      }
+      if (!uses && !dependent)
+        continue;
+      bool takes = uses && !dependent && op->hasTrait<Elementwise>() && !groupOf.contains(op) && sameIteration(op, seed);
+      if (!takes) {
+        tainted.insert(op);
+        continue;
+      }
+      group.insert(op);
+      SmallVector<Value> out = liveOut(group);
+      if (out.size() == 1 && out[0].getDefiningOp() == op)
+        committed = group.size();
+    }
+    FusionGroup ops(group.begin(), group.begin() + committed);
+    for (Operation *op : ops)
+      groupOf[op] = groups.size();
+    groups.push_back(std::move(ops));
+  }
+
+  // A producer without an anchor joins the only kernel that reads it, if each of its elements is read once.
+  void mergeProducers() {
+    for (size_t g = groups.size(); g-- > 0;) {
+      for (bool changed = true; changed;) {
+        changed = false;
+        for (Operation *op : groups[g]) {
+          for (Value operand : op->getOperands()) {
+            Operation *def = operand.getDefiningOp();
+            auto found = def ? groupOf.find(def) : groupOf.end();
+            if (found == groupOf.end() || found->second == g || !joins(operand, op, groups[found->second], g))
+              continue;
+            size_t from = found->second;
+            for (Operation *moved : groups[from])
+              groupOf[moved] = g;
+            groups[g].insert(groups[g].begin(), groups[from].begin(), groups[from].end());
+            groups[from].clear();
+            changed = true;
+            break;
+          }
+          if (changed)
+            break;
+        }
+      }
+      llvm::sort(groups[g], [&](Operation *a, Operation *b) { return position[a] < position[b]; });
+    }
+  }
+
+  bool joins(Value value, Operation *consumer, const FusionGroup &producer, size_t g) {
+    if (llvm::any_of(producer, [](Operation *op) { return isAnchor(op) || isa<RelayoutOp>(op); }) || producer.back()->getResult(0) != value)
+      return false;
+    if (!llvm::all_of(value.getUsers(), [&](Operation *user) { return groupOf.lookup_or(user, SIZE_MAX) == g && user == consumer; }))
+      return false;
+    if (isAnchor(consumer))
+      return consumer->hasTrait<Reduction>() && consumer->getOperand(0) == value;
+    // Broadcast operands would be computed again for every element they spread to.
+    return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
+  }
+
+  func::FuncOp main;
+  DenseMap<Operation *, size_t> position, groupOf;
+  std::vector<FusionGroup> groups;
+};
+
+// Groups as a plan lists them; every rule of the fusion is checked.
+FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan &plan) {
+  llvm::StringMap<Operation *> byName;
+  DenseMap<Operation *, size_t> position;
+  for (auto [i, op] : llvm::enumerate(main.getBody().front())) {
+    position[&op] = i;
+    if (!needsNoKernel(&op))
+      byName[opName(&op)] = &op;
+  }
+  std::vector<FusionGroup> groups;
+  DenseSet<Operation *> taken;
+  auto refuse = [&](const PlannedKernel &kernel, const Twine &why) {
+    emitError(main.getLoc(), ErrorCode::BadPlan) << "kernel '" << kernel.name << "': " << why;
+    return failure();
+  };
+  for (const PlannedKernel &kernel : plan.kernels) {
+    FusionGroup group;
+    for (const std::string &name : kernel.ops) {
+      Operation *op = byName.lookup(name);
+      if (!op)
+        return refuse(kernel, "the graph has no op '" + name + "'");
+      if (!taken.insert(op).second)
+        return refuse(kernel, "op '" + name + "' is in more than one kernel");
+      group.push_back(op);
+    }
+    if (group.empty())
+      return refuse(kernel, "it has no ops");
+    llvm::sort(group, [&](Operation *a, Operation *b) { return position[a] < position[b]; });
+    Operation *anchor = nullptr;
+    for (Operation *op : group) {
+      if (isAnchor(op) && anchor)
+        return refuse(kernel, "'" + opName(anchor) + "' and '" + opName(op) + "' both need a kernel of their own");
+      if (isAnchor(op))
+        anchor = op;
+      for (Value result : op->getResults())
+        for (Operation *user : result.getUsers())
+          if (op != group.back() && group.size() > 1 && !llvm::is_contained(group, user))
+            return refuse(kernel, "'" + opName(op) + "' is also used by '" + opName(user) + "', which is in another kernel");
+    }
+    for (Operation *op : group)
+      if (anchor && op != anchor && position[op] > position[anchor] && !op->hasTrait<Elementwise>())
+        return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) + "' in one kernel: it is not elementwise");
+    for (Operation *op : group)
+      if (anchor && op != anchor && position[op] < position[anchor] && !anchor->hasTrait<Reduction>() &&
+          llvm::is_contained(op->getResult(0).getUsers(), anchor))
+        return refuse(kernel, "'" + opName(op) + "' cannot be computed inside '" + opName(anchor) + "'");
+    groups.push_back(std::move(group));
+  }
+  for (auto &entry : byName)
+    if (!taken.contains(entry.second)) {
+      emitError(entry.second, ErrorCode::BadPlan) << "the plan has no kernel for op '" << entry.first() << "'";
+      return failure();
+    }
+  llvm::sort(groups, [&](const FusionGroup &a, const FusionGroup &b) { return position[a.back()] < position[b.back()]; });
+  return groups;
+}
+
+} // namespace
+
+FailureOr<std::vector<FusionGroup>> fuseOps(func::FuncOp main, const Plan *plan) {
+  if (plan)
+    return plannedGroups(main, *plan);
+  return Fusion(main).run();
+}
+
+} // namespace fathom

@@ -1,0 +1,179 @@
+// The table of kernel classes and their default schedules.
+#include "compiler/kernel/KernelClass.h"
+
+#include "compiler/codegen/common/Emitter.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+int64_t representative(AffineExpr size) { return constantSize(size).value_or(128); }
+
+RankedTensorType resultType(Operation *op) { return cast<RankedTensorType>(op->getResult(0).getType()); }
+
+std::string noConstraint(const Schedule &, Operation *, const Target &) { return ""; }
+
+// Elementwise work per task: large enough to hide a launch, small enough to balance.
+constexpr int64_t elementsPerTask = 16384;
+
+// Wide lanes unroll long dependency chains of math functions; the back end splits them into registers.
+Schedule mapDefaults(Operation *, const Target &target) {
+  Schedule s;
+  s.set("lanes", 4 * target.lanes(32));
+  s.set("grain", elementsPerTask);
+  return s;
+}
+constexpr Knob mapKnobs[] = {{"lanes", 1, 256, "elements computed together"}, {"grain", 1, 1 << 30, "elements of a task"}};
+
+Schedule concatDefaults(Operation *op, const Target &target) {
+  Schedule s;
+  s.set("lanes", 4 * target.lanes(32));
+  auto concat = cast<ConcatOp>(op);
+  int64_t axis = *normalizeAxis(concat.getAxis(), concat.getType().getRank());
+  Sizes sizes = sizesOf(concat.getType());
+  SmallVector<int64_t> order = orderOf(concat.getType());
+  int64_t run = 1;
+  for (auto it = llvm::find(order, axis); it != order.end(); ++it)
+    run *= representative(sizes[*it]);
+  s.set("grain", std::max<int64_t>(1, elementsPerTask * 2 / std::max<int64_t>(1, run)));
+  return s;
+}
+constexpr Knob concatKnobs[] = {{"lanes", 1, 256, "elements copied together"}, {"grain", 1, 1 << 30, "rows of a task"}};
+
+int64_t elementCount(RankedTensorType type) {
+  int64_t count = 1;
+  for (AffineExpr size : sizesOf(type))
+    count *= std::max<int64_t>(1, representative(size));
+  return count;
+}
+
+// Row-wise classes: a row is what one result element (or one stretch of kept lanes) needs.
+Schedule rowDefaults(Operation *op, const Target &target) {
+  Schedule s;
+  s.set("lanes", 4 * target.lanes(32));
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  int64_t results = elementCount(resultType(op));
+  int64_t perRow = isa<SoftmaxOp, LogSoftmaxOp, HardmaxOp, LayerNormalizationOp, RMSNormalizationOp>(op)
+                       ? representative(sizesOf(input)[orderOf(input).back()])
+                       : std::max<int64_t>(1, elementCount(input) / std::max<int64_t>(1, results));
+  int64_t grain = std::max<int64_t>(1, elementsPerTask / 2 / std::max<int64_t>(1, perRow));
+  s.set("grain", llvm::alignTo(grain, 4 * target.lanes(32)));
+  return s;
+}
+constexpr Knob rowKnobs[] = {{"lanes", 1, 256, "elements combined together"}, {"grain", 1, 1 << 30, "rows, or elements along kept lanes, of a task"}};
+
+Schedule poolDefaults(Operation *op, const Target &target) {
+  Schedule s;
+  s.set("lanes", 4 * target.lanes(32));
+  auto type = resultType(op);
+  int64_t innermostSize = representative(sizesOf(type)[orderOf(type).back()]);
+  s.set("grain", std::max<int64_t>(1, elementsPerTask / 4 / std::max<int64_t>(1, innermostSize)));
+  return s;
+}
+constexpr Knob poolKnobs[] = {{"lanes", 1, 256, "channels computed together"}, {"grain", 1, 1 << 30, "windows of a task"}};
+
+Schedule depthwiseDefaults(Operation *op, const Target &target) {
+  Schedule s;
+  auto conv = cast<ConvOp>(op);
+  Sizes sizes = sizesOf(conv.getType());
+  s.set("tile_w", 4);
+  s.set("lanes", target.lanes(32));
+  int64_t row = representative(sizes[1]) * representative(sizes.back());
+  s.set("grain", std::max<int64_t>(1, elementsPerTask / 2 / std::max<int64_t>(1, row)));
+  return s;
+}
+constexpr Knob depthwiseKnobs[] = {{"tile_w", 1, 16, "pixels computed together"},
+                                   {"lanes", 1, 64, "channels computed together"},
+                                   {"grain", 1, 1 << 30, "rows of a task"}};
+
+Schedule sequentialDefaults(Operation *, const Target &) {
+  Schedule s;
+  s.set("grain", 1);
+  return s;
+}
+constexpr Knob sequentialKnobs[] = {{"grain", 1, 1 << 30, "independent rows of a task"}};
+
+} // namespace
+
+bool isDepthwise(Operation *op) {
+  auto conv = dyn_cast<ConvOp>(op);
+  if (!conv || conv.getGroup() == 1)
+    return false;
+  auto weight = cast<RankedTensorType>(conv.getWeight().getType());
+  bool multiplied = weight.getDimSize(0) != conv.getGroup();
+  return weight.getDimSize(1) == 1 && !multiplied && conv.getType().getElementType().isF32();
+}
+
+Schedule contractDefaults(Operation *op, const Target &target);
+std::string contractViolation(const Schedule &schedule, Operation *op, const Target &target);
+constexpr Knob contractKnobs[] = {{"tile_m", 1, 32, "rows (pixels) of the register tile"},
+                                  {"tile_n", 1, 256, "columns (channels) of the register tile and of a packed panel"},
+                                  {"unroll_k", 1, 16, "steps of the reduction per iteration"},
+                                  {"rows_outer", 0, 1, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
+                                  {"task_m", 1, 1 << 30, "rows of a task"},
+                                  {"task_n", 1, 1 << 30, "panels of a task"}};
+
+static const KernelClass mapClass{"map", "elements computed on demand", mapKnobs, mapDefaults, noConstraint};
+static const KernelClass concatClass{"concat", "copies of several inputs side by side", concatKnobs, concatDefaults, noConstraint};
+static const KernelClass reduceClass{"reduce", "elements combined along axes", rowKnobs, rowDefaults, noConstraint};
+static const KernelClass argReduceClass{"arg_reduce", "positions of extreme elements along an axis", rowKnobs, rowDefaults, noConstraint};
+static const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a row", rowKnobs, rowDefaults, noConstraint};
+static const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", rowKnobs, rowDefaults, noConstraint};
+static const KernelClass poolClass{"pool", "pooling windows", poolKnobs, poolDefaults, noConstraint};
+static const KernelClass contractClass{"contract", "matrix products and convolutions", contractKnobs, contractDefaults, contractViolation};
+static const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", depthwiseKnobs, depthwiseDefaults, noConstraint};
+static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialDefaults, noConstraint};
+
+static const KernelClass *const classes[] = {&mapClass,       &concatClass, &reduceClass,   &argReduceClass, &softmaxClass,
+                                             &layerNormClass, &poolClass,   &contractClass, &depthwiseClass, &sequentialClass};
+
+ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
+
+const KernelClass *findKernelClass(StringRef name) {
+  auto found = llvm::find_if(classes, [&](const KernelClass *klass) { return klass->name == name; });
+  return found == std::end(classes) ? nullptr : *found;
+}
+
+bool isAnchor(Operation *op) { return op && &kernelClassOf(op) != &mapClass; }
+
+const KernelClass &kernelClassOf(Operation *anchor) {
+  if (!anchor)
+    return mapClass;
+  return *TypeSwitch<Operation *, const KernelClass *>(anchor)
+              .Case<ArgMaxOp, ArgMinOp>([](auto) { return &argReduceClass; })
+              .Case<SoftmaxOp, LogSoftmaxOp, HardmaxOp>([](auto) { return &softmaxClass; })
+              .Case<LayerNormalizationOp, RMSNormalizationOp>([](auto) { return &layerNormClass; })
+              .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([](auto) { return &poolClass; })
+              .Case([](ConcatOp) { return &concatClass; })
+              .Case([](MatMulOp) { return &contractClass; })
+              .Case([](ConvOp op) { return isDepthwise(op) ? &depthwiseClass : &contractClass; })
+              .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, ConvTransposeOp>([](auto) { return &sequentialClass; })
+              .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
+}
+
+Operation *anchorOf(func::FuncOp kernel) {
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    if (isAnchor(&op))
+      return &op;
+  return nullptr;
+}
+
+llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, Operation *anchor, const Target &target) {
+  for (const auto &[name, value] : schedule.knobs) {
+    auto knob = llvm::find_if(klass.knobs, [&, name = StringRef(name)](const Knob &k) { return k.name == name; });
+    if (knob == klass.knobs.end())
+      return llvm::createStringError("class '%s' has no knob '%s'", klass.name.data(), name.c_str());
+    if (value < knob->min || value > knob->max)
+      return llvm::createStringError("%s = %lld is outside [%lld, %lld]", name.c_str(), (long long)value, (long long)knob->min, (long long)knob->max);
+  }
+  for (const Knob &knob : klass.knobs)
+    if (llvm::none_of(schedule.knobs, [&](const auto &entry) { return entry.first == knob.name; }))
+      return llvm::createStringError("knob '%s' is missing", knob.name.data());
+  if (std::string violation = klass.violation(schedule, anchor, target); !violation.empty())
+    return llvm::createStringError("%s", violation.c_str());
+  return llvm::Error::success();
+}
+
+} // namespace fathom

@@ -1,0 +1,41 @@
+// The classes of kernels: which ops anchor them, their knobs with constraints, and the default schedule for a target.
+#pragma once
+
+#include "compiler/graph/Graph.h"
+#include "compiler/schedule/Schedule.h"
+#include "compiler/target/Target.h"
+#include "llvm/Support/Error.h"
+
+namespace fathom {
+
+struct Knob {
+  llvm::StringLiteral name;
+  int64_t min, max;
+  llvm::StringLiteral meaning;
+};
+
+struct KernelClass {
+  llvm::StringLiteral name;
+  llvm::StringLiteral meaning;
+  llvm::ArrayRef<Knob> knobs;
+  Schedule (*defaults)(mlir::Operation *anchor, const Target &target);
+  // The first constraint that a schedule breaks, or an empty string. Ranges of knobs are checked before.
+  std::string (*violation)(const Schedule &schedule, mlir::Operation *anchor, const Target &target);
+};
+
+// The class of kernels that this op anchors; a kernel without an anchor is a map.
+const KernelClass &kernelClassOf(mlir::Operation *anchor);
+const KernelClass *findKernelClass(llvm::StringRef name);
+llvm::ArrayRef<const KernelClass *> allKernelClasses();
+
+// Whether the op is an anchor: computed by a kernel of its own class instead of on demand.
+bool isAnchor(mlir::Operation *op);
+bool isDepthwise(mlir::Operation *op);
+
+// Checks that a schedule names exactly the class's knobs and breaks no constraint.
+llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, mlir::Operation *anchor, const Target &target);
+
+// The anchor among a kernel's ops, or null.
+mlir::Operation *anchorOf(mlir::func::FuncOp kernel);
+
+} // namespace fathom

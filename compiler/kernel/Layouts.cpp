@@ -1,0 +1,260 @@
+// Layout assignment, one walk in the order of the data.
+#include "compiler/kernel/Layouts.h"
+
+#include "compiler/codegen/common/Layout.h"
+#include "compiler/kernel/KernelClass.h"
+#include "compiler/passes/Passes.h"
+#include "compiler/support/Diagnostics.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+
+bool isView(Operation *op) { return isa<TransposeOp, ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, IdentityOp>(op); }
+
+StringRef opName(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>("graph.name");
+  return name ? name.getValue() : "";
+}
+
+namespace {
+
+SmallVector<int64_t> channelsLast(int64_t rank) {
+  SmallVector<int64_t> order{0};
+  llvm::append_range(order, llvm::seq<int64_t>(2, rank));
+  order.push_back(1);
+  return order;
+}
+
+class LayoutAssignment {
+public:
+  LayoutAssignment(func::FuncOp main, const Target &target, const Plan *plan) : main(main), target(target), plan(plan), b(main.getContext()) {}
+
+  LogicalResult run() {
+    main.walk([&](ConvOp conv) { noteHalo(conv); });
+    for (Operation &op : llvm::make_early_inc_range(main.getBody().front()))
+      if (failed(visit(&op)))
+        return failure();
+    return success();
+  }
+
+private:
+  // The zeros that convolutions need around a value.
+  void noteHalo(ConvOp conv) {
+    auto window = getWindow(conv);
+    if (failed(window))
+      return;
+    int64_t rank = conv.getType().getRank();
+    SmallVector<int64_t> &halo = halos[conv.getInput()];
+    halo.resize(2 * rank);
+    for (size_t d = 0; d < window->kernel.size(); ++d) {
+      halo[2 * (2 + d)] = std::max(halo[2 * (2 + d)], std::max<int64_t>(0, window->padsBegin[d]));
+      halo[2 * (2 + d) + 1] = std::max(halo[2 * (2 + d) + 1], std::max<int64_t>(0, window->padsEnd[d]));
+    }
+  }
+
+  static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+  // The operand in this layout, through a relayout where it is not.
+  Value relayout(Operation *user, Value value, RankedTensorType type, StringRef suffix) {
+    if (value.getType() == type)
+      return value;
+    Value &made = relayouts[{value, type}];
+    if (!made) {
+      b.setInsertionPoint(user);
+      auto op = RelayoutOp::create(b, value.getLoc(), type, value);
+      // Named after the value, so that the same relayout has the same name in every plan of the model.
+      std::string base = value.getDefiningOp() ? opName(value.getDefiningOp()).str() : argumentName(value);
+      op->setAttr("graph.name", b.getStringAttr(unique(base + "." + suffix.str())));
+      made = op;
+    }
+    return made;
+  }
+  std::string argumentName(Value value) {
+    unsigned number = cast<BlockArgument>(value).getArgNumber();
+    auto name = main.getArgAttrOfType<StringAttr>(number, "graph.name");
+    return name ? name.str() : "argument" + std::to_string(number);
+  }
+  std::string unique(std::string name) {
+    unsigned &count = names[name];
+    return count++ ? name + "." + std::to_string(count) : name;
+  }
+  Value rowMajor(Operation *user, Value value) {
+    return isRowMajor(typeOf(value)) ? value : relayout(user, value, withoutLayout(typeOf(value)), "rows");
+  }
+
+  // Sets a result's order and the halo that its consumers need.
+  LogicalResult assign(Value result, ArrayRef<int64_t> order) {
+    auto type = withoutLayout(typeOf(result));
+    ArrayRef<int64_t> halo;
+    if (auto found = halos.find(result); found != halos.end() && llvm::equal(order, channelsLast(type.getRank())))
+      halo = found->second;
+    SmallVector<int64_t> plannedOrder(order), plannedHalo(halo);
+    Operation *op = result.getDefiningOp();
+    if (const PlannedLayout *planned = plan ? plan->layoutOf(opName(op)) : nullptr) {
+      if (failed(checkPlanned(op, *planned, type.getRank(), order)))
+        return failure();
+      plannedOrder.assign(planned->order.begin(), planned->order.end());
+      plannedHalo.assign(planned->halo.begin(), planned->halo.end());
+    } else if (plan && cast<OpResult>(result).getResultNumber() == 0) {
+      // A plan lists every layout that is not row-major.
+      plannedOrder = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+      plannedHalo.clear();
+      if (isa<ConvOp>(op) && !llvm::equal(order, plannedOrder))
+        return emitError(op, ErrorCode::BadPlan) << "the plan gives '" << opName(op) << "' no layout, and a convolution writes channels innermost";
+    }
+    result.setType(withLayout(type, plannedOrder, 0, plannedHalo));
+    return success();
+  }
+  LogicalResult checkPlanned(Operation *op, const PlannedLayout &planned, int64_t rank, ArrayRef<int64_t> natural) {
+    SmallVector<int64_t> sorted(planned.order.begin(), planned.order.end());
+    llvm::sort(sorted);
+    if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
+      return emitError(op, ErrorCode::BadPlan) << "layout of '" << planned.value << "': order must be a permutation of the " << rank << " dimensions";
+    if (!planned.halo.empty() && (int64_t(planned.halo.size()) != 2 * rank || llvm::any_of(planned.halo, [](int64_t h) { return h < 0 || h > 1024; })))
+      return emitError(op, ErrorCode::BadPlan) << "layout of '" << planned.value << "': halo must have " << 2 * rank << " entries between 0 and 1024";
+    if (isa<ConvOp>(op) && planned.order.back() != 1)
+      return emitError(op, ErrorCode::BadPlan) << "layout of '" << planned.value << "': a convolution writes channels innermost";
+    if (isa<MatMulOp>(op) && planned.order.back() != rank - 1)
+      return emitError(op, ErrorCode::BadPlan) << "layout of '" << planned.value << "': a matrix product writes columns innermost";
+    return success();
+  }
+
+  LogicalResult visit(Operation *op) {
+    if (auto conv = dyn_cast<ConvOp>(op))
+      return visitConv(conv);
+    if (auto matmul = dyn_cast<MatMulOp>(op))
+      return visitMatMul(matmul);
+    if (auto transpose = dyn_cast<TransposeOp>(op))
+      return visitTranspose(transpose);
+    if (isa<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(op)) {
+      op->setOperand(0, rowMajor(op, op->getOperand(0)));
+      return success();
+    }
+    if (isa<func::ReturnOp>(op)) {
+      for (OpOperand &operand : op->getOpOperands())
+        operand.set(rowMajor(op, operand.get()));
+      return success();
+    }
+    if (isa<ConstantOp, NoneOp, RelayoutOp>(op))
+      return success();
+    for (Value result : op->getResults()) {
+      auto type = dyn_cast<RankedTensorType>(result.getType());
+      if (type && failed(assign(result, flowingOrder(op, type))))
+        return failure();
+    }
+    return success();
+  }
+
+  // The order that a result takes over from the operands: that of the first of its rank that is not row-major.
+  SmallVector<int64_t> flowingOrder(Operation *op, RankedTensorType type) {
+    SmallVector<int64_t> identity = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    if (isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, ConvTransposeOp>(op))
+      return identity;
+    for (Value operand : op->getOperands()) {
+      auto operandType = dyn_cast<RankedTensorType>(operand.getType());
+      if (!operandType || operandType.getRank() != type.getRank())
+        continue;
+      bool whole = op->hasTrait<Elementwise>() ? sizesOf(operandType) == sizesOf(type) : true;
+      if (whole && orderOf(operandType) != identity)
+        return orderOf(operandType);
+    }
+    return identity;
+  }
+
+  LogicalResult visitConv(ConvOp conv) {
+    auto window = getWindow(conv);
+    if (failed(window))
+      return failure();
+    int64_t rank = conv.getType().getRank();
+    SmallVector<int64_t> order = channelsLast(rank);
+    Value input = conv.getInput();
+    auto type = typeOf(input);
+    Layout layout = layoutOf(type);
+    bool fits = orderOf(type) == order;
+    for (size_t d = 0; d < window->kernel.size(); ++d) {
+      fits &= layout.haloLow[2 + d] >= window->padsBegin[d] && layout.haloHigh[2 + d] >= window->padsEnd[d];
+      if (window->padsBegin[d] < 0 || window->padsEnd[d] < 0)
+        return emitError(conv, ErrorCode::UnsupportedAttribute) << "negative padding of a convolution";
+    }
+    if (!fits)
+      conv.getInputMutable().assign(relayout(conv, input, withLayout(withoutLayout(type), order, 0, halos[input]), "pixels"));
+    auto weight = typeOf(conv.getWeight());
+    if (isDepthwise(conv)) {
+      SmallVector<int64_t> byChannel = llvm::to_vector(llvm::seq<int64_t>(2, rank));
+      byChannel.append({1, 0});
+      conv.getWeightMutable().assign(relayout(conv, conv.getWeight(), withLayout(weight, byChannel), "packed"));
+    } else {
+      FailureOr<int64_t> panel = panelOf(conv);
+      if (failed(panel))
+        return failure();
+      SmallVector<int64_t> packed{0};
+      llvm::append_range(packed, llvm::seq<int64_t>(2, rank));
+      packed.append({1, 0});
+      conv.getWeightMutable().assign(relayout(conv, conv.getWeight(), withLayout(withoutLayout(weight), packed, *panel), "packed"));
+    }
+    return assign(conv.getResult(), order);
+  }
+
+  LogicalResult visitMatMul(MatMulOp op) {
+    auto left = typeOf(op.getLhs()), right = typeOf(op.getRhs());
+    if (orderOf(left).back() != left.getRank() - 1 || layoutOf(left).haloLow.back() || layoutOf(left).haloHigh.back())
+      op.getLhsMutable().assign(relayout(op, op.getLhs(), withoutLayout(left), "rows"));
+    FailureOr<int64_t> panel = panelOf(op);
+    if (failed(panel))
+      return failure();
+    int64_t rank = right.getRank();
+    SmallVector<int64_t> packed = llvm::to_vector(llvm::seq<int64_t>(0, rank - 2));
+    packed.append({rank - 1, rank - 2, rank - 1});
+    op.getRhsMutable().assign(relayout(op, op.getRhs(), withLayout(withoutLayout(right), packed, *panel), "packed"));
+    // A result that is only ever seen transposed is stored so that the transpose is row-major.
+    int64_t resultRank = op.getType().getRank();
+    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, resultRank));
+    if (op->hasOneUse())
+      if (auto transpose = dyn_cast<TransposeOp>(*op->user_begin()); transpose && transpose.getPerm() && transpose.getPerm()->back() == resultRank - 1)
+        order = llvm::to_vector(*transpose.getPerm());
+    return assign(op.getResult(), order);
+  }
+
+  LogicalResult visitTranspose(TransposeOp op) {
+    auto type = typeOf(op.getInput());
+    Layout layout = layoutOf(type);
+    int64_t rank = type.getRank();
+    SmallVector<int64_t> place(rank), order, halo;
+    for (int64_t j = 0; j < rank; ++j) {
+      int64_t from = op.getPerm() ? (*op.getPerm())[j] : rank - 1 - j;
+      place[from] = j;
+      halo.append({layout.haloLow[from], layout.haloHigh[from]});
+    }
+    for (int64_t d : layout.order)
+      order.push_back(place[d]);
+    op.getResult().setType(withLayout(withoutLayout(op.getType()), order, 0, halo));
+    return success();
+  }
+
+  // The width of the packed panels: the schedule's tile of columns.
+  FailureOr<int64_t> panelOf(Operation *op) {
+    const KernelClass &klass = kernelClassOf(op);
+    const PlannedKernel *planned = plan ? plan->kernelOf(opName(op)) : nullptr;
+    if (!planned)
+      return klass.defaults(op, target)["tile_n"];
+    if (llvm::Error error = checkSchedule(klass, planned->schedule, op, target))
+      return emitError(op, ErrorCode::BadPlan) << "kernel '" << planned->name << "': " << llvm::toString(std::move(error));
+    return planned->schedule["tile_n"];
+  }
+
+  func::FuncOp main;
+  const Target &target;
+  const Plan *plan;
+  OpBuilder b;
+  DenseMap<Value, SmallVector<int64_t>> halos;
+  llvm::MapVector<std::pair<Value, Type>, Value> relayouts;
+  llvm::StringMap<unsigned> names;
+};
+
+} // namespace
+
+LogicalResult assignLayouts(func::FuncOp main, const Target &target, const Plan *plan) { return LayoutAssignment(main, target, plan).run(); }
+
+} // namespace fathom

@@ -1,0 +1,243 @@
+// Outlining: fusion groups become functions, equal functions become one.
+#include "compiler/kernel/Program.h"
+
+#include "compiler/passes/Passes.h"
+#include "llvm/ADT/StringSet.h"
+#include "compiler/support/Diagnostics.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+// Constants that belong into the code: numbers broadcast over everything, and operands that say how an op works (axes, pads, ...).
+bool isInlined(Value value) {
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant)
+    return false;
+  auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (dense && dense.isSplat() && constant.getType() == dense.getType())
+    return true;
+  return isa<IntegerType>(constant.getType().getElementType()) && constant.getType().getNumElements() <= 64 && elementsOf(value).has_value();
+}
+
+// A symbol that assemblers, debuggers and profilers take.
+std::string symbolFor(StringRef text) {
+  std::string symbol;
+  for (char c : text.take_front(120))
+    symbol += llvm::isAlnum(c) || c == '.' ? c : '_';
+  if (symbol.empty() || llvm::isDigit(symbol[0]))
+    symbol.insert(symbol.begin(), 'k');
+  return symbol;
+}
+
+class Outliner {
+public:
+  Outliner(Program &program, const Target &target, const Plan *plan)
+      : program(program), target(target), plan(plan), b(program.module.getContext()) {}
+
+  LogicalResult outline(const FusionGroup &group) {
+    Kernel kernel;
+    kernel.name = opName(group.back()).str();
+    SmallVector<Value> inputs, outputs;
+    func::FuncOp function = buildFunction(group, inputs, outputs, kernel);
+    Operation *anchor = anchorOf(function);
+    kernel.kernelClass = &kernelClassOf(anchor);
+    if (failed(chooseSchedule(kernel, group, anchor)))
+      return failure();
+    PlannedKernel planned{kernel.name, kernel.kernelClass->name.str(), {}, kernel.schedule};
+    for (Operation *op : group)
+      planned.ops.push_back(opName(op).str());
+    program.plan.kernels.push_back(std::move(planned));
+    share(kernel, function, group);
+
+    b.setInsertionPoint(group.back());
+    SmallVector<Type> types;
+    for (Value output : outputs)
+      types.push_back(output.getType());
+    auto call = func::CallOp::create(b, group.back()->getLoc(), program.codes[kernel.code].function.getName(), types, inputs);
+    for (auto [output, result] : llvm::zip(outputs, call.getResults()))
+      output.replaceUsesWithIf(result, [&](OpOperand &use) { return !llvm::is_contained(group, use.getOwner()); });
+    for (Operation *op : llvm::reverse(group))
+      op->erase();
+    program.kernels.push_back(std::move(kernel));
+    return success();
+  }
+
+private:
+  // The group as a function of its inputs; names and weights stay outside.
+  func::FuncOp buildFunction(const FusionGroup &group, SmallVector<Value> &inputs, SmallVector<Value> &outputs, Kernel &kernel) {
+    llvm::SmallSetVector<Value, 8> external;
+    for (Operation *op : group)
+      for (Value operand : op->getOperands())
+        if (!isa<NoneType>(operand.getType()) && !isInlined(operand) && !llvm::is_contained(group, operand.getDefiningOp()))
+          external.insert(operand);
+    inputs = llvm::to_vector(external);
+    for (Operation *op : group)
+      for (Value result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !llvm::is_contained(group, user); }))
+          outputs.push_back(result);
+    // A result that nobody uses still has a buffer when its op has to run for another one; a dead group returns its last result.
+    if (outputs.empty())
+      outputs.push_back(group.back()->getResult(0));
+
+    SmallVector<Type> inputTypes, outputTypes;
+    for (Value input : inputs)
+      inputTypes.push_back(input.getType());
+    for (Value output : outputs)
+      outputTypes.push_back(output.getType());
+    b.setInsertionPointToEnd(program.module.getBody());
+    SmallVector<Location> locations;
+    for (Operation *op : group)
+      locations.push_back(op->getLoc());
+    auto function = func::FuncOp::create(b, b.getFusedLoc(locations), "kernel", b.getFunctionType(inputTypes, outputTypes));
+    function.setPrivate();
+    Block *body = function.addEntryBlock();
+    b.setInsertionPointToStart(body);
+    IRMapping mapping;
+    for (auto [input, argument] : llvm::zip(inputs, body->getArguments()))
+      mapping.map(input, argument);
+    llvm::SmallSetVector<StringRef, 4> nodes;
+    for (Operation *op : group) {
+      for (Value operand : op->getOperands())
+        if (!mapping.contains(operand) && !llvm::is_contained(group, operand.getDefiningOp()))
+          mapping.map(operand, b.clone(*operand.getDefiningOp())->getResult(0));
+      Operation *copy = b.clone(*op, mapping);
+      copy->removeAttr("graph.name");
+      if (StringRef node = nodeName(op->getLoc()); !node.empty())
+        nodes.insert(node);
+    }
+    kernel.nodes = llvm::join(nodes, ",");
+    SmallVector<Value> returned;
+    for (Value output : outputs)
+      returned.push_back(mapping.lookup(output));
+    func::ReturnOp::create(b, function.getLoc(), returned);
+    return function;
+  }
+
+  LogicalResult chooseSchedule(Kernel &kernel, const FusionGroup &group, Operation *anchor) {
+    const PlannedKernel *planned = plan ? plan->kernelOf(opName(group.back())) : nullptr;
+    if (!planned) {
+      kernel.schedule = kernel.kernelClass->defaults(anchor, target);
+      return success();
+    }
+    auto refuse = [&](const Twine &why) {
+      return emitError(group.back()->getLoc(), ErrorCode::BadPlan) << "kernel '" << planned->name << "': " << why.str();
+    };
+    if (planned->kernelClass != kernel.kernelClass->name)
+      return refuse("its ops make it class '" + kernel.kernelClass->name + "', not '" + planned->kernelClass + "'");
+    if (planned->name != kernel.name)
+      return refuse("it computes '" + kernel.name + "' and must be named so");
+    if (llvm::Error error = checkSchedule(*kernel.kernelClass, planned->schedule, anchor, target))
+      return refuse(llvm::toString(std::move(error)));
+    // In the class's order, so that the plan prints the same however it was written.
+    for (const Knob &knob : kernel.kernelClass->knobs)
+      kernel.schedule.set(knob.name, planned->schedule[knob.name]);
+    return success();
+  }
+
+  // Finds a function with the same text and schedule, or keeps this one.
+  void share(Kernel &kernel, func::FuncOp function, const FusionGroup &group) {
+    std::string key;
+    llvm::raw_string_ostream out(key);
+    function.print(out, OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(1 << 20));
+    for (const auto &[name, value] : kernel.schedule.knobs)
+      out << name << '=' << value << ';';
+    auto [found, inserted] = codes.try_emplace(key, program.codes.size());
+    kernel.code = found->second;
+    if (!inserted)
+      return function.erase();
+    std::string symbol;
+    for (Operation *op : group)
+      if (symbol.size() < 40)
+        symbol += op->getName().stripDialect().str() + "_";
+    StringRef node = nodeName(group.front()->getLoc());
+    symbol = symbolFor(symbol + (node.empty() ? StringRef(kernel.name) : node).str()) + "." + std::to_string(kernel.code);
+    function.setName(symbol);
+    program.codes.push_back({function, kernel.kernelClass, kernel.schedule, symbol, {}});
+  }
+
+  Program &program;
+  const Target &target;
+  const Plan *plan;
+  OpBuilder b;
+  llvm::StringMap<size_t> codes;
+};
+
+// Plans refer to ops by name, so every op has one and no two share it.
+void nameOps(func::FuncOp main) {
+  llvm::StringSet<> taken;
+  OpBuilder b(main.getContext());
+  for (Operation &op : main.getBody().front()) {
+    if (op.getNumResults() == 0 || isa<ConstantOp, NoneOp>(op))
+      continue;
+    std::string base = opName(&op).str();
+    if (base.empty())
+      base = op.getName().stripDialect().str();
+    std::string name = base;
+    for (unsigned i = 1; !taken.insert(name).second; ++i)
+      name = base + "~" + std::to_string(i);
+    op.setAttr("graph.name", b.getStringAttr(name));
+  }
+}
+
+// What must be a kernel's result to reach an output buffer: arguments, constants and values returned twice are copied.
+void copyPassedThrough(func::FuncOp main) {
+  Operation *terminator = main.getBody().front().getTerminator();
+  OpBuilder b(terminator);
+  DenseSet<Value> returned;
+  for (auto [i, operand] : llvm::enumerate(terminator->getOpOperands())) {
+    Value root = operand.get();
+    while (root.getDefiningOp() && isView(root.getDefiningOp()))
+      root = root.getDefiningOp()->getOperand(0);
+    bool isKernelResult = root.getDefiningOp() && !needsNoKernel(root.getDefiningOp());
+    if (isKernelResult && returned.insert(root).second)
+      continue;
+    auto copy = RelayoutOp::create(b, operand.get().getLoc(), operand.get().getType(), operand.get());
+    copy->setAttr("graph.name", b.getStringAttr("output" + std::to_string(i) + ".copy"));
+    copy->setAttr("graph.output", b.getUnitAttr());
+    operand.set(copy);
+  }
+}
+
+} // namespace
+
+FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Plan *plan) {
+  Program program;
+  program.module = module;
+  program.main = module.lookupSymbol<func::FuncOp>("main");
+  program.plan.target = target.spelling();
+  if (plan && plan->target != program.plan.target)
+    return emitError(program.main.getLoc(), ErrorCode::BadPlan) << "the plan is for target " << plan->target << " and this compilation for " << program.plan.target;
+  nameOps(program.main);
+  if (failed(assignLayouts(program.main, target, plan)))
+    return failure();
+  copyPassedThrough(program.main);
+  for (Operation &op : program.main.getBody().front()) {
+    if (needsNoKernel(&op) || isa<RelayoutOp>(op))
+      continue;
+    for (Value result : op.getResults().take_front(1)) {
+      auto type = cast<RankedTensorType>(result.getType());
+      if (type == withoutLayout(type))
+        continue;
+      Layout layout = layoutOf(type);
+      PlannedLayout planned{opName(&op).str(), {}, {}};
+      planned.order.assign(layout.order.begin(), layout.order.end());
+      if (layout.hasHalo())
+        for (int64_t d = 0; d < type.getRank(); ++d)
+          planned.halo.insert(planned.halo.end(), {layout.haloLow[d], layout.haloHigh[d]});
+      program.plan.layouts.push_back(std::move(planned));
+    }
+  }
+  auto groups = fuseOps(program.main, plan);
+  if (failed(groups))
+    return failure();
+  Outliner outliner(program, target, plan);
+  for (const FusionGroup &group : *groups)
+    if (failed(outliner.outline(group)))
+      return failure();
+  return program;
+}
+
+} // namespace fathom

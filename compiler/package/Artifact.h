@@ -1,0 +1,28 @@
+// The artifact: a shared object with no undefined symbols, the weights behind the code in the same file.
+#pragma once
+
+#include "compiler/package/MemoryPlan.h"
+#include "compiler/target/Target.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+namespace fathom {
+
+struct ArtifactInfo {
+  llvm::json::Object manifest;
+  std::optional<uint64_t> weightsSeed; // leave the weights out and let the runtime make them up
+};
+
+// Adds the table `fathom_artifact` (runtime/abi.h), which refers to the host functions, to the host's module.
+void addArtifactTable(llvm::Module &host, const Program &program, const MemoryPlan &memory, const Target &target, const ArtifactInfo &info);
+
+// Functions that LLVM may call though nobody wrote them: memcpy, memset and the like.
+std::unique_ptr<llvm::Module> createBuiltins(llvm::LLVMContext &context, const Target &target);
+
+using Object = llvm::SmallVector<char, 0>;
+// Links objects into a file and streams the weights behind the code. The file appears under its name only when it is whole.
+llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memory, const Target &target, const ArtifactInfo &info,
+                          llvm::StringRef path);
+
+} // namespace fathom

@@ -1,0 +1,195 @@
+// Linking in process and streaming the weights to the file's tail.
+#include "compiler/package/Artifact.h"
+#include "compiler/package/Weights.h"
+
+#include "lld/Common/Driver.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <elf.h>
+#include <fcntl.h>
+#include <mutex>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+LLD_HAS_DRIVER(elf)
+
+namespace fathom {
+namespace {
+
+constexpr int64_t pageSize = 65536; // the largest page size of both architectures
+
+// The weights' segment comes last, so that it can grow behind the code.
+constexpr char linkerScript[] = R"(
+PHDRS { ro PT_LOAD FLAGS(4) FILEHDR PHDRS; text PT_LOAD FLAGS(5); rw PT_LOAD FLAGS(6); weights PT_LOAD FLAGS(4);
+        dyn PT_DYNAMIC FLAGS(6); relro PT_GNU_RELRO FLAGS(4); stack PT_GNU_STACK FLAGS(6); }
+SECTIONS {
+  . = SIZEOF_HEADERS;
+  .fathom.manifest : { KEEP(*(.fathom.manifest)) } :ro
+  .dynsym : { *(.dynsym) } :ro
+  .gnu.hash : { *(.gnu.hash) } :ro
+  .dynstr : { *(.dynstr) } :ro
+  .rela.dyn : { *(.rela.dyn) } :ro
+  .rodata : { *(.rodata .rodata.*) } :ro
+  .eh_frame : { *(.eh_frame) } :ro
+  . = ALIGN(0x10000);
+  .text : { *(.text .text.*) } :text
+  . = ALIGN(0x10000);
+  .data.rel.ro : { *(.data.rel.ro .data.rel.ro.*) } :rw :relro
+  .dynamic : { *(.dynamic) } :rw :relro :dyn
+  .got : { *(.got) } :rw :relro
+  . = ALIGN(0x10000);
+  .data : { *(.data .data.*) } :rw
+  .bss : { *(.bss .bss.*) *(COMMON) } :rw
+  . = ALIGN(0x10000);
+  .weights : { fathom_weights = .; QUAD(0) } :weights
+}
+)";
+
+class Descriptor {
+public:
+  explicit Descriptor(int fd) : fd(fd) {}
+  Descriptor(const Descriptor &) = delete;
+  Descriptor(Descriptor &&other) : fd(std::exchange(other.fd, -1)) {}
+  ~Descriptor() {
+    if (fd >= 0)
+      close(fd);
+  }
+  int fd;
+};
+
+llvm::Error systemError(const char *what) {
+  return llvm::createStringError(std::error_code(errno, std::generic_category()), "%s: %s", what, strerror(errno));
+}
+
+llvm::Error writeAll(int fd, const char *bytes, size_t count, int64_t offset) {
+  while (count) {
+    ssize_t written = pwrite(fd, bytes, count, offset);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      return systemError("cannot write the artifact");
+    bytes += written, offset += written, count -= written;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<Descriptor> inMemory(const char *bytes, size_t count) {
+  Descriptor file(memfd_create("fathom", MFD_CLOEXEC));
+  if (file.fd < 0)
+    return systemError("memfd_create");
+  if (llvm::Error error = writeAll(file.fd, bytes, count, 0))
+    return std::move(error);
+  return std::move(file);
+}
+
+std::string pathOf(const Descriptor &file) { return "/proc/self/fd/" + std::to_string(file.fd); }
+
+llvm::Error linkObjects(llvm::ArrayRef<Object> objects, const Target &target, const std::string &output) {
+  std::vector<Descriptor> files;
+  std::vector<std::string> arguments{"ld.lld", "-m", target.isAArch64() ? "aarch64linux" : "elf_x86_64", "-shared", "-nostdlib", "-z", "defs",
+                                     "-z", "now", "-z", "max-page-size=65536", "--hash-style=gnu", "--build-id=none", "-soname", "model.fathom",
+                                     "--threads=1", "-o", output};
+  auto script = inMemory(linkerScript, sizeof(linkerScript) - 1);
+  if (!script)
+    return script.takeError();
+  arguments.insert(arguments.end(), {"-T", pathOf(*script)});
+  for (const Object &object : objects) {
+    auto file = inMemory(object.data(), object.size());
+    if (!file)
+      return file.takeError();
+    arguments.push_back(pathOf(*file));
+    files.push_back(std::move(*file));
+  }
+  std::vector<const char *> pointers;
+  for (const std::string &argument : arguments)
+    pointers.push_back(argument.c_str());
+  // The linker keeps global state: one link at a time.
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  llvm::CrashRecoveryContext::Enable();
+  std::string errors;
+  llvm::raw_string_ostream err(errors);
+  lld::Result result = lld::lldMain(pointers, llvm::nulls(), err, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode)
+    return llvm::createStringError("linking failed: %s", errors.c_str());
+  return llvm::Error::success();
+}
+
+// Points the last segment at the file's tail and writes the weights there, one at a time.
+llvm::Error appendWeights(int fd, const MemoryPlan &memory) {
+  Elf64_Ehdr header;
+  struct stat status;
+  if (pread(fd, &header, sizeof header, 0) != sizeof header || fstat(fd, &status))
+    return systemError("cannot read the linked artifact");
+  std::vector<Elf64_Phdr> segments(header.e_phnum);
+  std::vector<Elf64_Shdr> sections(header.e_shnum);
+  if (pread(fd, segments.data(), segments.size() * sizeof(Elf64_Phdr), header.e_phoff) < 0 ||
+      pread(fd, sections.data(), sections.size() * sizeof(Elf64_Shdr), header.e_shoff) < 0)
+    return systemError("cannot read the linked artifact");
+  Elf64_Phdr *last = nullptr;
+  for (Elf64_Phdr &segment : segments)
+    if (segment.p_type == PT_LOAD)
+      last = &segment;
+  int64_t offset = llvm::alignTo(status.st_size, pageSize);
+  for (Elf64_Shdr &section : sections)
+    if ((section.sh_flags & SHF_ALLOC) && section.sh_addr == last->p_vaddr) {
+      section.sh_offset = offset;
+      section.sh_size = memory.weightBytes;
+    }
+  last->p_offset = offset;
+  last->p_filesz = last->p_memsz = memory.weightBytes;
+  if (llvm::Error error = writeAll(fd, (const char *)segments.data(), segments.size() * sizeof(Elf64_Phdr), header.e_phoff))
+    return error;
+  if (llvm::Error error = writeAll(fd, (const char *)sections.data(), sections.size() * sizeof(Elf64_Shdr), header.e_shoff))
+    return error;
+  if (ftruncate(fd, offset + memory.weightBytes))
+    return systemError("cannot grow the artifact");
+  std::vector<char> buffer;
+  for (const Weight &weight : memory.weights) {
+    buffer.assign(weight.bytes, 0);
+    writeWeight(weight, buffer);
+    if (llvm::Error error = writeAll(fd, buffer.data(), buffer.size(), offset + weight.offset))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memory, const Target &target, const ArtifactInfo &info, llvm::StringRef path) {
+  // Written beside its final place and renamed, so that nobody ever sees half an artifact.
+  std::string temporary = (path + ".tmp-" + std::to_string(getpid())).str();
+  bool direct = path.starts_with("/proc/self/fd/");
+  std::string output = direct ? path.str() : temporary;
+  auto abandon = [&](llvm::Error error) {
+    if (!direct)
+      (void)llvm::sys::fs::remove(temporary);
+    return error;
+  };
+  // The linker replaces its output file, which rules out a descriptor: it gets a temporary file of its own.
+  llvm::SmallString<128> linked;
+  if (std::error_code code = llvm::sys::fs::createTemporaryFile("fathom", "so", linked))
+    return llvm::createStringError(code, "cannot create a temporary file: %s", code.message().c_str());
+  llvm::FileRemover remover(linked);
+  if (llvm::Error error = linkObjects(objects, target, std::string(linked)))
+    return error;
+  auto bytes = llvm::MemoryBuffer::getFile(linked, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!bytes)
+    return llvm::createStringError(bytes.getError(), "cannot read the linked artifact");
+  Descriptor file(open(output.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0755));
+  if (file.fd < 0)
+    return systemError(("cannot create '" + output + "'").c_str());
+  if (llvm::Error error = writeAll(file.fd, (*bytes)->getBufferStart(), (*bytes)->getBufferSize(), 0))
+    return abandon(std::move(error));
+  if (memory.weightBytes && !info.weightsSeed)
+    if (llvm::Error error = appendWeights(file.fd, memory))
+      return abandon(std::move(error));
+  if (!direct && rename(temporary.c_str(), path.str().c_str()))
+    return abandon(systemError(("cannot write '" + path.str() + "'").c_str()));
+  return llvm::Error::success();
+}
+
+} // namespace fathom

@@ -1,0 +1,35 @@
+// Where every tensor of a program lives: an input, an output, a weight or a place in the arena shared by tensors that are never alive together.
+#pragma once
+
+#include "compiler/kernel/Program.h"
+
+namespace fathom {
+
+// A constant tensor as it goes into the artifact.
+struct Weight {
+  mlir::ElementsAttr value;
+  mlir::RankedTensorType source; // how the raw bytes of `value` are laid out
+  mlir::RankedTensorType type;   // how they go into the artifact
+  int64_t offset = 0, bytes = 0;
+};
+
+struct Place {
+  enum Kind { Input, Output, WeightData, Fixed, Slot } kind;
+  int64_t at = 0; // index of the input, output, weight or slot; offset of a fixed place
+};
+
+struct MemoryPlan {
+  llvm::DenseMap<mlir::Value, Place> places; // arguments, kernel results and constants that kernels read
+  std::vector<Weight> weights;
+  int64_t weightBytes = 0;
+  int64_t fixedBytes = 0; // the arena's part for tensors of static size
+  // Tensors of symbolic size share slots behind it; a slot is as large as its largest tensor.
+  std::vector<llvm::SmallVector<mlir::AffineExpr>> slots;
+};
+
+MemoryPlan planMemory(const Program &program);
+
+// The value whose buffer a view reads: through views and, for constants, the relayout that happens ahead of time.
+mlir::Value bufferRoot(mlir::Value value);
+
+} // namespace fathom

@@ -1,0 +1,188 @@
+// Expresses ops by the few that have kernels of their own, and drops ops that change nothing.
+#include "compiler/passes/Passes.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+#define GEN_PASS_DEF_CANONICALIZEOPSPASS
+#include "compiler/passes/Passes.h.inc"
+
+namespace {
+
+template <typename Op>
+struct Rewrite : OpRewritePattern<Op> {
+  using Function = LogicalResult (*)(Op, PatternRewriter &);
+  Rewrite(MLIRContext *context, Function function) : OpRewritePattern<Op>(context), function(function) {}
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override { return function(op, rewriter); }
+  Function function;
+};
+
+int64_t rankOf(Value value) { return cast<RankedTensorType>(value.getType()).getRank(); }
+
+LogicalResult dropIdentity(IdentityOp op, PatternRewriter &rewriter) {
+  rewriter.replaceOp(op, op.getInput());
+  return success();
+}
+
+LogicalResult dropSameCast(CastOp op, PatternRewriter &rewriter) {
+  if (op.getInput().getType() != op.getType())
+    return failure();
+  rewriter.replaceOp(op, op.getInput());
+  return success();
+}
+
+template <typename Op>
+LogicalResult dropSameShape(Op op, PatternRewriter &rewriter) {
+  if (op.getInput().getType() != op.getType())
+    return failure();
+  rewriter.replaceOp(op, op.getInput());
+  return success();
+}
+
+LogicalResult mergeTransposes(TransposeOp op, PatternRewriter &rewriter) {
+  int64_t rank = rankOf(op.getInput());
+  auto permOf = [rank](TransposeOp t) {
+    if (t.getPerm())
+      return llvm::to_vector(*t.getPerm());
+    return llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, rank)));
+  };
+  SmallVector<int64_t> perm = permOf(op);
+  if (llvm::equal(perm, llvm::seq<int64_t>(0, rank))) {
+    rewriter.replaceOp(op, op.getInput());
+    return success();
+  }
+  auto inner = op.getInput().getDefiningOp<TransposeOp>();
+  if (!inner)
+    return failure();
+  SmallVector<int64_t> first = permOf(inner), both;
+  for (int64_t p : perm)
+    both.push_back(first[p]);
+  auto merged = createNamed<TransposeOp>(rewriter, op, "", inner.getInput(), rewriter.getDenseI64ArrayAttr(both));
+  rewriter.replaceOp(op, merged);
+  return success();
+}
+
+Value transpose(PatternRewriter &rewriter, Operation *like, Value matrix, StringRef suffix) {
+  return createNamed<TransposeOp>(rewriter, like, suffix, matrix, rewriter.getDenseI64ArrayAttr({1, 0}));
+}
+
+LogicalResult expandGemm(GemmOp op, PatternRewriter &rewriter) {
+  Value lhs = op.getTransA() ? transpose(rewriter, op, op.getLhs(), ".a") : op.getLhs();
+  Value rhs = op.getTransB() ? transpose(rewriter, op, op.getRhs(), ".b") : op.getRhs();
+  Type element = op.getType().getElementType();
+  bool hasBias = !isa<NoneType>(op.getBias().getType());
+  auto scaled = [&](Value x, const APFloat &factor, StringRef suffix) -> Value {
+    if (factor.isExactlyValue(1.0))
+      return x;
+    Value constant;
+    if (isa<FloatType>(element))
+      constant = makeScalar(rewriter, op, element, factor.convertToDouble());
+    else
+      constant = makeConstant(rewriter, op, DenseElementsAttr::get(RankedTensorType::get({}, element), rewriter.getIntegerAttr(element, int64_t(factor.convertToDouble()))));
+    return createNamed<MulOp>(rewriter, op, suffix, x, constant);
+  };
+  bool plain = op.getAlpha().isExactlyValue(1.0) && !hasBias;
+  Value result = createNamed<MatMulOp>(rewriter, op, plain ? "" : ".product", lhs, rhs);
+  result = scaled(result, op.getAlpha(), hasBias ? ".alpha" : "");
+  if (hasBias) {
+    Value bias = scaled(op.getBias(), op.getBeta(), ".beta");
+    result = createNamed<AddOp>(rewriter, op, "", result, bias);
+  }
+  rewriter.replaceOp(op, result);
+  return success();
+}
+
+// A vector operand is a matrix of one row or column.
+LogicalResult expandVectorMatMul(MatMulOp op, PatternRewriter &rewriter) {
+  int64_t left = rankOf(op.getLhs()), right = rankOf(op.getRhs());
+  if (left > 1 && right > 1)
+    return failure();
+  Value lhs = op.getLhs(), rhs = op.getRhs();
+  SmallVector<int64_t> dropped;
+  if (left == 1)
+    lhs = createNamed<UnsqueezeOp>(rewriter, op, ".lhs", lhs, makeInts(rewriter, op, {0}));
+  if (right == 1)
+    rhs = createNamed<UnsqueezeOp>(rewriter, op, ".rhs", rhs, makeInts(rewriter, op, {1}));
+  Value product = createNamed<MatMulOp>(rewriter, op, ".product", lhs, rhs);
+  if (left == 1)
+    dropped.push_back(rankOf(product) - 2);
+  if (right == 1)
+    dropped.push_back(rankOf(product) - 1);
+  rewriter.replaceOp(op, createNamed<SqueezeOp>(rewriter, op, "", product, makeInts(rewriter, op, dropped)));
+  return success();
+}
+
+template <typename Pool, typename Reduce>
+LogicalResult expandGlobalPool(Pool op, PatternRewriter &rewriter) {
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(op.getInput())));
+  auto reduce = createNamed<Reduce>(rewriter, op, "", op.getInput(), makeInts(rewriter, op, axes),
+                                    rewriter.getI64IntegerAttr(1), rewriter.getI64IntegerAttr(0));
+  rewriter.replaceOp(op, reduce);
+  return success();
+}
+
+LogicalResult expandSplit(SplitOp op, PatternRewriter &rewriter) {
+  int64_t axis = *normalizeAxis(op.getAxis(), rankOf(op.getInput()));
+  SmallVector<Value> parts;
+  int64_t start = 0;
+  for (auto [i, part] : llvm::enumerate(op.getParts())) {
+    auto size = constantSize(sizesOf(part)[axis]);
+    if (!size)
+      return failure();
+    auto slice = createNamed<SliceOp>(rewriter, op, "." + std::to_string(i), op.getInput(), makeInts(rewriter, op, {start}),
+                                      makeInts(rewriter, op, {start + *size}), makeInts(rewriter, op, {axis}), makeNone(rewriter, op.getLoc()));
+    parts.push_back(slice);
+    start += *size;
+  }
+  rewriter.replaceOp(op, parts);
+  return success();
+}
+
+// Replaces an op whose integer elements are known at compile time by a constant.
+struct FoldKnownElements : RewritePattern {
+  FoldKnownElements(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/10, context) {}
+  LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
+    if (!isa<ShapeOpInterface>(op) || isa<ConstantOp>(op) || op->getNumResults() != 1)
+      return failure();
+    auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+    if (!type || !type.hasStaticShape() || !isa<IntegerType>(type.getElementType()))
+      return failure();
+    auto elements = constantElementsOf(op->getResult(0));
+    if (!elements)
+      return failure();
+    auto integer = cast<IntegerType>(type.getElementType());
+    SmallVector<APInt> values;
+    for (int64_t value : *elements)
+      values.push_back(APInt(integer.getWidth(), value, /*isSigned=*/true, /*implicitTrunc=*/true));
+    auto attr = DenseElementsAttr::get(type, values);
+    rewriter.replaceOpWithNewOp<ConstantOp>(op, type, attr);
+    return success();
+  }
+};
+
+struct CanonicalizeOpsPass : impl::CanonicalizeOpsPassBase<CanonicalizeOpsPass> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    RewritePatternSet patterns(context);
+    auto add = [&]<typename Op>(LogicalResult (*function)(Op, PatternRewriter &)) { patterns.add(std::make_unique<Rewrite<Op>>(context, function)); };
+    add(dropIdentity);
+    add(dropSameCast);
+    add(dropSameShape<ExpandOp>);
+    add(dropSameShape<ReshapeOp>);
+    add(mergeTransposes);
+    add(expandGemm);
+    add(expandVectorMatMul);
+    add(expandGlobalPool<GlobalAveragePoolOp, ReduceMeanOp>);
+    add(expandGlobalPool<GlobalMaxPoolOp, ReduceMaxOp>);
+    add(expandSplit);
+    patterns.add<FoldKnownElements>(context);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace fathom

@@ -1,0 +1,101 @@
+// Moves per-channel scales and shifts after a convolution into its weights and bias.
+#include "compiler/passes/Passes.h"
+
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+#define GEN_PASS_DEF_FORWARDFOLDSCALEAXISPASS
+#include "compiler/passes/Passes.h.inc"
+
+namespace {
+
+// Whether `value` is a constant with one element, or one per channel of a convolution's result of this rank.
+bool isPerChannel(Value value, int64_t rank) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape() || !isConstantValue(value))
+    return false;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (type.getDimSize(d) != 1 && d + rank - type.getRank() != 1)
+      return false;
+  return type.getRank() <= rank;
+}
+
+// The convolution that only `op` uses, and the other operand if it is per channel.
+std::pair<ConvOp, Value> convAndFactor(Operation *op) {
+  for (int side : {0, 1}) {
+    auto conv = op->getOperand(side).getDefiningOp<ConvOp>();
+    Value other = op->getOperand(1 - side);
+    if (conv && conv->hasOneUse() && isConstantValue(conv.getWeight()) && isPerChannel(other, conv.getType().getRank()) &&
+        op->getResult(0).getType() == conv.getType())
+      return {conv, other};
+  }
+  return {};
+}
+
+// The constant as a tensor of the given shape (one entry may be -1).
+Value reshaped(PatternRewriter &rewriter, Operation *like, Value value, ArrayRef<int64_t> shape, StringRef suffix) {
+  return createNamed<ReshapeOp>(rewriter, like, suffix, value, makeInts(rewriter, like, shape), rewriter.getI64IntegerAttr(0));
+}
+
+// A copy of the convolution with other weights and bias in place of `op`.
+void replaceWithConv(PatternRewriter &rewriter, Operation *op, ConvOp conv, Value weight, Value bias) {
+  rewriter.setInsertionPoint(op);
+  auto folded = cast<ConvOp>(rewriter.clone(*conv));
+  folded.getWeightMutable().assign(weight);
+  folded.getBiasMutable().assign(bias);
+  nameAfter(folded, op, "");
+  folded->setLoc(rewriter.getFusedLoc({conv.getLoc(), op->getLoc()}));
+  rewriter.replaceOp(op, folded);
+}
+
+struct FoldScale : OpRewritePattern<MulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
+    auto [conv, factor] = convAndFactor(op);
+    if (!conv)
+      return failure();
+    rewriter.setInsertionPoint(op);
+    SmallVector<int64_t> shape(conv.getType().getRank(), 1);
+    shape[0] = -1;
+    Value weight = createNamed<MulOp>(rewriter, op, ".weight", conv.getWeight(), reshaped(rewriter, op, factor, shape, ".factor"));
+    Value bias = conv.getBias();
+    if (!isa<NoneType>(bias.getType()))
+      bias = createNamed<MulOp>(rewriter, op, ".bias", bias, reshaped(rewriter, op, factor, {-1}, ".factor.flat"));
+    replaceWithConv(rewriter, op, conv, weight, bias);
+    return success();
+  }
+};
+
+struct FoldShift : OpRewritePattern<AddOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(AddOp op, PatternRewriter &rewriter) const override {
+    auto [conv, shift] = convAndFactor(op);
+    if (!conv)
+      return failure();
+    rewriter.setInsertionPoint(op);
+    Value flat = reshaped(rewriter, op, shift, {-1}, ".shift.flat"), bias = conv.getBias();
+    if (isa<NoneType>(bias.getType())) {
+      Value channels = makeInts(rewriter, op, {conv.getType().getDimSize(1)});
+      bias = createNamed<ExpandOp>(rewriter, op, ".bias", flat, channels);
+    } else {
+      bias = createNamed<AddOp>(rewriter, op, ".bias", bias, flat);
+    }
+    replaceWithConv(rewriter, op, conv, conv.getWeight(), bias);
+    return success();
+  }
+};
+
+struct ForwardFoldScaleAxisPass : impl::ForwardFoldScaleAxisPassBase<ForwardFoldScaleAxisPass> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FoldScale, FoldShift>(&getContext());
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace fathom

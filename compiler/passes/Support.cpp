@@ -1,0 +1,40 @@
+// Helpers of the graph rewrites: names, constants.
+#include "compiler/passes/Passes.h"
+
+using namespace mlir;
+
+namespace fathom {
+
+void nameAfter(Operation *op, Operation *like, StringRef suffix) {
+  if (auto name = like->getAttrOfType<StringAttr>("graph.name"))
+    op->setAttr("graph.name", StringAttr::get(op->getContext(), name.getValue() + suffix));
+}
+
+Type placeholder(MLIRContext *context) {
+  return RankedTensorType::get({}, Float32Type::get(context));
+}
+
+Value makeConstant(OpBuilder &b, Operation *like, DenseElementsAttr value) {
+  return graph::ConstantOp::create(b, like->getLoc(), value.getType(), value);
+}
+
+Value makeInts(OpBuilder &b, Operation *like, ArrayRef<int64_t> values) {
+  auto type = RankedTensorType::get({int64_t(values.size())}, b.getI64Type());
+  return makeConstant(b, like, DenseElementsAttr::get(type, values));
+}
+
+Value makeScalar(OpBuilder &b, Operation *like, Type element, double value) {
+  auto type = RankedTensorType::get({}, element);
+  return makeConstant(b, like, DenseElementsAttr::get(type, b.getFloatAttr(element, value)));
+}
+
+Value makeNone(OpBuilder &b, Location loc) { return graph::NoneOp::create(b, loc, b.getNoneType()); }
+
+bool isConstantValue(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && isa<graph::TransposeOp, graph::ReshapeOp, graph::SqueezeOp, graph::UnsqueezeOp, graph::FlattenOp, graph::IdentityOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<graph::ConstantOp>(op);
+}
+
+} // namespace fathom

@@ -1,0 +1,103 @@
+// The Plan's text form, in YAML.
+#include "compiler/schedule/Plan.h"
+
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLTraits.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace fathom;
+
+LLVM_YAML_IS_SEQUENCE_VECTOR(PlannedLayout)
+LLVM_YAML_IS_SEQUENCE_VECTOR(PlannedKernel)
+
+namespace llvm::yaml {
+
+template <>
+struct CustomMappingTraits<Schedule> {
+  static void inputOne(IO &io, StringRef key, Schedule &schedule) {
+    int64_t value = 0;
+    io.mapRequired(key.str().c_str(), value);
+    schedule.set(key, value);
+  }
+  static void output(IO &io, Schedule &schedule) {
+    for (auto &[name, value] : schedule.knobs)
+      io.mapRequired(name.c_str(), value);
+  }
+};
+
+template <>
+struct MappingTraits<PlannedLayout> {
+  static const bool flow = true;
+  static void mapping(IO &io, PlannedLayout &layout) {
+    io.mapRequired("value", layout.value);
+    io.mapRequired("order", layout.order);
+    io.mapOptional("halo", layout.halo);
+  }
+};
+
+template <>
+struct MappingTraits<PlannedKernel> {
+  static void mapping(IO &io, PlannedKernel &kernel) {
+    io.mapRequired("kernel", kernel.name);
+    io.mapRequired("class", kernel.kernelClass);
+    io.mapRequired("ops", kernel.ops);
+    io.mapRequired("schedule", kernel.schedule);
+  }
+};
+
+template <>
+struct MappingTraits<Plan> {
+  static void mapping(IO &io, Plan &plan) {
+    int version = 1;
+    io.mapRequired("fathom-plan", version);
+    if (version != 1)
+      io.setError("plan version " + Twine(version) + " is not 1");
+    io.mapRequired("target", plan.target);
+    io.mapOptional("layouts", plan.layouts);
+    io.mapRequired("kernels", plan.kernels);
+  }
+};
+
+} // namespace llvm::yaml
+
+namespace fathom {
+
+const PlannedKernel *Plan::kernelOf(llvm::StringRef op) const {
+  for (const PlannedKernel &kernel : kernels)
+    for (const std::string &name : kernel.ops)
+      if (name == op)
+        return &kernel;
+  return nullptr;
+}
+
+const PlannedLayout *Plan::layoutOf(llvm::StringRef value) const {
+  for (const PlannedLayout &layout : layouts)
+    if (layout.value == value)
+      return &layout;
+  return nullptr;
+}
+
+std::string printPlan(const Plan &plan) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::yaml::Output yaml(out, nullptr, /*WrapColumn=*/0);
+  yaml << const_cast<Plan &>(plan);
+  return text;
+}
+
+llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef fileName) {
+  std::string message;
+  auto collect = [](const llvm::SMDiagnostic &diagnostic, void *context) {
+    auto &message = *static_cast<std::string *>(context);
+    if (message.empty())
+      message = ("line " + llvm::Twine(diagnostic.getLineNo()) + ": " + diagnostic.getMessage()).str();
+  };
+  llvm::yaml::Input yaml(llvm::MemoryBufferRef(text, fileName), nullptr, collect, &message);
+  Plan plan;
+  yaml >> plan;
+  if (yaml.error())
+    return llvm::createStringError("plan '%s' cannot be read: %s", fileName.str().c_str(), message.c_str());
+  return plan;
+}
+
+} // namespace fathom

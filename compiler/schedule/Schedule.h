@@ -1,0 +1,32 @@
+// A schedule: how one kernel's loops are tiled, vectorised and split into tasks, as named numbers. Code is a pure function of the kernel,
+// its schedule and the target.
+#pragma once
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace fathom {
+
+struct Schedule {
+  // In the order of the class's knob list, so that text forms are stable.
+  llvm::SmallVector<std::pair<std::string, int64_t>, 8> knobs;
+
+  int64_t operator[](llvm::StringRef name) const {
+    for (const auto &[knob, value] : knobs)
+      if (knob == name)
+        return value;
+    return 0;
+  }
+  void set(llvm::StringRef name, int64_t value) {
+    for (auto &[knob, old] : knobs)
+      if (knob == name)
+        return void(old = value);
+    knobs.emplace_back(name.str(), value);
+  }
+  bool operator==(const Schedule &) const = default;
+};
+
+} // namespace fathom

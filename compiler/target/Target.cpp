@@ -1,0 +1,143 @@
+// Resolves target names, detects the host and creates LLVM's target machines.
+#include "compiler/target/Target.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+#include <mutex>
+#include <unistd.h>
+
+namespace fathom {
+
+static constexpr llvm::StringLiteral aarch64Triple = "aarch64-unknown-linux-gnu", x86Triple = "x86_64-unknown-linux-gnu";
+
+// What generated fp32 and integer code can come to use; other features never change it, so they are not required of the loader's machine.
+static constexpr llvm::StringLiteral relevantFeatures[] = {
+    "neon",   "fullfp16", "dotprod", "i8mm", "bf16", "sve",  "sve2",    "sse3",     "ssse3",    "sse4.1",   "sse4.2",     "avx",
+    "avx2",   "fma",      "f16c",    "bmi",  "bmi2", "lzcnt", "movbe", "avx512f",  "avx512bw", "avx512cd", "avx512dq",   "avx512vl",
+    "popcnt", "avx512vnni", "avx512bf16", "avx512fp16"};
+
+void initializeLlvmTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+  });
+}
+
+static const llvm::Target *lookup(llvm::StringRef triple) {
+  initializeLlvmTargets();
+  std::string ignored;
+  return llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), ignored);
+}
+
+static std::unique_ptr<llvm::MCSubtargetInfo> subtarget(llvm::StringRef triple, llvm::StringRef cpu, llvm::StringRef features) {
+  return std::unique_ptr<llvm::MCSubtargetInfo>(lookup(triple)->createMCSubtargetInfo(llvm::Triple(triple), cpu, features));
+}
+
+static bool isKnownCpu(llvm::StringRef triple, llvm::StringRef cpu) {
+  auto info = subtarget(triple, "", "");
+  return llvm::any_of(info->getAllProcessorDescriptions(), [&](const llvm::SubtargetSubTypeKV &kv) { return cpu == kv.Key; });
+}
+
+// Fills in what follows from triple, cpu and features.
+static void describe(Target &target) {
+  auto info = subtarget(target.triple, target.cpu, target.features);
+  for (llvm::StringRef name : relevantFeatures)
+    if (llvm::any_of(info->getAllProcessorFeatures(), [&](const auto &kv) { return name == kv.Key; }) &&
+        info->checkFeatures(("+" + name).str()))
+      target.required.push_back(name.str());
+  auto has = [&](llvm::StringRef name) { return llvm::is_contained(target.required, name); };
+  if (target.isAArch64()) {
+    // Fixed-width code: SVE's length is not known ahead of time and NEON is always there.
+    target.laneFma = true;
+    target.l1Bytes = 64 << 10;
+    target.l2Bytes = 1 << 20;
+    return;
+  }
+  target.vectorBytes = has("avx512f") ? 64 : has("avx") ? 32 : 16;
+  target.vectorRegisters = has("avx512f") ? 32 : 16;
+  target.fmaInFlight = has("fma") ? 8 : 6;
+  target.l1Bytes = has("avx512f") ? 48 << 10 : 32 << 10;
+  target.l2Bytes = has("avx512f") ? 1 << 20 : 256 << 10;
+}
+
+static Target hostTarget() {
+  Target target;
+  target.triple = llvm::Triple(llvm::sys::getProcessTriple()).isAArch64() ? aarch64Triple.str() : x86Triple.str();
+  target.cpu = llvm::sys::getHostCPUName().str();
+  llvm::SubtargetFeatures features;
+  auto host = llvm::sys::getHostCPUFeatures();
+  std::vector<std::string> names;
+  for (auto &entry : host)
+    names.push_back(((entry.second ? "+" : "-") + entry.first()).str());
+  // A hash map's order differs between builds; the features are part of a reproducible artifact.
+  llvm::sort(names);
+  // A hypervisor may hide what the CPU's name implies.
+  if (target.isAArch64() && !host.lookup("sve"))
+    names.insert(names.end(), {"-sve", "-sve2"});
+  target.features = llvm::join(names, ",");
+  if (long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE); l1 > 0)
+    target.l1Bytes = l1;
+  describe(target);
+  if (long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE); l1 > 0)
+    target.l1Bytes = l1;
+  if (long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE); l2 > 0)
+    target.l2Bytes = l2;
+  return target;
+}
+
+llvm::Expected<Target> parseTarget(llvm::StringRef text) {
+  initializeLlvmTargets();
+  if (text.empty() || text == "host")
+    return hostTarget();
+  Target target;
+  auto [triple, cpu] = text.rsplit(':');
+  if (cpu.empty()) {
+    cpu = text;
+    triple = isKnownCpu(aarch64Triple, cpu) ? aarch64Triple : x86Triple;
+  }
+  llvm::Triple parsed(llvm::Triple::normalize(triple));
+  if (!parsed.isAArch64(64) && parsed.getArch() != llvm::Triple::x86_64)
+    return llvm::createStringError("target '%s' is neither aarch64 nor x86-64", text.str().c_str());
+  target.triple = parsed.isAArch64() ? aarch64Triple.str() : x86Triple.str();
+  target.cpu = cpu.str();
+  if (!isKnownCpu(target.triple, cpu))
+    return llvm::createStringError("unknown CPU '%s'; 'fathom compile --target help' lists them", cpu.str().c_str());
+  describe(target);
+  return target;
+}
+
+std::vector<std::string> knownCpus() {
+  initializeLlvmTargets();
+  std::vector<std::string> names;
+  for (llvm::StringRef triple : {llvm::StringRef(aarch64Triple), llvm::StringRef(x86Triple)}) {
+    auto info = subtarget(triple, "", "");
+    for (const llvm::SubtargetSubTypeKV &kv : info->getAllProcessorDescriptions())
+      names.push_back((triple.split('-').first + ":" + kv.Key).str());
+  }
+  return names;
+}
+
+std::unique_ptr<llvm::TargetMachine> createTargetMachine(const Target &target) {
+  llvm::TargetOptions options;
+  options.FunctionSections = true;
+  options.DataSections = true;
+  llvm::Triple triple(target.triple);
+  return std::unique_ptr<llvm::TargetMachine>(lookup(target.triple)->createTargetMachine(
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+} // namespace fathom
