@@ -3,7 +3,7 @@
 #include "compiler/driver/FoldConstant.h"
 
 #include "compiler/driver/Compile.h"
-#include "compiler/kernel/Fuse.h"
+#include "compiler/passes/FuseOps.h"
 #include "compiler/package/Weights.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/support/Diagnostics.h"
@@ -17,6 +17,9 @@ using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
+#define GEN_PASS_DEF_FOLDCONSTANTPASS
+#include "compiler/passes/Passes.h.inc"
+
 namespace {
 
 // Folding must not blow up the model: a result may be this large, or as large as what it is made from.
@@ -201,6 +204,13 @@ private:
   llvm::SetVector<Operation *> folded;
   SmallVector<Value> wanted;
   SmallVector<ConstantOp> inputs;
+};
+
+struct FoldConstantPass : impl::FoldConstantPassBase<FoldConstantPass> {
+  void runOnOperation() override {
+    if (failed(foldConstants(getOperation())))
+      signalPassFailure();
+  }
 };
 
 } // namespace

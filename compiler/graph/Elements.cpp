@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t maxKnownElements = 1024;
 // Models decide how long a chain of ops is; the stack does not grow with it.
-constexpr int maxDepth = 200;
+constexpr int maxDepth = 100;
 constexpr int maxFloatDepth = 12;
 
 // What one outermost question has found out so far: a diamond of ops is evaluated once and not once per path.
@@ -23,8 +23,9 @@ struct Evaluation {
 };
 thread_local Evaluation *currentEvaluation = nullptr;
 
+// Whether the elements of such a tensor are worth knowing; in a layout their order is another one.
 bool isSmall(RankedTensorType type) {
-  return type && type.hasStaticShape() && type.getNumElements() <= maxKnownElements;
+  return type && type.hasStaticShape() && type.getNumElements() <= maxKnownElements && !type.getEncoding();
 }
 
 // The bits of every element, whether the constant is in the IR or a resource; nullopt when a resource does not fit its

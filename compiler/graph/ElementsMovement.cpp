@@ -73,34 +73,91 @@ std::optional<Elements> GatherOp::elements() {
   return result;
 }
 
+// The elements at base + the sum of index * stride, for all indices below `sizes` in row-major order.
+static std::optional<Elements> pick(ArrayRef<AffineExpr> input, ArrayRef<int64_t> sizes, ArrayRef<int64_t> strides,
+                                    int64_t base) {
+  int64_t count = 1;
+  for (int64_t size : sizes) {
+    if (size < 0 || (size > 0 && count > 1024 / size))
+      return std::nullopt;
+    count *= size;
+  }
+  Elements result;
+  for (int64_t flat = 0; flat < count; ++flat) {
+    int64_t position = base, rest = flat;
+    for (size_t dim = sizes.size(); dim-- > 0; rest /= sizes[dim])
+      position += rest % sizes[dim] * strides[dim];
+    if (position < 0 || position >= int64_t(input.size()))
+      return std::nullopt;
+    result.push_back(input[position]);
+  }
+  return result;
+}
+
+// Row-major strides of a tensor whose elements are known, and so its sizes.
+static SmallVector<int64_t> stridesOf(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> strides(type.getRank(), 1);
+  for (int64_t dim = type.getRank() - 1; dim > 0; --dim)
+    strides[dim - 1] = strides[dim] * type.getDimSize(dim);
+  return strides;
+}
+
 std::optional<Elements> SliceOp::elements() {
-  std::optional<Elements> input = rankOf(getInput()) == 1 ? elementsOf(getInput()) : std::nullopt;
+  std::optional<Elements> input = elementsOf(getInput());
   if (!input)
     return std::nullopt;
   FailureOr<SmallVector<SliceRange>> ranges = getSlice(*this);
-  std::optional<int64_t> start = failed(ranges) ? std::nullopt : constantSize(ranges->front().start);
-  std::optional<int64_t> count = failed(ranges) ? std::nullopt : constantSize(ranges->front().size);
-  if (!start || !count)
+  if (failed(ranges))
     return std::nullopt;
-  Elements result;
-  for (int64_t i = 0, index = *start; i < *count; ++i, index += ranges->front().step)
-    result.push_back((*input)[index]);
-  return result;
+  SmallVector<int64_t> sizes, strides = stridesOf(getInput());
+  int64_t base = 0;
+  for (auto [range, stride] : llvm::zip_equal(*ranges, strides)) {
+    std::optional<int64_t> start = constantSize(range.start), size = constantSize(range.size);
+    if (!start || !size)
+      return std::nullopt;
+    sizes.push_back(*size);
+    base += *start * stride;
+    // A step past the end is never taken, but may be too large to multiply.
+    stride = *size > 1 ? stride * range.step : 0;
+  }
+  return pick(*input, sizes, strides, base);
+}
+
+std::optional<Elements> TransposeOp::elements() {
+  std::optional<Elements> input = elementsOf(getInput());
+  SmallVector<int64_t> perm = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, rankOf(getInput()))));
+  if (getPerm())
+    perm.assign(getPerm()->begin(), getPerm()->end());
+  if (!input || int64_t(perm.size()) != rankOf(getInput()))
+    return std::nullopt;
+  SmallVector<int64_t> sizes, strides, old = stridesOf(getInput());
+  for (int64_t axis : perm) {
+    std::optional<int64_t> dim = normalizeAxis(axis, perm.size());
+    if (!dim)
+      return std::nullopt;
+    sizes.push_back(getInput().getType().getDimSize(*dim));
+    strides.push_back(old[*dim]);
+  }
+  return pick(*input, sizes, strides, 0);
 }
 
 std::optional<Elements> ExpandOp::elements() {
   std::optional<Elements> input = elementsOf(getInput());
   std::optional<SmallVector<int64_t>> shape = constantElementsOf(getShape());
-  // Only from one element, which needs no index arithmetic.
-  if (!input || !shape || input->size() != 1)
+  if (!input || !shape)
     return std::nullopt;
-  int64_t count = 1;
-  for (int64_t size : *shape) {
-    if (size < 0 || (size > 0 && count > 1024 / size))
-      return std::nullopt;
-    count *= size;
+  ArrayRef<int64_t> own = getInput().getType().getShape();
+  SmallVector<int64_t> old = stridesOf(getInput());
+  size_t rank = std::max(own.size(), shape->size());
+  SmallVector<int64_t> sizes(rank, 1), strides(rank, 0);
+  for (size_t i = 1; i <= rank; ++i) {
+    int64_t have = i <= own.size() ? own[own.size() - i] : 1,
+            want = i <= shape->size() ? (*shape)[shape->size() - i] : 1;
+    sizes[rank - i] = have == 1 ? want : have;
+    strides[rank - i] = have == 1 ? 0 : old[old.size() - i];
   }
-  return Elements(count, input->front());
+  return pick(*input, sizes, strides, 0);
 }
 
 } // namespace fathom::graph

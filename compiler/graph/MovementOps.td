@@ -32,7 +32,7 @@ def ReshapeOp : Graph_ShapeArithOp<"Reshape"> {
 def FlattenOp : Graph_ShapedOp<"Flatten"> { let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "1">:$axis); }
 def SqueezeOp : Graph_ShapeArithOp<"Squeeze"> { let arguments = (ins Graph_Tensor:$input, Graph_Optional:$axes); }
 def UnsqueezeOp : Graph_ShapeArithOp<"Unsqueeze"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$axes); }
-def TransposeOp : Graph_ShapedOp<"Transpose"> { let arguments = (ins Graph_Tensor:$input, OptionalAttr<DenseI64ArrayAttr>:$perm); }
+def TransposeOp : Graph_ShapeArithOp<"Transpose"> { let arguments = (ins Graph_Tensor:$input, OptionalAttr<DenseI64ArrayAttr>:$perm); }
 def ExpandOp : Graph_ShapeArithOp<"Expand"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$shape); }
 def TileOp : Graph_ShapedOp<"Tile"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$repeats); }
 def ConcatOp : Graph_ShapeArithOp<"Concat"> { let arguments = (ins Variadic<Graph_Tensor>:$inputs, Graph_Int:$axis); }

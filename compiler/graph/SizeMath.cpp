@@ -17,6 +17,8 @@ namespace {
 constexpr size_t maxTerms = 48;
 constexpr size_t maxDegree = 8;
 constexpr int maxNodes = 384;
+// Bounds of a division ask for the bounds of what it divides, several times: deep nesting would take exponential time.
+constexpr int maxNesting = 4;
 
 // Structural and so independent of addresses: the printed form must not change from run to run.
 int compare(AffineExpr a, AffineExpr b) {
@@ -151,6 +153,14 @@ int countNodes(AffineExpr expr, int limit) {
   return 1 + left + countNodes(binary.getRHS(), limit - 1 - left);
 }
 
+int countNesting(AffineExpr expr) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return 0;
+  int inner = std::max(countNesting(binary.getLHS()), countNesting(binary.getRHS()));
+  return inner + (expr.getKind() == AffineExprKind::FloorDiv || expr.getKind() == AffineExprKind::Mod);
+}
+
 AffineExpr toExpr(const Polynomial &p, MLIRContext *context) {
   AffineExpr sum;
   for (auto &[monomial, coefficient] : p.terms) {
@@ -170,6 +180,14 @@ struct Range {
 };
 Range rangeOf(const Polynomial &p, ArrayRef<Symbol> symbols, int depth);
 MaybePolynomial fromExpr(AffineExpr expr, int depth = 0);
+
+// A division that cannot be simplified.
+MaybePolynomial quotientAtom(AffineExpr numerator, AffineExpr denominator) {
+  if (!numerator || !denominator || countNesting(numerator) >= maxNesting || countNesting(denominator) >= maxNesting)
+    return std::nullopt;
+  AffineExpr quotient = numerator.floorDiv(denominator);
+  return quotient.getKind() == AffineExprKind::FloorDiv ? MaybePolynomial(Polynomial::atom(quotient)) : std::nullopt;
+}
 
 // floor(a / divisor) for a positive constant: whole parts move out, common factors cancel, nested divisions merge.
 MaybePolynomial floorDivide(const Polynomial &a, int64_t divisor, MLIRContext *context, int depth) {
@@ -204,13 +222,8 @@ MaybePolynomial floorDivide(const Polynomial &a, int64_t divisor, MLIRContext *c
           x = floorDivide(*x, *both, context, depth + 1);
         return both && x ? add(whole, *x) : std::nullopt;
       }
-  AffineExpr numerator = toExpr(rest, context);
-  if (!numerator)
-    return std::nullopt;
-  AffineExpr quotient = numerator.floorDiv(divisor);
-  if (quotient.getKind() != AffineExprKind::FloorDiv)
-    return std::nullopt;
-  return add(whole, Polynomial::atom(quotient));
+  MaybePolynomial quotient = quotientAtom(toExpr(rest, context), getAffineConstantExpr(divisor, context));
+  return quotient ? add(whole, *quotient) : std::nullopt;
 }
 
 MaybePolynomial floorDivide(const Polynomial &a, const Polynomial &b, MLIRContext *context, int depth) {
@@ -219,12 +232,7 @@ MaybePolynomial floorDivide(const Polynomial &a, const Polynomial &b, MLIRContex
   if (MaybePolynomial quotient = divideExactly(a, b))
     return quotient;
   AffineExpr numerator = toExpr(a, context), denominator = toExpr(b, context);
-  if (!numerator || !denominator || rangeOf(b, {}, 0).min.value_or(0) < 1)
-    return std::nullopt;
-  AffineExpr quotient = numerator.floorDiv(denominator);
-  if (quotient.getKind() != AffineExprKind::FloorDiv)
-    return std::nullopt;
-  return Polynomial::atom(quotient);
+  return rangeOf(b, {}, 0).min.value_or(0) >= 1 ? quotientAtom(numerator, denominator) : std::nullopt;
 }
 
 MaybePolynomial fromExpr(AffineExpr expr, int depth) {
@@ -335,8 +343,8 @@ template <typename Function> AffineExpr apply(AffineExpr a, AffineExpr b, Functi
   MaybePolynomial result = x && y ? function(*x, *y) : std::nullopt;
   return result ? toExpr(*result, a.getContext()) : AffineExpr();
 }
-AffineExpr constantLike(AffineExpr a, int64_t value) {
-  return a ? getAffineConstantExpr(value, a.getContext()) : AffineExpr();
+AffineExpr constantLike(AffineExpr a, std::optional<int64_t> value) {
+  return a && value ? getAffineConstantExpr(*value, a.getContext()) : AffineExpr();
 }
 
 } // namespace
@@ -348,12 +356,18 @@ AffineExpr canonical(AffineExpr a) {
   return p ? toExpr(*p, a.getContext()) : AffineExpr();
 }
 AffineExpr add(AffineExpr a, AffineExpr b) {
+  if (auto x = constantSize(a), y = constantSize(b); x && y)
+    return constantLike(a, checkedAdd(*x, *y));
   return apply(a, b, [](const Polynomial &x, const Polynomial &y) { return graph::add(x, y); });
 }
 AffineExpr sub(AffineExpr a, AffineExpr b) {
   return apply(a, b, [](const Polynomial &x, const Polynomial &y) { return graph::add(x, y, -1); });
 }
-AffineExpr mul(AffineExpr a, AffineExpr b) { return apply(a, b, multiply); }
+AffineExpr mul(AffineExpr a, AffineExpr b) {
+  if (auto x = constantSize(a), y = constantSize(b); x && y)
+    return constantLike(a, checkedMul(*x, *y));
+  return apply(a, b, multiply);
+}
 AffineExpr floorDiv(AffineExpr a, AffineExpr b) {
   return apply(a, b, [&](const Polynomial &x, const Polynomial &y) { return floorDivide(x, y, a.getContext(), 0); });
 }
@@ -366,10 +380,10 @@ AffineExpr floorDiv(AffineExpr a, int64_t b) { return floorDiv(a, constantLike(a
 AffineExpr ceilDiv(AffineExpr a, int64_t b) { return b > 0 ? floorDiv(add(a, b - 1), b) : AffineExpr(); }
 
 bool same(AffineExpr a, AffineExpr b) {
-  if (!a || !b)
-    return false;
+  if (!a || !b || a == b)
+    return a && b;
   AffineExpr x = canonical(a);
-  return a == b || (x && x == canonical(b));
+  return x && x == canonical(b);
 }
 
 std::optional<int64_t> lowerBound(AffineExpr a, ArrayRef<Symbol> symbols) {

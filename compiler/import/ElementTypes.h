@@ -6,7 +6,8 @@
 
 namespace fathom::importer {
 
-// The element type, or null if Fathom has none for it. Unsigned integers are MLIR's unsigned types, signed ones are signless, bool is i1.
+// The element type, or null if Fathom has none for it. Unsigned integers are MLIR's unsigned types, signed ones are
+// signless, bool is i1.
 mlir::Type elementTypeFor(int onnxType, mlir::MLIRContext *context);
 // The same, reporting at `loc` what `what` has an unsupported or unknown type.
 mlir::Type elementTypeFor(int onnxType, mlir::Location loc, const llvm::Twine &what);

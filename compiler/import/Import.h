@@ -1,4 +1,5 @@
-// Reads ONNX models into the graph dialect. Nothing in a model is trusted: every problem becomes a diagnostic with a code.
+// Reads ONNX models into the graph dialect. Nothing in a model is trusted: every problem becomes a diagnostic with a
+// code.
 #pragma once
 
 #include "compiler/support/Diagnostics.h"
@@ -13,9 +14,9 @@ namespace fathom {
 
 // What a model may cost before it is refused; docs/dev/security.md says why.
 struct ImportLimits {
-  uint64_t protoBytes = INT32_MAX;          // protobuf's own bound; larger models keep their weights outside
-  int nesting = 64;                         // of protobuf messages and of calls of model-local functions
-  uint64_t nodes = 1'000'000;               // after inlining functions
+  uint64_t protoBytes = INT32_MAX; // protobuf's own bound; larger models keep their weights outside
+  int nesting = 64;                // of protobuf messages and of calls of model-local functions
+  uint64_t nodes = 1'000'000;      // after inlining functions
   unsigned rank = 16;
   uint64_t tensorBytes = uint64_t(64) << 30;
   uint64_t nameBytes = 4096;
@@ -34,10 +35,12 @@ struct ImportOptions {
   ImportLimits limits;
 };
 
-// The module holds func.func @main; null when the model cannot be imported, with the reason in the context's diagnostics.
+// The module holds func.func @main; null when the model cannot be imported, with the reason in the context's
+// diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxFile(llvm::StringRef path, mlir::MLIRContext &context,
                                                  const ImportOptions &options = {});
-// The same for a serialized ModelProto in memory. External data is looked for beneath `baseFolder`, and refused when that is empty.
+// The same for a serialized ModelProto in memory. External data is looked for beneath `baseFolder`, and refused when
+// that is empty.
 mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(llvm::StringRef bytes, llvm::StringRef baseFolder,
                                                   mlir::MLIRContext &context, const ImportOptions &options = {});
 
@@ -47,8 +50,8 @@ struct Problem {
   std::string message;
   std::string hint;
 };
-// Everything that keeps the model from being imported, not only the first problem. A node whose inputs could not be imported is still
-// checked for its operator.
+// Everything that keeps the model from being imported, not only the first problem. A node whose inputs could not be
+// imported is still checked for its operator.
 std::vector<Problem> collectUnsupported(llvm::StringRef path, mlir::MLIRContext &context,
                                         const ImportOptions &options = {});
 

@@ -132,7 +132,8 @@ func::FuncOp Importer::importInputs(const onnx::GraphProto &graph, ModuleOp modu
 // Where a declared type says something that the inferred one contradicts; empty if nowhere.
 static std::string conflict(const onnx::TypeProto &declared, RankedTensorType inferred) {
   if (!declared.has_tensor_type())
-    return declared.value_case() == onnx::TypeProto::VALUE_NOT_SET ? "" : "it is declared as something else than a tensor";
+    return declared.value_case() == onnx::TypeProto::VALUE_NOT_SET ? ""
+                                                                   : "it is declared as something else than a tensor";
   const auto &tensor = declared.tensor_type();
   Type element = elementTypeFor(tensor.elem_type(), inferred.getContext());
   if (tensor.elem_type() != onnx::TensorProto::UNDEFINED && element != inferred.getElementType())

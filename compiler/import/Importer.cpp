@@ -1,4 +1,5 @@
-// Walks a checked model in the order of its nodes and builds the module: inputs with their symbols, constants, ops, inlined functions.
+// Walks a checked model in the order of its nodes and builds the module: inputs with their symbols, constants, ops,
+// inlined functions.
 #include "compiler/import/Importer.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/import/ElementTypes.h"
@@ -53,7 +54,8 @@ LogicalResult Importer::declareNames(const onnx::GraphProto &graph, Scope &scope
     return emitError(loc, ErrorCode::UnsupportedType) << "sparse initializers are not supported";
   for (const auto &tensor : graph.initializer()) {
     if (tensor.name().empty() || !scope.initializers.try_emplace(tensor.name(), &tensor).second)
-      return emitError(loc, ErrorCode::BadGraph) << "the initializer name '" << tensor.name() << "' is empty or used twice";
+      return emitError(loc, ErrorCode::BadGraph)
+             << "the initializer name '" << tensor.name() << "' is empty or used twice";
     defined.insert(tensor.name());
   }
   llvm::StringSet<> inputs;
@@ -117,13 +119,14 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
     auto diagnostic = emitError(at, ErrorCode::UnsupportedOp)
                       << "operator " << proto.op_type() << " of domain '" << domain << "' is not supported";
     if (domain == "com.microsoft")
-      diagnostic.attachNote() << "hint: ONNX Runtime's optimizer makes such operators; give the model as it was exported";
+      diagnostic.attachNote()
+          << "hint: ONNX Runtime's optimizer makes such operators; give the model as it was exported";
     return diagnostic;
   }
   auto opset = scope.opsets.find("");
   if (opset == scope.opsets.end())
-    return emitError(at, ErrorCode::BadGraph) << "the model has no opset_import of ONNX's own operators, but uses "
-                                              << proto.op_type();
+    return emitError(at, ErrorCode::BadGraph)
+           << "the model has no opset_import of ONNX's own operators, but uses " << proto.op_type();
   if (!isSupported(proto.op_type(), session.builder.getContext()))
     return emitError(at, ErrorCode::UnsupportedOp)
            << "operator " << proto.op_type() << " (operator set " << opset->second << ") is not supported";
@@ -154,7 +157,8 @@ FailureOr<Attributes> Importer::resolveAttributes(const onnx::NodeProto &proto, 
         continue;
     }
     if (attribute.name().empty() || !attributes.insert({attribute.name(), meant}).second)
-      return emitError(at, ErrorCode::BadAttribute) << "attribute name '" << attribute.name() << "' is empty or used twice";
+      return emitError(at, ErrorCode::BadAttribute)
+             << "attribute name '" << attribute.name() << "' is empty or used twice";
   }
   return attributes;
 }
@@ -173,7 +177,8 @@ LogicalResult Importer::importCall(const onnx::NodeProto &call, const onnx::Func
   for (const auto &[name, attribute] : attributes) {
     bool known = llvm::is_contained(function.attribute(), name) || scope.attributes.contains(name);
     if (!known)
-      return emitError(at, ErrorCode::BadAttribute) << "function '" << function.name() << "' has no attribute '" << name << "'";
+      return emitError(at, ErrorCode::BadAttribute)
+             << "function '" << function.name() << "' has no attribute '" << name << "'";
     scope.attributes[name] = attribute;
   }
   if (call.input_size() > function.input_size() || call.output_size() > function.output_size())
@@ -181,8 +186,8 @@ LogicalResult Importer::importCall(const onnx::NodeProto &call, const onnx::Func
   llvm::StringSet<> defined;
   for (auto [i, name] : llvm::enumerate(function.input())) {
     if (!defined.insert(name).second)
-      return emitError(at, ErrorCode::BadGraph) << "the name '" << name << "' is defined twice in function '"
-                                                << function.name() << "'";
+      return emitError(at, ErrorCode::BadGraph)
+             << "the name '" << name << "' is defined twice in function '" << function.name() << "'";
     scope.values[name] = i < inputs.size() ? inputs[i] : Value();
     if (!scope.values[name])
       scope.absent.insert(name);
@@ -199,8 +204,8 @@ LogicalResult Importer::importCall(const onnx::NodeProto &call, const onnx::Func
   for (auto [inner, outer] : llvm::zip(function.output(), call.output())) {
     auto value = scope.values.find(inner);
     if (value == scope.values.end() || scope.absent.contains(inner))
-      return emitError(at, ErrorCode::BadGraph) << "function '" << function.name() << "' does not define its output '"
-                                                << inner << "'";
+      return emitError(at, ErrorCode::BadGraph)
+             << "function '" << function.name() << "' does not define its output '" << inner << "'";
     if (!outer.empty())
       caller.values[outer] = value->second;
   }

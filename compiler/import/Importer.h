@@ -9,7 +9,8 @@ namespace fathom::importer {
 
 class Importer {
 public:
-  // With `keepGoing` a node that fails is reported and skipped, so that all problems of a model show; there is no module then.
+  // With `keepGoing` a node that fails is reported and skipped, so that all problems of a model show; there is no
+  // module then.
   Importer(std::shared_ptr<const onnx::ModelProto> model, llvm::StringRef folder, mlir::MLIRContext &context,
            const ImportOptions &options, mlir::Location loc, bool keepGoing);
   mlir::OwningOpRef<mlir::ModuleOp> run(Opsets opsets);

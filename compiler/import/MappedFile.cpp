@@ -15,7 +15,9 @@ using namespace llvm;
 
 namespace fathom::importer {
 
-static Error problem(const Twine &message) { return createStringError(std::make_error_code(std::errc::io_error), message); }
+static Error problem(const Twine &message) {
+  return createStringError(std::make_error_code(std::errc::io_error), message);
+}
 
 static Error openProblem(int code) {
   if (code == ELOOP || code == EXDEV || code == ENOTDIR)

@@ -24,8 +24,9 @@ private:
 
 enum class OpenWith { Openat2, Components };
 
-// Opens a file beneath the folder `folder` (a descriptor) for reading: no absolute names, no "..", no symbolic links on the way.
-// `how` picks the system call that enforces it: one openat2, or, where the kernel lacks that, one openat for every component.
+// Opens a file beneath the folder `folder` (a descriptor) for reading: no absolute names, no "..", no symbolic links on
+// the way. `how` picks the system call that enforces it: one openat2, or, where the kernel lacks that, one openat for
+// every component.
 llvm::Expected<int> openBeneath(int folder, llvm::StringRef name, OpenWith how = OpenWith::Openat2);
 
 } // namespace fathom::importer

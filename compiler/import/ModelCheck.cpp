@@ -91,7 +91,8 @@ private:
     return success(llvm::all_of(attribute.graphs(), [&](const auto &graph) { return succeeded(checkGraph(graph)); }));
   }
 
-  // Calls of model-local functions must end: none may reach itself. Gives how deep the function's calls nest; 0 while it is looked at.
+  // Calls of model-local functions must end: none may reach itself. Gives how deep the function's calls nest; 0 while
+  // it is looked at.
   FailureOr<int> heightOf(const onnx::FunctionProto &function) {
     auto [it, isNew] = heights.try_emplace(&function, 0);
     if (!isNew && it->second == 0)

@@ -1,4 +1,5 @@
-// Checks of a parsed model before anything is imported: limits, names, operator sets, recursion; and the order of its nodes.
+// Checks of a parsed model before anything is imported: limits, names, operator sets, recursion; and the order of its
+// nodes.
 #pragma once
 
 #include "compiler/import/Import.h"
@@ -31,9 +32,9 @@ std::shared_ptr<onnx::ModelProto> parseModel(llvm::StringRef bytes, const Import
 llvm::LogicalResult checkModel(const onnx::ModelProto &model, const ImportLimits &limits, mlir::Location loc);
 mlir::FailureOr<Opsets> readOpsets(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto> &imports,
                                    mlir::Location loc);
-// The nodes in an order in which each comes after those it needs. `defined` are the names that exist before them; duplicate, missing and
-// cyclic names are reported.
+// The nodes in an order in which each comes after those it needs. `defined` are the names that exist before them;
+// duplicate, missing and cyclic names are reported.
 mlir::FailureOr<std::vector<const onnx::NodeProto *>> sortNodes(const Nodes &nodes, const llvm::StringSet<> &defined,
-                                                                 mlir::Location loc);
+                                                                mlir::Location loc);
 
 } // namespace fathom::importer

@@ -7,7 +7,9 @@ using namespace mlir;
 
 namespace fathom::importer {
 
-static std::string locationName(const onnx::NodeProto &proto, StringRef prefix) { return (prefix + nameOf(proto)).str(); }
+static std::string locationName(const onnx::NodeProto &proto, StringRef prefix) {
+  return (prefix + nameOf(proto)).str();
+}
 
 Node::Node(Session &session, const onnx::NodeProto &proto, Attributes attributes, SmallVector<Value> inputs,
            int64_t opset, std::string prefix)
@@ -28,7 +30,8 @@ SmallVector<Value> Node::allInputs() {
   return all;
 }
 
-// Names inside the main graph are unique as they stand; those made here and those of inlined functions may need a number.
+// Names inside the main graph are unique as they stand; those made here and those of inlined functions may need a
+// number.
 std::string Node::nameFor(StringRef suffix) {
   std::string base = prefix;
   for (unsigned i = 0; i < outputCount; ++i)

@@ -1,5 +1,5 @@
-// One node of a model while it is imported: its inputs and attributes, checked as they are read, and the graph ops made for it.
-// The rules in Normalize*.cpp are written against this.
+// One node of a model while it is imported: its inputs and attributes, checked as they are read, and the graph ops made
+// for it. The rules in Normalize*.cpp are written against this.
 #pragma once
 
 #include "compiler/import/ModelCheck.h"
@@ -58,8 +58,8 @@ public:
   llvm::StringRef stringAttr(llvm::StringRef name, llvm::StringRef absent);
   std::optional<llvm::SmallVector<int64_t>> intsAttr(llvm::StringRef name);
   std::optional<llvm::SmallVector<double>> floatsAttr(llvm::StringRef name);
-  mlir::ElementsAttr tensorAttr(llvm::StringRef name); // null if absent
-  mlir::Type typeAttr(llvm::StringRef name);           // null if absent or unsupported
+  mlir::ElementsAttr tensorAttr(llvm::StringRef name);                   // null if absent
+  mlir::Type typeAttr(llvm::StringRef name);                             // null if absent or unsupported
   mlir::Type elementTypeOf(int64_t onnxType, llvm::StringRef attribute); // null, with a report, if unsupported
   // Marks an attribute as understood that has no bearing on inference.
   void ignoreAttr(llvm::StringRef name) { attributes.erase(name); }
@@ -74,12 +74,13 @@ public:
   mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value);
   mlir::NamedAttribute floatAttrOf(llvm::StringRef name, double value);
 
-  // Ops. `suffix` is appended to the first output's name, and is empty for the op that makes the output. A null operand stands for an
-  // earlier failure and makes the result null, so that chains of ops need one check at their end.
+  // Ops. `suffix` is appended to the first output's name, and is empty for the op that makes the output. A null operand
+  // stands for an earlier failure and makes the result null, so that chains of ops need one check at their end.
   mlir::Value none();
   mlir::Value constant(mlir::ElementsAttr value, llvm::StringRef suffix);
-  mlir::Value ints(llvm::ArrayRef<int64_t> values, llvm::StringRef suffix);          // of rank 1
-  mlir::Value scalar(double value, mlir::Type element, llvm::StringRef suffix);      // of rank 0, of an integer or float type
+  mlir::Value ints(llvm::ArrayRef<int64_t> values, llvm::StringRef suffix); // of rank 1
+  mlir::Value scalar(double value, mlir::Type element,
+                     llvm::StringRef suffix); // of rank 0, of an integer or float type
   mlir::Operation *create(llvm::StringRef op, mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attrs,
                           unsigned numResults, llvm::StringRef suffix = "");
   mlir::Value emit(llvm::StringRef op, mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attrs = {},

@@ -71,7 +71,7 @@ static LogicalResult reportCycle(const Nodes &nodes, const Edges &edges, Locatio
 }
 
 FailureOr<std::vector<const onnx::NodeProto *>> sortNodes(const Nodes &nodes, const llvm::StringSet<> &defined,
-                                                           Location loc) {
+                                                          Location loc) {
   FailureOr<Edges> edges = findEdges(nodes, defined, loc);
   if (failed(edges))
     return failure();

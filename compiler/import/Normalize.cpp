@@ -64,7 +64,9 @@ LogicalResult normalize(Node &node) {
   return rule->apply(node);
 }
 
-Value shapeOf(Node &node, Value value, StringRef suffix) { return value ? node.emit("Shape", value, {}, suffix) : Value(); }
+Value shapeOf(Node &node, Value value, StringRef suffix) {
+  return value ? node.emit("Shape", value, {}, suffix) : Value();
+}
 
 Value reshape(Node &node, Value value, ArrayRef<int64_t> sizes, StringRef suffix) {
   return node.emit("Reshape", {value, node.ints(sizes, (suffix + ".shape").str())}, {}, suffix);

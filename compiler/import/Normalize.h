@@ -1,5 +1,5 @@
-// From a node of any operator set to graph ops, which follow the newest one: a rule for each operator that needs more than its
-// attributes and inputs copied.
+// From a node of any operator set to graph ops, which follow the newest one: a rule for each operator that needs more
+// than its attributes and inputs copied.
 #pragma once
 
 #include "compiler/import/Node.h"

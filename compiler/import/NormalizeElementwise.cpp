@@ -1,4 +1,5 @@
-// Rules of elementwise operators: variadic ones as chains of pairs, limits and types as inputs and types, Dropout as inference sees it.
+// Rules of elementwise operators: variadic ones as chains of pairs, limits and types as inputs and types, Dropout as
+// inference sees it.
 #include "compiler/graph/Shape.h"
 #include "compiler/import/Normalize.h"
 
@@ -89,9 +90,15 @@ static LogicalResult dropout(Node &node) {
 
 ArrayRef<Rule> elementwiseRules() {
   static constexpr Rule rules[] = {
-      {"Max", 1, anyNumber, variadic}, {"Min", 1, anyNumber, variadic}, {"Sum", 1, anyNumber, variadic},
-      {"Mean", 1, anyNumber, mean},    {"Clip", 1, 3, clip},            {"Cast", 1, 1, cast},
-      {"CastLike", 2, 2, cast},        {"PRelu", 2, 2, prelu},          {"Dropout", 1, 3, dropout},
+      {"Max", 1, anyNumber, variadic},
+      {"Min", 1, anyNumber, variadic},
+      {"Sum", 1, anyNumber, variadic},
+      {"Mean", 1, anyNumber, mean},
+      {"Clip", 1, 3, clip},
+      {"Cast", 1, 1, cast},
+      {"CastLike", 2, 2, cast},
+      {"PRelu", 2, 2, prelu},
+      {"Dropout", 1, 3, dropout},
   };
   return rules;
 }

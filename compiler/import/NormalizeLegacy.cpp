@@ -13,11 +13,11 @@ struct Since {
 } // namespace
 
 // Operators whose earlier versions say what they do in other ways.
-static constexpr Since changed[] = {{"Cast", 6},    {"Concat", 4}, {"GlobalLpPool", 2}, {"LpPool", 2},  {"Pad", 2},
-                                    {"Reshape", 5}, {"Selu", 6},   {"Split", 2},        {"Tile", 6},    {"Upsample", 7},
+static constexpr Since changed[] = {{"Cast", 6},    {"Concat", 4}, {"GlobalLpPool", 2}, {"LpPool", 2}, {"Pad", 2},
+                                    {"Reshape", 5}, {"Selu", 6},   {"Split", 2},        {"Tile", 6},   {"Upsample", 7},
                                     {"GRU", 7},     {"LSTM", 7},   {"RNN", 7}};
-static constexpr StringLiteral broadcasting[] = {"Add", "And", "Div",     "Equal", "Gemm", "Greater",
-                                                 "Less", "Mul", "Or",     "Pow",   "Sub",  "Xor"};
+static constexpr StringLiteral broadcasting[] = {"Add",  "And", "Div", "Equal", "Gemm", "Greater",
+                                                 "Less", "Mul", "Or",  "Pow",   "Sub",  "Xor"};
 
 static LogicalResult replace(Node &node, Value second) {
   if (!second)
@@ -29,7 +29,7 @@ static LogicalResult replace(Node &node, Value second) {
 // The second input lay along the axes of the first from `axis` on, or along its last ones.
 static LogicalResult broadcast(Node &node) {
   bool enabled = node.intAttr("broadcast", 0) != 0;
-  if (!node.hasAttr("axis") || node.numInputs() != 2)
+  if (!node.hasAttr("axis") || node.numInputs() != 2 || !node.hasInput(0))
     return success();
   int64_t axis = node.intAttr("axis", 0), rank = node.rank(0), inner = node.rank(1);
   if (!enabled)
@@ -38,20 +38,21 @@ static LogicalResult broadcast(Node &node) {
     axis += rank;
   int64_t trailing = rank - axis - inner;
   if (axis < 0 || trailing < 0)
-    return node.error(ErrorCode::BadAttribute) << "axis " << axis << " of " << node.type() << " for ranks " << rank
-                                               << " and " << inner;
+    return node.error(ErrorCode::BadAttribute)
+           << "axis " << axis << " of " << node.type() << " for ranks " << rank << " and " << inner;
   SmallVector<int64_t> axes;
   for (int64_t i = 0; i < trailing; ++i)
     axes.push_back(inner + i);
-  return axes.empty() ? success()
-                      : replace(node, node.emit("Unsqueeze", {node.input(1), node.ints(axes, "axes")}, {}, "broadcast"));
+  return axes.empty()
+             ? success()
+             : replace(node, node.emit("Unsqueeze", {node.input(1), node.ints(axes, "axes")}, {}, "broadcast"));
 }
 
 LogicalResult modernize(Node &node) {
   for (const Since &since : changed)
     if (since.op == node.type() && node.opset() < since.version)
-      return node.error(ErrorCode::UnsupportedOp)
-             << node.type() << " of operator set " << node.opset() << " is not supported, from " << since.version << " on it is";
+      return node.error(ErrorCode::UnsupportedOp) << node.type() << " of operator set " << node.opset()
+                                                  << " is not supported, from " << since.version << " on it is";
   // A hint for running in place.
   node.ignoreAttr("consumed_inputs");
   if (llvm::is_contained(broadcasting, node.type()))

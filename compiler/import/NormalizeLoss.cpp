@@ -26,9 +26,9 @@ static Value lossOf(Node &node, Value logs, Value target) {
   }
   Value zero = node.scalar(0, element, "zero"), mask;
   if (ignores) {
-    Value number = node.constant(DenseElementsAttr::get(RankedTensorType::get({}, index),
-                                                        Attribute(IntegerAttr::get(index, ignored))),
-                                 "ignore_index");
+    Value number = node.constant(
+        DenseElementsAttr::get(RankedTensorType::get({}, index), Attribute(IntegerAttr::get(index, ignored))),
+        "ignore_index");
     mask = node.emit("Equal", {target, number}, {}, "ignored");
     // The ignored class need not exist, so another is read in its place.
     target = node.emit("Where", {mask, node.scalar(0, index, "first"), target}, {}, "classes");

@@ -64,7 +64,8 @@ static LogicalResult slice(Node &node) {
   if (!starts || !ends)
     return node.error(ErrorCode::BadAttribute) << "Slice has no starts or no ends";
   Value axesInput = axes ? node.ints(*axes, "axes") : node.none();
-  return node.finish(node.emit("Slice", {node.input(0), node.ints(*starts, "starts"), node.ints(*ends, "ends"), axesInput}));
+  return node.finish(
+      node.emit("Slice", {node.input(0), node.ints(*starts, "starts"), node.ints(*ends, "ends"), axesInput}));
 }
 
 static LogicalResult split(Node &node) {

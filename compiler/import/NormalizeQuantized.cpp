@@ -1,4 +1,5 @@
-// Rules of quantised operators: scales shaped to broadcast, integer products as 32-bit ones, the rest as dequantise, compute, quantise.
+// Rules of quantised operators: scales shaped to broadcast, integer products as 32-bit ones, the rest as dequantise,
+// compute, quantise.
 #include "compiler/graph/Shape.h"
 #include "compiler/import/Normalize.h"
 #include "llvm/Support/MathExtras.h"
@@ -11,10 +12,11 @@ static Value castTo(Node &node, Value value, Type element, StringRef suffix) {
   return node.emit("Cast", value, node.attr("to", TypeAttr::get(element)), suffix);
 }
 
-// A scale or zero point of one element for each index of an axis, shaped to broadcast against it: `trailing` axes follow that one.
+// A scale or zero point of one element for each index of an axis, shaped to broadcast against it: `trailing` axes
+// follow that one.
 static Value alongAxis(Node &node, Value value, int64_t trailing, StringRef suffix) {
   auto type = value ? dyn_cast<RankedTensorType>(value.getType()) : nullptr;
-  if (!type || type.getRank() != 1 || trailing == 0)
+  if (!type || type.getRank() != 1 || trailing <= 0)
     return value;
   SmallVector<int64_t> sizes(trailing + 1, 1);
   sizes[0] = -1;
@@ -122,8 +124,9 @@ static LogicalResult matMulInteger(Node &node) {
 static LogicalResult convInteger(Node &node) {
   Builder &builder = node.builder();
   int64_t terms = 1;
-  for (AffineExpr size : llvm::drop_begin(graph::sizesOf(node.inputType(1)))) {
-    std::optional<int64_t> known = graph::constantSize(size);
+  graph::Sizes sizes = graph::sizesOf(node.inputType(1));
+  for (size_t axis = 1; axis < sizes.size(); ++axis) {
+    std::optional<int64_t> known = graph::constantSize(sizes[axis]);
     if (!known || llvm::MulOverflow(terms, *known, terms))
       terms = INT64_MAX / (255 * 255);
   }
@@ -138,10 +141,10 @@ static LogicalResult convInteger(Node &node) {
 }
 
 static LogicalResult qLinearMatMul(Node &node) {
-  Value lhs = node.emit("DequantizeLinear",
-                        {node.input(0), alongAxis(node, node.input(1), 1, "lhs.scale"),
-                         alongAxis(node, node.input(2), 1, "lhs.zero")},
-                        {}, "lhs");
+  Value lhs = node.emit(
+      "DequantizeLinear",
+      {node.input(0), alongAxis(node, node.input(1), 1, "lhs.scale"), alongAxis(node, node.input(2), 1, "lhs.zero")},
+      {}, "lhs");
   Value rhs = node.emit("DequantizeLinear", {node.input(3), node.input(4), node.input(5)}, {}, "rhs");
   Value product = node.emit("MatMul", {lhs, rhs}, {}, "product");
   return node.finish(node.emit("QuantizeLinear", {product, node.input(6), node.input(7)}));
@@ -168,11 +171,13 @@ static LogicalResult qLinearConv(Node &node) {
 }
 
 ArrayRef<Rule> quantizedRules() {
-  static constexpr Rule rules[] = {
-      {"QuantizeLinear", 2, 3, quantize},         {"DequantizeLinear", 2, 3, dequantize},
-      {"DynamicQuantizeLinear", 1, 1, dynamicQuantize}, {"MatMulInteger", 2, 4, matMulInteger},
-      {"ConvInteger", 2, 4, convInteger},         {"QLinearMatMul", 8, 8, qLinearMatMul},
-      {"QLinearConv", 8, 9, qLinearConv}};
+  static constexpr Rule rules[] = {{"QuantizeLinear", 2, 3, quantize},
+                                   {"DequantizeLinear", 2, 3, dequantize},
+                                   {"DynamicQuantizeLinear", 1, 1, dynamicQuantize},
+                                   {"MatMulInteger", 2, 4, matMulInteger},
+                                   {"ConvInteger", 2, 4, convInteger},
+                                   {"QLinearMatMul", 8, 8, qLinearMatMul},
+                                   {"QLinearConv", 8, 9, qLinearConv}};
   return rules;
 }
 

@@ -4,8 +4,8 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
-#include "llvm/Support/MathExtras.h"
 #include "onnx.pb.h"
+#include "llvm/Support/MathExtras.h"
 #include <bit>
 
 using namespace mlir;
@@ -41,7 +41,8 @@ FailureOr<RankedTensorType> TensorLoader::typeOf(const Proto &tensor, Location l
   if (!element)
     return failure();
   if (unsigned(tensor.dims_size()) > limits.rank)
-    return emitError(loc, ErrorCode::Limit) << "tensor of rank " << tensor.dims_size() << ", the limit is " << limits.rank;
+    return emitError(loc, ErrorCode::Limit)
+           << "tensor of rank " << tensor.dims_size() << ", the limit is " << limits.rank;
   // Zeros are left out of the product, so that no part of the shape can overflow later.
   int64_t bytes = bytesPerElement(element);
   for (int64_t dim : tensor.dims()) {
@@ -146,7 +147,8 @@ FailureOr<ElementsAttr> TensorLoader::load(const Proto &tensor, StringRef name, 
   bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % elementBytes == 0;
   AsmResourceBlob blob =
       data.owner && aligned
-          ? UnmanagedAsmResourceBlob::allocateWithAlign(bytes, elementBytes, [owner = data.owner](void *, size_t, size_t) {})
+          ? UnmanagedAsmResourceBlob::allocateWithAlign(bytes, elementBytes,
+                                                        [owner = data.owner](void *, size_t, size_t) {})
           : HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, elementBytes, /*dataIsMutable=*/false);
   return ElementsAttr(DenseResourceElementsAttr::get(*type, name, std::move(blob)));
 }

@@ -88,9 +88,15 @@ constexpr Knob depthwiseKnobs[] = {{"tile_w", 1, 16, "pixels computed together"}
                                    {"lanes", 1, 64, "channels computed together"},
                                    {"grain", 1, 1 << 30, "rows of a task"}};
 
-Schedule sequentialDefaults(Operation *, const Target &) {
+// A transposed convolution counts elements, the others rows along their axis.
+Schedule sequentialDefaults(Operation *op, const Target &) {
   Schedule s;
-  s.set("grain", 1);
+  int64_t perRow = 64;
+  if (!isa<ConvTransposeOp>(op)) {
+    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
+    perRow = type.getRank() ? representative(sizesOf(type)[orderOf(type).back()]) : 1;
+  }
+  s.set("grain", std::max<int64_t>(1, elementsPerTask / 4 / std::max<int64_t>(1, perRow)));
   return s;
 }
 constexpr Knob sequentialKnobs[] = {{"grain", 1, 1 << 30, "independent rows of a task"}};
@@ -111,6 +117,8 @@ std::string contractViolation(const Schedule &schedule, Operation *op, const Tar
 constexpr Knob contractKnobs[] = {{"tile_m", 1, 32, "rows (pixels) of the register tile"},
                                   {"tile_n", 1, 256, "columns (channels) of the register tile and of a packed panel"},
                                   {"unroll_k", 1, 16, "steps of the reduction per iteration"},
+                                  {"pack_a", 0, 1, "1: rows are packed block by block, computing fused producers; 0: read in place"},
+                                  {"block_k", 1, 1 << 20, "steps of the reduction per packed block"},
                                   {"rows_outer", 0, 1, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
                                   {"task_m", 1, 1 << 30, "rows of a task"},
                                   {"task_n", 1, 1 << 30, "panels of a task"}};

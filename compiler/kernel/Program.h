@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/Kernels.h"
-#include "compiler/kernel/Fuse.h"
+#include "compiler/passes/FuseOps.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/schedule/Plan.h"
 

@@ -1,7 +1,7 @@
 // The artifact's table as LLVM constants: names, sizes and the host functions, in the layout of runtime/abi.h.
 #include "compiler/package/Artifact.h"
 
-#include "compiler/kernel/Layouts.h"
+#include "compiler/passes/ConvertLayout.h"
 #include "runtime/abi.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"

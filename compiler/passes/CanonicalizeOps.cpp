@@ -1,4 +1,5 @@
 // Expresses ops by the few that have kernels of their own, and drops ops that change nothing.
+#include "compiler/passes/Decompose.h"
 #include "compiler/passes/Passes.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -179,6 +180,8 @@ struct CanonicalizeOpsPass : impl::CanonicalizeOpsPassBase<CanonicalizeOpsPass> 
     add(expandGlobalPool<GlobalMaxPoolOp, ReduceMaxOp>);
     add(expandSplit);
     patterns.add<FoldKnownElements>(context);
+    populateDecomposeNormalization(patterns);
+    populateDecomposeMovement(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

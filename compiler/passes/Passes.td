@@ -4,14 +4,24 @@ include "mlir/Pass/PassBase.td"
 def CanonicalizeOpsPass : Pass<"canonicalize-ops", "mlir::func::FuncOp"> {
   let summary = "Express ops by the few that have kernels of their own, and drop ops that change nothing";
 }
+def ConvertLayoutPass : Pass<"convert-layout", "mlir::func::FuncOp"> {
+  let summary = "Give every tensor a layout: convolutions channels-last with a halo, weights packed, transposes as views";
+  let options = [Option<"target", "target", "std::string", "\"host\"", "The machine to lay out for, as --target of fathom compile">];
+}
 def DeadCodeEliminationPass : Pass<"dead-code-elimination", "mlir::func::FuncOp"> {
   let summary = "Remove ops whose results nobody uses";
 }
 def EliminateCommonSubexprPass : Pass<"eliminate-common-subexpr", "mlir::func::FuncOp"> {
   let summary = "Compute equal expressions once";
 }
+def FoldConstantPass : Pass<"fold-constant", "mlir::ModuleOp"> {
+  let summary = "Compute what depends on constants only, with kernels compiled for this machine";
+}
 def ForwardFoldScaleAxisPass : Pass<"forward-fold-scale-axis", "mlir::func::FuncOp"> {
   let summary = "Move per-channel scales and shifts after a convolution into its weights and bias";
+}
+def FuseOpsPass : Pass<"fuse-ops", "mlir::func::FuncOp"> {
+  let summary = "Group ops that share a kernel; ops of one group get the same graph.kernel number";
 }
 def SimplifyInferencePass : Pass<"simplify-inference", "mlir::func::FuncOp"> {
   let summary = "Turn normalisations with constant statistics into a scale and a shift";

@@ -75,6 +75,8 @@ private:
 
 // The result of an elementwise op from its operands' elements (scalars or vectors of one length), in registers.
 mlir::Value emitElementwise(Emitter &emitter, mlir::Operation *op, mlir::ValueRange operands, int64_t lanes);
+// An element of a Resize; null where lanes have to be computed one at a time.
+mlir::Value emitResize(Emitter &emitter, graph::ResizeOp op, llvm::ArrayRef<Index> index, int64_t lanes);
 // Whether an element of this op's result can be computed on demand (elementwise, or movement that Emitter::moved knows).
 bool isComputedOnDemand(mlir::Operation *op);
 

@@ -8,34 +8,43 @@ namespace {
 // erf(x) for |x| <= 1/2.
 Num erfSmall(Num x) {
   Num p = polynomial(x * x, {0.128379166, -0.376126111, 0.112828508, -0.0267582592, 0.00471916003},
-                     {0.12837916709551256, -0.37612638903183465, 0.11283791670924731, -0.026866170632686922, 0.0052239773698306369,
-                      -0.0008548297478535936, 0.00012053321978880397, -1.4845522183924684e-05, 1.4722559172738813e-06});
+                     {0.12837916709551256, -0.37612638903183465, 0.11283791670924731, -0.026866170632686922,
+                      0.0052239773698306369, -0.0008548297478535936, 0.00012053321978880397, -1.4845522183924684e-05,
+                      1.4722559172738813e-06});
   return fma(p, x, x);
 }
 
-// erfc(x) for x >= 1/2: (1 + 2x) e^(x^2) erfc(x) is nearly constant and smooth in (x - k)/(x + k), which maps the half line to an interval
-// (Shepherd and Laframboise, 1981).
+// erfc(x) for x >= 1/2: (1 + 2x) e^(x^2) erfc(x) is nearly constant and smooth in (x - k)/(x + k), which maps the half
+// line to an interval (Shepherd and Laframboise, 1981).
 Num erfcLarge(Num x) {
   x = clampAbove(x, pick(x, 10.5, 27.5));
   double k = pick(x, 2.0, 2.5);
   Num q = (x - k) / (x + k);
-  Num p = polynomial(q, {1.27697837, -0.0927634016, -0.166029751, 0.164038524, -0.0542257428, -0.00792693906, 0.00871814229, 0.00091733312, -0.00133841159},
-                     {1.2648381843668615, -0.12235676308240399, -0.09902453957359289, 0.15762991902317244, -0.10296705603919368,
-                      0.032760893270763924, 0.00093189283405699765, -0.0043820783856625637, 0.00049186558599125809, 0.00063212489047084395,
-                      -8.8477486614914366e-05, -0.00011352643594924892, 6.2579428081143292e-06, 2.2718852528102212e-05, 2.6311076765388968e-06,
-                      -4.2760699884685443e-06, -1.6184075795618472e-06, 6.373662046354053e-07, 5.5062404761784315e-07, -8.8571886372995303e-08,
+  Num p = polynomial(q,
+                     {1.27697837, -0.0927635357, -0.166029677, 0.164041772, -0.0542279631, -0.00794597343,
+                      0.00873417687, 0.00094905874, -0.00136873173},
+                     {1.2648381843668615,      -0.12235676308240399,   -0.09902453957359289,    0.15762991902317244,
+                      -0.10296705603919368,    0.032760893270763924,   0.00093189283405699765,  -0.0043820783856625637,
+                      0.00049186558599125809,  0.00063212489047084395, -8.8477486614914366e-05, -0.00011352643594924892,
+                      6.2579428081143292e-06,  2.2718852528102212e-05, 2.6311076765388968e-06,  -4.2760699884685443e-06,
+                      -1.6184075795618472e-06, 6.373662046354053e-07,  5.5062404761784315e-07,  -8.8571886372995303e-08,
                       -1.0976097998612487e-07, 2.5032254830296877e-08});
+  Pair denominator = fastTwoSum(x * 2.0, x.k(1.0));
+  Num quotient = p / denominator.high;
+  // What the division lost, relative to p, which is 1.22 to 8 %; it goes into the exponent like the square's rounding.
+  Pair back = twoProduct(quotient, denominator.high);
+  Num lost = ((p - back.high) - back.low) - quotient * denominator.low;
   Pair square = twoProduct(x, x);
-  return timesExp(p / (x * 2.0 + 1.0), -square.high, -square.low);
+  return timesExp(quotient, -square.high, fma(lost, 1 / 1.22, -square.low));
 }
 
-// x P(x^2)/Q(x^2) up to 3.93, from where on it rounds to 1: the shortest way, and all coefficients are positive, so nothing cancels.
+// 1 - e^-q(|x|) with q fitted to -log(erfc), which is smooth from 0 to 4, where erf rounds to 1; through expm1 nothing
+// cancels near 0.
 Num erfSingle(Num x) {
-  Num t = clampAbove(abs(x), 3.93);
-  Num square = t * t;
-  Num p = polynomial(square, {1.12837915, 0.190784399, 0.0527903541, 0.00377963078, 0.000284808638, 2.04196121e-06});
-  Num q = polynomial(square, {1.0, 0.50241099, 0.11425775, 0.014997482, 0.00116521703, 3.80039759e-05});
-  return copySign(clampAbove(t * p / q, 1.0), x);
+  Num t = clampAbove(abs(x), 4.0);
+  Num g = polynomial(t, {0.128379166, 0.636619568, 0.102776296, -0.0191477668, -0.000169656123, 0.00167587318,
+                         -0.000637493969, 0.000118903903, -9.39334768e-06});
+  return copySign(expm1Near(-fma(t, g, t)), x);
 }
 
 } // namespace

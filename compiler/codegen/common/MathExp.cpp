@@ -1,5 +1,5 @@
-// exp and its relatives. All write x = n log 2 + r with |r| <= log(2)/2, approximate e^r - 1 by r + r^2 q(r) and scale by 2^n. The
-// polynomials are minimax fits of our own (Remez, coefficients rounded to the type).
+// exp and its relatives. All write x = n log 2 + r with |r| <= log(2)/2, approximate e^r - 1 by r + r^2 q(r) and scale
+// by 2^n. The polynomials are minimax fits of our own (Remez, coefficients rounded to the type).
 #include "compiler/codegen/common/MathFunctions.h"
 
 namespace fathom::mathlowering {
@@ -26,13 +26,14 @@ Reduced reduce(Num x, int64_t bias) {
 // e^r - 1 within 2^-26 (f64: 2^-60) of itself.
 Num expm1Reduced(Num r) {
   Num q = polynomial(r, {0.49999997, 0.166665375, 0.0416677222, 0.00836722553, 0.00138435501},
-                     {0.5, 0.16666666666666677, 0.041666666666666699, 0.008333333333321714, 0.0013888888888871416, 0.00019841269885019532,
-                      2.4801587322231676e-05, 2.7557245975498378e-06, 2.7557302221675825e-07, 2.5108270415473557e-08, 2.08988942840562e-09});
+                     {0.5, 0.16666666666666677, 0.041666666666666699, 0.008333333333321714, 0.0013888888888871416,
+                      0.00019841269885019532, 2.4801587322231676e-05, 2.7557245975498378e-06, 2.7557302221675825e-07,
+                      2.5108270415473557e-08, 2.08988942840562e-09});
   return fma(r * r, q, r);
 }
 
-// x * 2^n from a sum with twice the exponent's bias, for n in twice the exponents' range: two factors, so that the product overflows late
-// and rounds once into the denormals. Factors, and not an addition to x's exponent, keep a NaN.
+// x * 2^n from a sum with twice the exponent's bias, for n in twice the exponents' range: two factors, so that the
+// product overflows late and rounds once into the denormals. Factors, and not an addition to x's exponent, keep a NaN.
 Num scale(Num x, Int sum) {
   Int half = shiftRightLogical(sum, 1);
   return x * powerOfTwo(half, x) * powerOfTwo(sum - half, x);
@@ -74,9 +75,7 @@ Num expm1(Num x) {
 Num tanh(Num x) {
   // (e^2|x| - 1) / (e^2|x| + 1), with e^2|x| - 1 as a whole so that nothing cancels near 0.
   Num doubled = clampAbove(abs(x), pick(x, 10.0, 22.0)) * 2.0;
-  auto [r, sum] = reduce(doubled, exponentBias(x));
-  Num power = powerOfTwo(sum, x);
-  Num expm1 = fma(power, expm1Reduced(r), power - 1.0);
+  Num expm1 = expm1Near(doubled);
   return copySign(expm1 / (expm1 + 2.0), x);
 }
 
@@ -99,9 +98,10 @@ Num cosh(Num x) {
   return half + 0.25 / half;
 }
 
-Num expBelowZero(Num x) {
+Num expm1Near(Num x) {
   auto [r, sum] = reduce(x, exponentBias(x));
-  return (expm1Reduced(r) + 1.0) * powerOfTwo(sum, x);
+  Num power = powerOfTwo(sum, x);
+  return fma(power, expm1Reduced(r), power - 1.0);
 }
 
 } // namespace fathom::mathlowering

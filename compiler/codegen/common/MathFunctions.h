@@ -17,8 +17,8 @@ Num expm1(Num x);
 Num sinh(Num x);
 Num cosh(Num x);
 Num tanh(Num x);
-// e^x for x in [-87, 0], f32, without the care for the rest.
-Num expBelowZero(Num x);
+// expm1 for |x| up to 80, without the care for what is beyond and for denormals.
+Num expm1Near(Num x);
 
 // MathLog.cpp
 Num log(Num x);

@@ -1,5 +1,5 @@
-// log and what is made of it: x = 2^e m with m in [sqrt(1/2), sqrt(2)), and log(m) by a minimax fit of our own: in m - 1 for f32, in
-// s = (m - 1)/(m + 1), where it has half the terms, for f64.
+// log and what is made of it: x = 2^e m with m in [sqrt(1/2), sqrt(2)), and log(m) by a minimax fit of our own: in m -
+// 1 for f32, in s = (m - 1)/(m + 1), where it has half the terms, for f64.
 #include "compiler/codegen/common/MathFunctions.h"
 
 namespace fathom::mathlowering {
@@ -14,14 +14,15 @@ struct Mantissa {
     Num square = f * f;
     half = square * 0.5;
     if (f.isSingle()) {
-      Num p = polynomial(f, {0.333333313, -0.250008225, 0.200012624, -0.166233301, 0.142008886, -0.131595388, 0.127678216, -0.0764442533});
+      Num p = polynomial(f, {0.333333313, -0.250008225, 0.200012624, -0.166233301, 0.142008886, -0.131595388,
+                             0.127678216, -0.0764442533});
       rest = p * (f * square);
       return;
     }
     Num s = f / (f + 2.0);
     Num z = s * s;
-    Num p = polynomial(z, {0.6666666666666734, 0.39999999999416425, 0.28571428742119298, 0.22222198591852871, 0.18183563714756554,
-                           0.15314058662514932, 0.14795932662893768});
+    Num p = polynomial(z, {0.6666666666666734, 0.39999999999416425, 0.28571428742119298, 0.22222198591852871,
+                           0.18183563714756554, 0.15314058662514932, 0.14795932662893768});
     rest = s * fma(p, z, half);
   }
   Num value() const { return f + (rest - half); }
@@ -67,7 +68,8 @@ Num log2(Num x) {
 Num log10(Num x) {
   auto [exponent, mantissa] = split(x);
   // log10(2) in two parts: the first times the exponent is exact.
-  Num low = fma(exponent, pick(x, 0.301029995663981195 - 0x1.344p-2, 3.69423907715893078616e-13), Mantissa(mantissa).value() * 0.434294481903251827651);
+  Num low = fma(exponent, pick(x, 0.301029995663981195 - 0x1.344p-2, 3.69423907715893078616e-13),
+                Mantissa(mantissa).value() * 0.434294481903251827651);
   return withLimits(x, fma(exponent, pick(x, 0x1.344p-2, 3.01029995663611771306e-01), low));
 }
 

@@ -2,6 +2,8 @@
 #include "compiler/codegen/common/MathLowering.h"
 #include "compiler/codegen/common/MathFunctions.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -38,7 +40,33 @@ template <typename Op, typename... Operands> struct FunctionPattern : OpRewriteP
   Precision precision;
 };
 
+struct LowerMathPass : PassWrapper<LowerMathPass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerMathPass)
+
+  LowerMathPass() = default;
+  LowerMathPass(const LowerMathPass &other) : PassWrapper(other) {}
+
+  StringRef getArgument() const override { return "lower-math"; }
+  StringRef getDescription() const override { return "Expand math functions into arithmetic"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, math::MathDialect>();
+  }
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateMathLowering(patterns, {strict, fma, rounding});
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+
+  Option<bool> strict{*this, "strict", llvm::cl::desc("f32 within 1 ulp"), llvm::cl::init(false)};
+  Option<bool> fma{*this, "fma", llvm::cl::desc("The target has multiply-add"), llvm::cl::init(true)};
+  Option<bool> rounding{*this, "rounding", llvm::cl::desc("The target rounds to integers"), llvm::cl::init(true)};
+};
+
 } // namespace
+
+void registerMathLoweringPass() { PassRegistration<LowerMathPass>(); }
 
 void populateMathLowering(RewritePatternSet &patterns, const MathOptions &options) {
   MLIRContext *context = patterns.getContext();

@@ -13,9 +13,12 @@ struct MathOptions {
   bool hasRounding = true; // floor, ceil, trunc and roundeven are instructions: any AArch64, x86-64 with SSE4.1
 };
 
-// Patterns for f32 and f64 scalars and vectors: every float op of the math dialect except fpowi and the classifications, and arith.remf. What
-// remains is arith and math.{absf,copysign,sqrt}, and where the target has them math.{ceil,floor,trunc,round,roundeven,fma}. A lane's
-// result does not depend on the number of lanes.
+// Patterns for f32 and f64 scalars and vectors: every float op of the math dialect except fpowi and the
+// classifications, and arith.remf. What remains is arith and math.{absf,copysign,sqrt}, and where the target has them
+// math.{ceil,floor,trunc,round,roundeven,fma}. A lane's result does not depend on the number of lanes.
 void populateMathLowering(mlir::RewritePatternSet &patterns, const MathOptions &options);
+
+// The patterns as a pass for fathom-opt: --lower-math, with strict, fma and rounding as its options.
+void registerMathLoweringPass();
 
 } // namespace fathom

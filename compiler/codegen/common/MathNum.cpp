@@ -24,7 +24,9 @@ Value Context::constant(Type type, double value) {
 
 Value Context::constant(Type type, int64_t value) {
   Type element = getElementTypeOrSelf(type);
-  return splat(*this, type, b.getIntegerAttr(element, APInt(element.getIntOrFloatBitWidth(), value, /*isSigned=*/true, /*implicitTrunc=*/true)));
+  return splat(*this, type,
+               b.getIntegerAttr(
+                   element, APInt(element.getIntOrFloatBitWidth(), value, /*isSigned=*/true, /*implicitTrunc=*/true)));
 }
 
 Mask operator!(Mask x) {
@@ -58,7 +60,9 @@ Int bits(Num x) {
   return {{x.c, x.c->make<arith::BitcastOp>(type, x.v)}};
 }
 
-static FloatType floatType(Context &c, unsigned width) { return width == 32 ? FloatType(c.b.getF32Type()) : c.b.getF64Type(); }
+static FloatType floatType(Context &c, unsigned width) {
+  return width == 32 ? FloatType(c.b.getF32Type()) : c.b.getF64Type();
+}
 
 Num fromBits(Int x) {
   return {{x.c, x.c->make<arith::BitcastOp>(Context::withElement(x.type(), floatType(*x.c, x.bitWidth())), x.v)}};
@@ -71,7 +75,9 @@ Num toFloat(Int x, Num like) {
 }
 
 Num widen(Num x) { return {{x.c, x.c->make<arith::ExtFOp>(Context::withElement(x.type(), x.c->b.getF64Type()), x.v)}}; }
-Num narrow(Num x) { return {{x.c, x.c->make<arith::TruncFOp>(Context::withElement(x.type(), x.c->b.getF32Type()), x.v)}}; }
+Num narrow(Num x) {
+  return {{x.c, x.c->make<arith::TruncFOp>(Context::withElement(x.type(), x.c->b.getF32Type()), x.v)}};
+}
 
 Num polynomial(Num x, Coefficients coefficients) {
   auto horner = [&](Num variable, size_t first, size_t step) {

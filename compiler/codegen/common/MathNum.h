@@ -1,5 +1,5 @@
-// Arithmetic on MLIR values written as arithmetic: Num is a float, Int an integer, Mask a boolean, each a scalar or a vector of lanes. A
-// number that stands beside one of them is a constant of its type.
+// Arithmetic on MLIR values written as arithmetic: Num is a float, Int an integer, Mask a boolean, each a scalar or a
+// vector of lanes. A number that stands beside one of them is a constant of its type.
 #pragma once
 
 #include "compiler/codegen/common/MathLowering.h"
@@ -49,8 +49,8 @@ inline Mask operator&(Mask x, Mask y) { return {{x.c, x.c->make<mlir::arith::And
 inline Mask operator|(Mask x, Mask y) { return {{x.c, x.c->make<mlir::arith::OrIOp>(x.v, y.v)}}; }
 Mask operator!(Mask x);
 
-#define FATHOM_INT_OPERATOR(symbol, op)                                                                                                       \
-  inline Int operator symbol(Int x, Int y) { return {{x.c, x.c->make<mlir::arith::op>(x.v, y.v)}}; }                                         \
+#define FATHOM_INT_OPERATOR(symbol, op)                                                                                \
+  inline Int operator symbol(Int x, Int y) { return {{x.c, x.c->make<mlir::arith::op>(x.v, y.v)}}; }                   \
   inline Int operator symbol(Int x, int64_t y) { return x symbol x.k(y); }
 FATHOM_INT_OPERATOR(+, AddIOp)
 FATHOM_INT_OPERATOR(-, SubIOp)
@@ -68,9 +68,9 @@ inline Mask equal(Int x, int64_t y) { return compare(mlir::arith::CmpIPredicate:
 inline Mask differs(Int x, int64_t y) { return compare(mlir::arith::CmpIPredicate::ne, x, x.k(y)); }
 inline Mask operator<(Int x, int64_t y) { return compare(mlir::arith::CmpIPredicate::slt, x, x.k(y)); }
 
-#define FATHOM_NUM_OPERATOR(symbol, op)                                                                                                       \
-  inline Num operator symbol(Num x, Num y) { return {{x.c, x.c->make<mlir::arith::op>(x.v, y.v)}}; }                                         \
-  inline Num operator symbol(Num x, double y) { return x symbol x.k(y); }                                                                   \
+#define FATHOM_NUM_OPERATOR(symbol, op)                                                                                \
+  inline Num operator symbol(Num x, Num y) { return {{x.c, x.c->make<mlir::arith::op>(x.v, y.v)}}; }                   \
+  inline Num operator symbol(Num x, double y) { return x symbol x.k(y); }                                              \
   inline Num operator symbol(double x, Num y) { return y.k(x) symbol y; }
 FATHOM_NUM_OPERATOR(+, AddFOp)
 FATHOM_NUM_OPERATOR(-, SubFOp)
@@ -81,8 +81,8 @@ inline Num operator-(Num x) { return {{x.c, x.c->make<mlir::arith::NegFOp>(x.v)}
 
 Mask compare(mlir::arith::CmpFPredicate predicate, Num x, Num y);
 // Ordered comparisons: false if either side is NaN. differs() is true then.
-#define FATHOM_NUM_COMPARISON(name, predicate)                                                                                                \
-  inline Mask name(Num x, Num y) { return compare(mlir::arith::CmpFPredicate::predicate, x, y); }                                            \
+#define FATHOM_NUM_COMPARISON(name, predicate)                                                                         \
+  inline Mask name(Num x, Num y) { return compare(mlir::arith::CmpFPredicate::predicate, x, y); }                      \
   inline Mask name(Num x, double y) { return name(x, x.k(y)); }
 FATHOM_NUM_COMPARISON(operator<, OLT)
 FATHOM_NUM_COMPARISON(operator<=, OLE)
@@ -124,10 +124,11 @@ Num fromBits(Int x);
 // Bits of the mantissa without the leading one, and the bias of the exponent.
 inline int64_t mantissaBits(Num x) { return x.isSingle() ? 23 : 52; }
 inline int64_t exponentBias(Num x) { return x.isSingle() ? 127 : 1023; }
-// Added to a number well below it, rounds that to an integer, which then is the low bits of the sum: no conversion, and no undefined value
-// where the number is too large.
+// Added to a number well below it, rounds that to an integer, which then is the low bits of the sum: no conversion, and
+// no undefined value where the number is too large.
 inline double roundingConstant(Num x) { return x.isSingle() ? 0x1.8p23 : 0x1.8p52; }
-// An integer as a float; for f64 it must be below 2^51 in magnitude, since x86 cannot convert vectors of i64 before AVX-512.
+// An integer as a float; for f64 it must be below 2^51 in magnitude, since x86 cannot convert vectors of i64 before
+// AVX-512.
 Num toFloat(Int x, Num like);
 // 2^n from the bits of n + exponentBias + roundingConstant.
 inline Num powerOfTwo(Int sum, Num like) { return fromBits(sum << mantissaBits(like)); }
@@ -137,7 +138,9 @@ Num narrow(Num x); // f64 to f32
 // The sum of coefficients[i] * x^i by Horner's rule; the second form has its own coefficients for each type.
 using Coefficients = std::initializer_list<double>;
 Num polynomial(Num x, Coefficients coefficients);
-inline Num polynomial(Num x, Coefficients single, Coefficients wide) { return polynomial(x, x.isSingle() ? single : wide); }
+inline Num polynomial(Num x, Coefficients single, Coefficients wide) {
+  return polynomial(x, x.isSingle() ? single : wide);
+}
 // The constant for the type of `like`.
 inline double pick(Num like, double single, double wide) { return like.isSingle() ? single : wide; }
 
@@ -148,7 +151,8 @@ struct Pair {
 Pair twoSum(Num x, Num y);
 // For |x| >= |y| or x zero.
 Pair fastTwoSum(Num x, Num y);
-// Exact as long as the product's error is not denormal; without an FMA instruction |x| and |y| below 2^996 (f32: 2^115).
+// Exact as long as the product's error is not denormal; without an FMA instruction |x| and |y| below 2^996 (f32:
+// 2^115).
 Pair twoProduct(Num x, Num y);
 
 } // namespace fathom::mathlowering

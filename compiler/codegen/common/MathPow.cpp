@@ -17,20 +17,22 @@ Num withPowLimits(Num x, Num y, Num magnitude) {
   return select(one, 1.0, result);
 }
 
-// 2^(y log2|x|) in f64, for f32: log2|x| within 2^-45 leaves 2^-37 in the exponent, which is at most 150 where it matters.
+// 2^(y log2|x|) in f64, for f32: log2|x| within 2^-45 leaves 2^-37 in the exponent, which is at most 150 where it
+// matters.
 Num powSingle(Num x, Num y) {
   Num base = widen(abs(x));
   auto [exponent, mantissa] = split(base, /*mayBeDenormal=*/false);
   Num s = (mantissa - 1.0) / (mantissa + 1.0);
-  Num p = polynomial(s * s, {2.8853900817778499, 0.96179669411349578, 0.57707794231664322, 0.41220925760398086, 0.3199054687331116, 0.28290360739833209});
+  Num p = polynomial(s * s, {2.8853900817778499, 0.96179669411349578, 0.57707794231664322, 0.41220925760398086,
+                             0.3199054687331116, 0.28290360739833209});
   Num log2 = fma(p, s, exponent);
   log2 = select(equal(base, 0.0), -kInfinity, select(base < kInfinity, log2, base));
   Num power = clampAbove(clampBelow(widen(y) * log2, -200.0), 200.0);
   double rounding = roundingConstant(power) + exponentBias(power);
   Num sum = power + rounding;
   Num r = power - (sum - rounding);
-  Num q = polynomial(r, {0.99999999996169453, 0.69314718072844805, 0.24022651198174239, 0.055504103534998565, 0.0096180272482385334,
-                         0.0013333922495783156, 0.0001546929305898909, 1.5201940946581101e-05});
+  Num q = polynomial(r, {0.99999999996169453, 0.69314718072844805, 0.24022651198174239, 0.055504103534998565,
+                         0.0096180272482385334, 0.0013333922495783156, 0.0001546929305898909, 1.5201940946581101e-05});
   return narrow(q * powerOfTwo(bits(sum), q));
 }
 
@@ -44,7 +46,8 @@ Pair product(Pair x, Pair y) {
   return fastTwoSum(high, low + (x.high * y.low + x.low * y.high));
 }
 
-// log(x) to about 2^-68 for x positive and finite, f64: 2 atanh(s) with s = (m - 1)/(m + 1) and the first two terms of the series in pairs.
+// log(x) to about 2^-68 for x positive and finite, f64: 2 atanh(s) with s = (m - 1)/(m + 1) and the first two terms of
+// the series in pairs.
 Pair logPair(Num x) {
   auto [exponent, mantissa] = split(x);
   Num numerator = mantissa - 1.0;
@@ -55,8 +58,8 @@ Pair logPair(Num x) {
   Pair s = fastTwoSum(quotient, rest / denominator.high);
   Pair square = product(s, s);
   Num z = square.high;
-  Num p = polynomial(z, {0.3999999999999998, 0.28571428571443847, 0.22222222217787535, 0.18181818844333922, 0.15384558401845877,
-                         0.13336265624396418, 0.11675756317077146, 0.11981966922859716});
+  Num p = polynomial(z, {0.3999999999999998, 0.28571428571443847, 0.22222222217787535, 0.18181818844333922,
+                         0.15384558401845877, 0.13336265624396418, 0.11675756317077146, 0.11981966922859716});
   Pair tail = fastTwoSum(z.k(0x1.5555555555555p-1), p * z);
   tail.low = tail.low + 0x1.5555555555555p-55;
   Pair mantissaLog = sum({s.high * 2.0, s.low * 2.0}, product(product(s, square), tail));

@@ -1,4 +1,5 @@
-// What needs no approximation: rounding to integers and multiply-add for targets without the instructions, and the remainder.
+// What needs no approximation: rounding to integers and multiply-add for targets without the instructions, and the
+// remainder.
 #include "compiler/codegen/common/MathFunctions.h"
 
 namespace fathom::mathlowering {
@@ -30,7 +31,8 @@ Num expandRound(Num x) {
   return copySign(select(magnitude - down >= 0.5, down + 1.0, down), x);
 }
 
-// Rounds once in f32: the product is exact in f64, and a sum rounded there to odd rounds correctly again. In f64 a double rounding remains.
+// Rounds once in f32: the product is exact in f64, and a sum rounded there to odd rounds correctly again. In f64 a
+// double rounding remains.
 Num expandFma(Num x, Num y, Num z) {
   if (!x.c->options.strict)
     return x * y + z;
@@ -49,9 +51,9 @@ Num expandFma(Num x, Num y, Num z) {
   return narrow(select(inexact & even, fromBits(encoded + towards), sum));
 }
 
-// Long division in a large base: x = X 2^d and y = Y on a common scale with X and Y in [1, 2); then X 2^d mod Y by shifts of up to `digit`
-// bits at a time. Each quotient is an integer that a float holds, so each partial remainder is exact; a quotient that is off by one leaves a
-// remainder of the other sign.
+// Long division in a large base: x = X 2^d and y = Y on a common scale with X and Y in [1, 2); then X 2^d mod Y by
+// shifts of up to `digit` bits at a time. Each quotient is an integer that a float holds, so each partial remainder is
+// exact; a quotient that is off by one leaves a remainder of the other sign.
 Num remainder(Num x, Num y) {
   int64_t mantissa = mantissaBits(x), bias = exponentBias(x);
   int64_t digit = pick(x, 21, 50);

@@ -296,6 +296,7 @@ Value Emitter::moved(Operation *op, ArrayRef<Index> index, int64_t lanes) {
       .Case([&](EyeLikeOp op) { return eye(*this, op, index, lanes); })
       .Case([&](OneHotOp op) { return oneHot(*this, op, index, lanes); })
       .Case([&](ReverseSequenceOp op) { return reversed(*this, op, index, lanes); })
+      .Case([&](ResizeOp op) { return emitResize(*this, op, index, lanes); })
       .Case([&](ConcatOp op) { return concatenated(*this, op, index, lanes); })
       .Case([&](ConstantOfShapeOp op) { return filled(*this, op, lanes); })
       .Case([&](ConstantOp op) { return constant(*this, op, index, lanes); })
@@ -308,7 +309,7 @@ Value Emitter::moved(Operation *op, ArrayRef<Index> index, int64_t lanes) {
 bool isComputedOnDemand(Operation *op) {
   return op->hasTrait<Elementwise>() ||
          isa<IdentityOp, RelayoutOp, ExpandOp, TransposeOp, SliceOp, GatherOp, GatherElementsOp, GatherNDOp, TileOp, PadOp, RangeOp,
-             TriluOp, EyeLikeOp, OneHotOp, ReverseSequenceOp, ConcatOp, ConstantOfShapeOp, ReshapeOp, FlattenOp, SqueezeOp,
+             TriluOp, EyeLikeOp, OneHotOp, ReverseSequenceOp, ResizeOp, ConcatOp, ConstantOfShapeOp, ReshapeOp, FlattenOp, SqueezeOp,
              UnsqueezeOp, ShapeOp, SizeOp>(op);
 }
 

@@ -1,5 +1,6 @@
-// Matrix products and convolutions: a register tile of rows (pixels) by columns (channels), accumulated over the whole reduction, with the
-// fused consumers applied to the tile before it is stored. Weights come packed in panels of columns; the left operand is read in place.
+// Matrix products and convolutions: a register tile of rows (pixels) by columns (channels), with the fused consumers applied to the tile
+// after the last block of the reduction. Weights come packed in panels of columns. The left operand is read in place, or packed block by
+// block into scratch, where fused producers are computed on the way.
 #include "compiler/codegen/cpu/Kernels.h"
 
 using namespace mlir;
@@ -17,6 +18,14 @@ struct Tap {
   AffineExpr stride;
 };
 
+// The left operand's buffer; a fused producer's result has none, only the layout that it would have.
+Buffer leftBuffer(KernelBody &k, Value lhs) {
+  if (k.e.isBuffer(lhs))
+    return k.e.buffer(lhs);
+  auto type = cast<RankedTensorType>(lhs.getType());
+  return {Value(), type, layoutOf(type)};
+}
+
 class Contraction {
 public:
   explicit Contraction(KernelBody &k);
@@ -29,7 +38,13 @@ private:
   Value rowStart(ArrayRef<Index> index, Value panel);
   void panelRange(Value low, Value high, Value panel, std::optional<int64_t> columns);
   void tile(Value row, int64_t rows, Value panel, std::optional<int64_t> columns);
+  SmallVector<Value> zeroTile(int64_t rows, ArrayRef<int64_t> pieces);
   SmallVector<Value> multiply(ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart);
+  SmallVector<Value> multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart, ValueRange sums);
+  void accumulate(int64_t rows, ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow, SmallVector<Value> &sums);
+  void emitPacked(llvm::function_ref<void()> overTiles);
+  void packRows();
+  Value leftVector(ArrayRef<Index> index, Value start, Value depth, int64_t count);
   void storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators, Value firstColumn);
   void storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators, Value firstColumn, Value count);
   void storeElement(ArrayRef<Index> index, Value value, int64_t lanes);
@@ -42,7 +57,8 @@ private:
   Operation *op;
   Value lhs, rhs, bias;
   RankedTensorType type; // of the anchor's result
-  const Buffer &left, &right;
+  const Buffer left;
+  const Buffer &right;
   int64_t channel = 0;          // the result's dimension that columns run along
   SmallVector<int64_t> batch;   // result dimensions with their own right operand
   SmallVector<Tap> taps;
@@ -55,12 +71,18 @@ private:
   Type acc;
   Value batchLeft, batchRight;  // offsets of the current batch
   Indices batchIndex;
+  Value rowLow, rowHigh;        // the task's rows
   int64_t tileM, tileN, unrollK, lanes;
+  // While the left operand is packed: the current block of the reduction, and whether it is the first or the last.
+  bool packed;
+  int64_t blockK = 0;
+  Value blockStart, blockLength, blockTaps, blockOffset, isFirst, isLast;
 };
 
 Contraction::Contraction(KernelBody &k)
     : k(k), e(k.e), c(k.e.c), op(k.anchor), lhs(op->getOperand(0)), rhs(op->getOperand(1)),
-      type(cast<RankedTensorType>(op->getResult(0).getType())), left(k.e.buffer(lhs)), right(k.e.buffer(rhs)) {
+      type(cast<RankedTensorType>(op->getResult(0).getType())), left(leftBuffer(k, lhs)), right(k.e.buffer(rhs)),
+      packed(k.schedule["pack_a"]) {
   Type element = type.getElementType();
   bool half = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
   acc = half ? Type(c.b.getF32Type()) : registerType(element);
@@ -156,34 +178,44 @@ Value Contraction::rowStart(ArrayRef<Index> index, Value panel) {
   return at;
 }
 
-SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart) {
-  Type leftElement = scalarOf(lhs), rightElement = scalarOf(rhs);
+SmallVector<Value> Contraction::zeroTile(int64_t rows, ArrayRef<int64_t> pieces) {
   SmallVector<Value> sums;
-  for (size_t r = 0; r < starts.size(); ++r)
+  for (int64_t r = 0; r < rows; ++r)
     for (int64_t piece : pieces)
       sums.push_back(c.number(vectorType(acc, piece), 0));
+  return sums;
+}
 
+// One step of the reduction: a factor for each row times a row of the panel.
+void Contraction::accumulate(int64_t rows, ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow, SmallVector<Value> &sums) {
+  SmallVector<Value> panel;
+  int64_t column = 0;
+  for (int64_t piece : pieces) {
+    panel.push_back(widen(c.load(right.pointer, c.add(panelRow, column), scalarOf(rhs), piece)));
+    column += piece;
+  }
+  for (int64_t r = 0; r < rows; ++r)
+    for (size_t p = 0; p < pieces.size(); ++p) {
+      Value &sum = sums[r * pieces.size() + p];
+      sum = fma(c.splat(factors[r], pieces[p]), panel[p], sum);
+    }
+}
+
+SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart) {
+  Type element = scalarOf(lhs);
+  int64_t rows = starts.size();
   // `steps` columns of the left operand against as many rows of the panel.
   auto step = [&](Value offset, Value depth, int64_t steps, bool byLane, ValueRange carried) {
-    SmallVector<Value> next = llvm::to_vector(carried), rows;
+    SmallVector<Value> next = llvm::to_vector(carried), vectors;
     if (byLane)
       for (Value start : starts)
-        rows.push_back(widen(c.load(left.pointer, c.add(start, offset), leftElement, steps)));
+        vectors.push_back(widen(c.load(left.pointer, c.add(start, offset), element, steps)));
     Value panelRow = c.add(panelStart, c.mul(depth, tileN));
     for (int64_t u = 0; u < steps; ++u) {
-      SmallVector<Value> panel;
-      int64_t column = 0;
-      for (int64_t piece : pieces) {
-        panel.push_back(widen(c.load(right.pointer, c.add(panelRow, u * tileN + column), rightElement, piece)));
-        column += piece;
-      }
-      for (size_t r = 0; r < starts.size(); ++r) {
-        Value factor = byLane ? c.extract(rows[r], u) : widen(c.load(left.pointer, c.add(c.add(starts[r], offset), u), leftElement));
-        for (size_t p = 0; p < pieces.size(); ++p) {
-          Value &sum = next[r * pieces.size() + p];
-          sum = fma(c.splat(factor, pieces[p]), panel[p], sum);
-        }
-      }
+      SmallVector<Value> factors;
+      for (int64_t r = 0; r < rows; ++r)
+        factors.push_back(byLane ? c.extract(vectors[r], u) : widen(c.load(left.pointer, c.add(c.add(starts[r], offset), u), element)));
+      accumulate(rows, factors, pieces, c.add(panelRow, u * tileN), next);
     }
     return next;
   };
@@ -204,7 +236,103 @@ SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_
       return step(c.add(offset, iv), c.add(base, iv), 1, false, values);
     });
   };
-  return nest(0, c.i64(0), c.i64(0), sums);
+  return nest(0, c.i64(0), c.i64(0), zeroTile(rows, pieces));
+}
+
+// The same on a packed block: tiles of rows, each with the rows' elements side by side for every step of the reduction.
+SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart, ValueRange sums) {
+  Type element = scalarOf(lhs);
+  Value tileStart = c.mul(c.sub(row, rowLow), blockK), panelBlock = c.add(panelStart, c.mul(blockStart, tileN));
+  auto step = [&](Value depth, int64_t steps, ValueRange carried) {
+    SmallVector<Value> next = llvm::to_vector(carried);
+    for (int64_t u = 0; u < steps; ++u) {
+      Value at = c.add(tileStart, c.mul(c.add(depth, u), tileM));
+      SmallVector<Value> factors;
+      for (int64_t r = 0; r < rows;) {
+        int64_t count = e.target.laneFma ? std::min(lanes, rows - r) : 1;
+        Value vector = widen(c.load(k.scratch, c.add(at, r), element, count));
+        for (int64_t lane = 0; lane < count; ++lane, ++r)
+          factors.push_back(count == 1 ? vector : c.extract(vector, lane));
+      }
+      accumulate(rows, factors, pieces, c.add(panelBlock, c.mul(c.add(depth, u), tileN)), next);
+    }
+    return next;
+  };
+  Value tail = c.sub(blockLength, c.rem(blockLength, c.i64(unrollK)));
+  SmallVector<Value> result = c.loop(c.i64(0), tail, unrollK, sums, [&](Value iv, ValueRange values) { return step(iv, unrollK, values); });
+  return c.loop(tail, blockLength, 1, result, [&](Value iv, ValueRange values) { return step(iv, 1, values); });
+}
+
+// `count` neighbouring elements of a row of the left operand: from its buffer, or computed by the fused producers.
+Value Contraction::leftVector(ArrayRef<Index> index, Value start, Value depth, int64_t count) {
+  if (left.pointer)
+    return c.load(left.pointer, c.add(c.add(start, blockOffset), depth), scalarOf(lhs), count);
+  Indices at = e.broadcast(left.type, index);
+  at[window ? 1 : at.size() - 1] = {depth, count > 1 ? 1 : 0};
+  return e.element(lhs, at, count);
+}
+
+// Packs the task's rows of the current block. Rows past the end repeat the last one: they are computed with, never stored.
+void Contraction::packRows() {
+  Type element = scalarOf(lhs);
+  Value last = c.sub(rowHigh, c.i64(1)), depthStart = c.rem(blockStart, c.expr(run));
+  c.loop(rowLow, rowHigh, tileM, [&](Value row) {
+    SmallVector<Indices> indices;
+    SmallVector<Value> starts;
+    for (int64_t r = 0; r < tileM; ++r) {
+      Indices index = batchIndex;
+      delinearize(c, c.min(c.add(row, r), last), rowLoops, index);
+      starts.push_back(left.pointer ? rowStart(index, c.i64(0)) : Value());
+      indices.push_back(index);
+    }
+    Value tileStart = c.mul(c.sub(row, rowLow), blockK);
+    auto scalars = [&](Value depth) {
+      for (int64_t r = 0; r < tileM; ++r)
+        c.store(leftVector(indices[r], starts[r], c.add(depthStart, depth), 1), k.scratch, c.add(tileStart, c.add(c.mul(depth, tileM), r)), element);
+    };
+    // Four rows at a time are transposed in registers.
+    bool transposes = lanes == 4 && tileM % 4 == 0;
+    Value tail = transposes ? c.sub(blockLength, c.rem(blockLength, c.i64(4))) : c.i64(0);
+    if (transposes)
+      c.loop(c.i64(0), tail, 4, [&](Value depth) {
+        for (int64_t r = 0; r < tileM; r += 4) {
+          SmallVector<Value> v;
+          for (int64_t i = 0; i < 4; ++i)
+            v.push_back(leftVector(indices[r + i], starts[r + i], c.add(depthStart, depth), 4));
+          auto shuffle = [&](Value x, Value y, ArrayRef<int64_t> mask) { return Value(vector::ShuffleOp::create(c.b, c.loc, x, y, mask)); };
+          Value ab = shuffle(v[0], v[1], {0, 4, 1, 5}), cd = shuffle(v[2], v[3], {0, 4, 1, 5});
+          Value ab2 = shuffle(v[0], v[1], {2, 6, 3, 7}), cd2 = shuffle(v[2], v[3], {2, 6, 3, 7});
+          Value columns[] = {shuffle(ab, cd, {0, 1, 4, 5}), shuffle(ab, cd, {2, 3, 6, 7}), shuffle(ab2, cd2, {0, 1, 4, 5}), shuffle(ab2, cd2, {2, 3, 6, 7})};
+          for (int64_t u = 0; u < 4; ++u)
+            c.store(columns[u], k.scratch, c.add(tileStart, c.add(c.mul(c.add(depth, u), tileM), r)), element);
+        }
+      });
+    c.loop(tail, blockLength, 1, scalars);
+  });
+}
+
+// Blocks of the reduction, outermost: each packs its part of the rows and adds to the partial sums in the result's buffer.
+void Contraction::emitPacked(llvm::function_ref<void()> overTiles) {
+  Value length = c.expr(run);
+  int64_t tapCount = 1;
+  for (const Tap &tap : taps)
+    tapCount *= tap.count;
+  c.loop(c.i64(0), c.i64(tapCount), 1, [&](Value tap) {
+    blockOffset = c.i64(0);
+    Value rest = tap;
+    for (const Tap &t : llvm::reverse(taps)) {
+      blockOffset = c.add(blockOffset, c.mul(c.rem(rest, c.i64(t.count)), c.expr(t.stride)));
+      rest = c.div(rest, c.i64(t.count));
+    }
+    c.loop(c.i64(0), length, blockK, [&](Value depth) {
+      blockStart = c.add(c.mul(tap, length), depth);
+      blockLength = c.min(c.i64(blockK), c.sub(length, depth));
+      isFirst = c.cmp(arith::CmpIPredicate::eq, blockStart, c.i64(0));
+      isLast = c.cmp(arith::CmpIPredicate::eq, c.add(blockStart, blockLength), c.mul(length, tapCount));
+      packRows();
+      overTiles();
+    });
+  });
 }
 
 void Contraction::storeElement(ArrayRef<Index> index, Value value, int64_t count) {
@@ -248,21 +376,66 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
   SmallVector<int64_t> pieces(count.value_or(tileN) / lanes, lanes);
   if (int64_t rest = count.value_or(tileN) % lanes)
     pieces.push_back(rest);
+  // Tiles start at multiples of their height: where that divides the innermost loop, a tile never leaves it.
+  bool together = !rowLoops.empty() && rows == tileM && constantSize(rowLoops.back().size).value_or(1) % tileM == 0;
   SmallVector<Indices> rowIndices;
-  SmallVector<Value> starts;
   for (int64_t r = 0; r < rows; ++r) {
-    Indices index = batchIndex;
-    delinearize(c, c.add(row, r), rowLoops, index);
-    starts.push_back(rowStart(index, panel));
+    Indices index = together && r ? rowIndices[0] : batchIndex;
+    if (together && r)
+      index[rowLoops.back().dim].base = c.add(index[rowLoops.back().dim].base, r);
+    else
+      delinearize(c, c.add(row, r), rowLoops, index);
     rowIndices.push_back(index);
   }
-  Value panelStart = c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight);
-  SmallVector<Value> sums = multiply(starts, pieces, panelStart);
-  Value firstColumn = c.mul(panel, tileN);
-  if (count)
-    storeTile(rowIndices, pieces, sums, firstColumn);
-  else
-    storePartialTile(rowIndices, pieces, sums, firstColumn, c.sub(c.expr(columns), firstColumn));
+  Value panelStart = c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight), firstColumn = c.mul(panel, tileN);
+  auto finish = [&](ValueRange sums) {
+    if (count)
+      storeTile(rowIndices, pieces, sums, firstColumn);
+    else
+      storePartialTile(rowIndices, pieces, sums, firstColumn, c.sub(c.expr(columns), firstColumn));
+  };
+  if (!packed) {
+    SmallVector<Value> starts;
+    for (const Indices &index : rowIndices)
+      starts.push_back(rowStart(index, panel));
+    return finish(multiply(starts, pieces, panelStart));
+  }
+  // Partial sums wait in the result's buffer; the fused consumers see only the last.
+  auto eachPiece = [&](llvm::function_ref<void(size_t, const Indices &, int64_t)> body) {
+    for (size_t r = 0; r < rowIndices.size(); ++r)
+      for (size_t p = 0, column = 0; p < pieces.size(); column += pieces[p++]) {
+        Indices index = rowIndices[r];
+        index[channel] = {c.add(firstColumn, column), pieces[p] > 1 ? 1 : 0};
+        body(r * pieces.size() + p, index, pieces[p]);
+      }
+  };
+  SmallVector<Value> sums = zeroTile(rows, pieces);
+  if (Code::constant(isFirst) != 1) {
+    auto branch = scf::IfOp::create(c.b, c.loc, ValueRange(sums).getTypes(), isFirst, /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(c.b);
+      c.b.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(c.b, c.loc, sums);
+      c.b.setInsertionPointToStart(branch.elseBlock());
+      SmallVector<Value> partial(sums.size());
+      eachPiece([&](size_t i, const Indices &index, int64_t n) { partial[i] = e.load(k.outputs[0], index, n); });
+      scf::YieldOp::create(c.b, c.loc, partial);
+    }
+    sums = SmallVector<Value>(branch.getResults());
+  }
+  sums = multiplyPacked(row, rows, pieces, panelStart, sums);
+  if (Code::constant(isLast) == 1)
+    return finish(sums);
+  scf::IfOp::create(
+      c.b, c.loc, isLast,
+      [&](OpBuilder &, Location) {
+        finish(sums);
+        scf::YieldOp::create(c.b, c.loc);
+      },
+      [&](OpBuilder &, Location) {
+        eachPiece([&](size_t i, const Indices &index, int64_t n) { e.store(k.outputs[0], index, sums[i], n); });
+        scf::YieldOp::create(c.b, c.loc);
+      });
 }
 
 // All rows of the task against one panel.
@@ -315,7 +488,8 @@ Grid Contraction::emit() {
     batchRight = c.add(batchRight, offsetIn(right));
   }
 
-  Value rowLow = c.mul(rowTask, taskM), rowHigh = c.min(c.add(rowLow, taskM), c.expr(rows));
+  rowLow = c.mul(rowTask, taskM);
+  rowHigh = c.min(c.add(rowLow, taskM), c.expr(rows));
   Value panelLow = c.mul(panelTask, taskN), panelHigh = c.min(c.add(panelLow, taskN), c.expr(panels));
   Value fullPanels = c.expr(simplify(columns.floorDiv(tileN)));
   auto known = constantSize(columns);
@@ -329,16 +503,23 @@ Grid Contraction::emit() {
   };
   if (!tailColumns)
     grid.scratchBytes = tileM * tileN * elementBytes(acc);
-  if (k.schedule["rows_outer"]) {
+  auto overTiles = [&] {
+    if (!k.schedule["rows_outer"])
+      return overPanels([&](Value panel, std::optional<int64_t> count) { panelRange(rowLow, rowHigh, panel, count); });
     // The tile's rows stay in the first-level cache while the panels stream past.
     Value full = c.sub(rowHigh, c.rem(c.sub(rowHigh, rowLow), c.i64(tileM)));
     c.loop(rowLow, full, tileM, [&](Value row) {
       overPanels([&](Value panel, std::optional<int64_t> count) { tile(row, tileM, panel, count); });
     });
     overPanels([&](Value panel, std::optional<int64_t> count) { panelRange(full, rowHigh, panel, count); });
-  } else {
-    overPanels([&](Value panel, std::optional<int64_t> count) { panelRange(rowLow, rowHigh, panel, count); });
+  };
+  if (!packed) {
+    overTiles();
+    return grid;
   }
+  blockK = std::min(k.schedule["block_k"], constantSize(run).value_or(INT64_MAX));
+  grid.scratchBytes = llvm::alignTo(taskM, tileM) * blockK * elementBytes(scalarOf(lhs));
+  emitPacked(overTiles);
   return grid;
 }
 

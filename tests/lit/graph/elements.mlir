@@ -108,6 +108,30 @@ func.func @moved(%x: tensor<?x12x?x64xf32, #graph.enc<shape = ()[s0, s1] -> (s0,
   return
 }
 
+// PyTorch lists pads from the last dimension on; its exporter turns them around in two dimensions.
+// CHECK-LABEL: @pads
+func.func @pads(%x: tensor<1x128x4xf32>) {
+  %none = graph.None
+  %pads = graph.Constant dense<[0, 0, 0, 1, 0, 2]> : tensor<6xi64> as tensor<6xi64>
+  %pairs = graph.Constant dense<[-1, 2]> : tensor<2xi64> as tensor<2xi64>
+  %zero = graph.Constant dense<0> : tensor<1xi64> as tensor<1xi64>
+  %last = graph.Constant dense<-1> : tensor<1xi64> as tensor<1xi64>
+  %min = graph.Constant dense<-9223372036854775807> : tensor<1xi64> as tensor<1xi64>
+  %0 = graph.Reshape(%pads, %pairs) : (tensor<6xi64>, tensor<2xi64>) -> tensor<3x2xi64>
+  %1 = graph.Slice(%0, %last, %min, %zero, %last) : (tensor<3x2xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3x2xi64>
+  %2 = graph.Transpose(%1) {perm = array<i64: 1, 0>} : (tensor<3x2xi64>) -> tensor<2x3xi64>
+  %3 = graph.Reshape(%2, %last) : (tensor<2x3xi64>, tensor<1xi64>) -> tensor<6xi64>
+  // CHECK: graph.Pad{{.*}} -> tensor<3x129x4xf32>
+  %4 = graph.Pad(%x, %3, %none, %none) : (tensor<1x128x4xf32>, tensor<6xi64>, none, none) -> tensor<f32>
+  %column = graph.Constant dense<[[2], [3]]> : tensor<2x1xi64> as tensor<2x1xi64>
+  %two = graph.Constant dense<2> : tensor<1xi64> as tensor<1xi64>
+  %5 = graph.Expand(%column, %two) : (tensor<2x1xi64>, tensor<1xi64>) -> tensor<2x2xi64>
+  %6 = graph.Reshape(%5, %last) : (tensor<2x2xi64>, tensor<1xi64>) -> tensor<4xi64>
+  // CHECK: graph.ConstantOfShape{{.*}} -> tensor<2x2x3x3xf32>
+  %7 = graph.ConstantOfShape(%6) : (tensor<4xi64>) -> tensor<f32>
+  return
+}
+
 // Constants in resources and arithmetic in floating point, as older exporters write the sizes of a Resize.
 // CHECK-LABEL: @floats
 func.func @floats(%x: tensor<1x3x10x20xf32>) {

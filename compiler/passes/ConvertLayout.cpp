@@ -1,5 +1,5 @@
 // Layout assignment, one walk in the order of the data.
-#include "compiler/kernel/Layouts.h"
+#include "compiler/passes/ConvertLayout.h"
 
 #include "compiler/codegen/common/Layout.h"
 #include "compiler/kernel/KernelClass.h"
@@ -10,6 +10,8 @@ using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
+#define GEN_PASS_DEF_CONVERTLAYOUTPASS
+#include "compiler/passes/Passes.h.inc"
 
 bool isView(Operation *op) { return isa<TransposeOp, ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, IdentityOp>(op); }
 
@@ -251,6 +253,19 @@ private:
   DenseMap<Value, SmallVector<int64_t>> halos;
   llvm::MapVector<std::pair<Value, Type>, Value> relayouts;
   llvm::StringMap<unsigned> names;
+};
+
+struct ConvertLayoutPass : impl::ConvertLayoutPassBase<ConvertLayoutPass> {
+  using ConvertLayoutPassBase::ConvertLayoutPassBase;
+  void runOnOperation() override {
+    auto machine = parseTarget(target);
+    if (!machine) {
+      emitError(getOperation().getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
+      return signalPassFailure();
+    }
+    if (failed(assignLayouts(getOperation(), *machine, nullptr)))
+      signalPassFailure();
+  }
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 // Decides which ops share a kernel.
 #pragma once
 
-#include "compiler/kernel/Layouts.h"
+#include "compiler/passes/ConvertLayout.h"
 
 namespace fathom {
 

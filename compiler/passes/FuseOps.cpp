@@ -1,5 +1,5 @@
 // Fusion: forward from anchors through elementwise consumers, then backward over producers that only one kernel reads.
-#include "compiler/kernel/Fuse.h"
+#include "compiler/passes/FuseOps.h"
 
 #include "compiler/codegen/common/Emitter.h"
 #include "compiler/kernel/KernelClass.h"
@@ -10,6 +10,8 @@ using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
+#define GEN_PASS_DEF_FUSEOPSPASS
+#include "compiler/passes/Passes.h.inc"
 
 bool isPackedWeight(Value value) {
   if (auto relayout = value.getDefiningOp<RelayoutOp>())
@@ -23,10 +25,25 @@ bool needsNoKernel(Operation *op) {
 
 namespace {
 
+RankedTensorType typeOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+
+// Whether an anchor computes its first operand's elements on demand, each about once: reductions, and products that pack their rows.
+bool takesProducer(Operation *anchor) {
+  if (anchor->hasTrait<Reduction>())
+    return true;
+  // Known sizes, and enough columns that packing costs little; a window would compute every pixel once for each of its positions.
+  auto type = typeOf(anchor->getResult(0));
+  if (isa<MatMulOp>(anchor))
+    return type.hasStaticShape() && typeOf(anchor->getOperand(0)).hasStaticShape();
+  auto conv = dyn_cast<ConvOp>(anchor);
+  auto window = conv ? getWindow(conv) : FailureOr<Window>(failure());
+  return succeeded(window) && conv.getGroup() == 1 && llvm::all_of(window->kernel, [](int64_t k) { return k == 1; }) &&
+         llvm::all_of(window->strides, [](int64_t s) { return s == 1; }) && llvm::all_of(window->padsBegin, [](int64_t p) { return p == 0; }) &&
+         llvm::all_of(window->padsEnd, [](int64_t p) { return p == 0; });
+}
+
 // How far ahead of an anchor a consumer may be found: bounds the search on huge graphs.
 constexpr unsigned horizon = 64;
-
-RankedTensorType typeOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
 
 class Fusion {
 public:
@@ -130,7 +147,7 @@ private:
     if (!llvm::all_of(value.getUsers(), [&](Operation *user) { return groupOf.lookup_or(user, SIZE_MAX) == g && user == consumer; }))
       return false;
     if (isAnchor(consumer))
-      return consumer->hasTrait<Reduction>() && consumer->getOperand(0) == value;
+      return takesProducer(consumer) && consumer->getOperand(0) == value;
     // Broadcast operands would be computed again for every element they spread to.
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }
@@ -183,7 +200,7 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
       if (anchor && op != anchor && position[op] > position[anchor] && !op->hasTrait<Elementwise>())
         return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) + "' in one kernel: it is not elementwise");
     for (Operation *op : group)
-      if (anchor && op != anchor && position[op] < position[anchor] && !anchor->hasTrait<Reduction>() &&
+      if (anchor && op != anchor && position[op] < position[anchor] && !takesProducer(anchor) &&
           llvm::is_contained(op->getResult(0).getUsers(), anchor))
         return refuse(kernel, "'" + opName(op) + "' cannot be computed inside '" + opName(anchor) + "'");
     groups.push_back(std::move(group));
@@ -196,6 +213,18 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
   llvm::sort(groups, [&](const FusionGroup &a, const FusionGroup &b) { return position[a.back()] < position[b.back()]; });
   return groups;
 }
+
+struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {
+  void runOnOperation() override {
+    auto groups = fuseOps(getOperation(), nullptr);
+    if (failed(groups))
+      return signalPassFailure();
+    OpBuilder b(&getContext());
+    for (auto [i, group] : llvm::enumerate(*groups))
+      for (Operation *op : group)
+        op->setAttr("graph.kernel", b.getI64IntegerAttr(i));
+  }
+};
 
 } // namespace
 

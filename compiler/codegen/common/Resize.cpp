@@ -1,0 +1,255 @@
+// Resize: every result element is a weighted sum of the input's elements near the place it comes from.
+#include "compiler/codegen/common/Emitter.h"
+
+#include "compiler/support/Diagnostics.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+// Arithmetic on coordinates, in double precision: which element is nearest must not depend on rounding.
+struct Coordinates {
+  Code &c;
+  Type type() const { return c.b.getF64Type(); }
+  Value k(double value) const { return c.number(type(), value); }
+  Value add(Value x, Value y) const { return arith::AddFOp::create(c.b, c.loc, x, y); }
+  Value sub(Value x, Value y) const { return arith::SubFOp::create(c.b, c.loc, x, y); }
+  Value mul(Value x, Value y) const { return arith::MulFOp::create(c.b, c.loc, x, y); }
+  Value div(Value x, Value y) const { return arith::DivFOp::create(c.b, c.loc, x, y); }
+  Value floor(Value x) const { return math::FloorOp::create(c.b, c.loc, x); }
+  Value ceil(Value x) const { return math::CeilOp::create(c.b, c.loc, x); }
+  Value abs(Value x) const { return math::AbsFOp::create(c.b, c.loc, x); }
+  Value fromInteger(Value x) const { return arith::SIToFPOp::create(c.b, c.loc, type(), x); }
+  Value toInteger(Value x) const { return arith::FPToSIOp::create(c.b, c.loc, c.b.getI64Type(), x); }
+  Value less(Value x, Value y) const { return arith::CmpFOp::create(c.b, c.loc, arith::CmpFPredicate::OLT, x, y); }
+};
+
+// One of the input's elements along an axis and how much it counts.
+struct Tap {
+  Value index, weight; // no weight: the only one
+};
+
+class Resize {
+public:
+  Resize(Emitter &e, ResizeOp op) : e(e), c(e.c), f{e.c}, op(op) {
+    Type element = op.getType().getElementType();
+    acc = element.isF64() ? element : Type(c.b.getF32Type());
+    int64_t rank = op.getType().getRank();
+    axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+    if (op.getAxes()) {
+      axes.clear();
+      for (int64_t axis : op.getAxesAttr().asArrayRef())
+        axes.push_back(*normalizeAxis(axis, rank));
+    }
+    if (!isa<NoneType>(op.getScales().getType()))
+      scales = constantFloatsOf(op.getScales());
+    if (!isa<NoneType>(op.getRoi().getType()))
+      roi = constantFloatsOf(op.getRoi());
+  }
+
+  Value at(ArrayRef<Index> index) {
+    outside = Value();
+    SmallVector<std::pair<int64_t, SmallVector<Tap>>> dims;
+    for (auto [i, axis] : llvm::enumerate(axes))
+      if (!isUnchanged(i))
+        dims.emplace_back(axis, tapsAt(i, index[axis].base));
+    Indices source = llvm::to_vector<4>(index);
+    bool nearest = op.getMode() == "nearest";
+    Type element = op.getType().getElementType();
+    auto inside = [&]() -> Value {
+      if (nearest) {
+        for (auto &[axis, taps] : dims)
+          source[axis] = {taps[0].index, 0};
+        return e.element(op.getInput(), source, 1);
+      }
+      return fromAcc(weighted(dims, source), element);
+    };
+    if (!outside)
+      return inside();
+    Value extrapolated = fromAcc(c.number(acc, op.getExtrapolationValue().convertToDouble()), element);
+    return c.when(outside, [&] { return extrapolated; }, inside);
+  }
+
+  bool isUnchanged(size_t i) {
+    if (op.getCoordinateTransformationMode() == "tf_crop_and_resize" && roi && ((*roi)[i] != 0 || (*roi)[i + axes.size()] != 1))
+      return false;
+    if (scales && (*scales)[i] != 1)
+      return false;
+    return sizesOf(op.getInput())[axes[i]] == sizesOf(op.getType())[axes[i]];
+  }
+
+  SmallVector<int64_t> axes;
+
+private:
+  Value scaleOf(size_t i) {
+    if (scales)
+      return f.k((*scales)[i]);
+    if (op.getKeepAspectRatioPolicy() != "stretch")
+      return f.k(*constantScale(i));
+    auto length = [&](Value tensor) { return f.fromInteger(e.size(tensor, axes[i])); };
+    return f.div(length(op.getResult()), length(op.getInput()));
+  }
+
+  // The scale of an axis if it is known at compile time.
+  std::optional<double> constantScale(size_t i) {
+    if (scales)
+      return (*scales)[i];
+    Sizes from = sizesOf(op.getInput()), to = sizesOf(op.getType());
+    if (op.getKeepAspectRatioPolicy() == "stretch") {
+      auto a = constantSize(from[axes[i]]), b = constantSize(to[axes[i]]);
+      return a && b ? std::optional(double(*b) / double(*a)) : std::nullopt;
+    }
+    // One scale for all axes, from the sizes that were asked for.
+    auto wanted = constantElementsOf(op.getSizes());
+    std::optional<double> scale;
+    for (auto [axis, size] : llvm::zip(axes, *wanted)) {
+      double ratio = double(size) / double(*constantSize(from[axis]));
+      scale = !scale ? ratio : op.getKeepAspectRatioPolicy() == "not_larger" ? std::min(*scale, ratio) : std::max(*scale, ratio);
+    }
+    return scale;
+  }
+
+  // Where in the input a result's position lies.
+  Value origin(size_t i, Value position) {
+    StringRef mode = op.getCoordinateTransformationMode();
+    Value x = f.fromInteger(position), scale = scaleOf(i);
+    Value length = f.fromInteger(e.size(op.getInput(), axes[i])), last = f.sub(length, f.k(1));
+    Value resized = f.mul(scale, length);
+    Value isOne = arith::CmpFOp::create(c.b, c.loc, arith::CmpFPredicate::OEQ, resized, f.k(1));
+    auto unlessOne = [&](Value one, Value other) { return c.select(isOne, one, other); };
+    Value halfPixel = f.sub(f.div(f.add(x, f.k(0.5)), scale), f.k(0.5));
+    if (mode == "align_corners")
+      return unlessOne(f.k(0), f.div(f.mul(x, last), f.sub(resized, f.k(1))));
+    if (mode == "asymmetric")
+      return f.div(x, scale);
+    if (mode == "pytorch_half_pixel")
+      return unlessOne(f.k(-0.5), halfPixel);
+    if (mode == "half_pixel_symmetric") {
+      Value adjustment = f.div(f.fromInteger(c.expr(sizesOf(op.getType())[axes[i]])), resized);
+      Value offset = f.mul(f.mul(length, f.k(0.5)), f.sub(f.k(1), adjustment));
+      return f.add(offset, halfPixel);
+    }
+    if (mode != "tf_crop_and_resize")
+      return halfPixel;
+    double start = (*roi)[i], extent = (*roi)[i + axes.size()] - start;
+    Value many = f.div(f.mul(f.mul(x, f.k(extent)), last), f.sub(resized, f.k(1)));
+    Value place = f.add(unlessOne(f.mul(f.k(extent / 2), last), many), f.mul(f.k(start), last));
+    Value beyond = arith::OrIOp::create(c.b, c.loc, f.less(place, f.k(0)), f.less(last, place));
+    outside = outside ? Value(arith::OrIOp::create(c.b, c.loc, outside, beyond)) : beyond;
+    return place;
+  }
+
+  Value nearestTo(Value place) {
+    StringRef mode = op.getNearestMode();
+    if (mode == "floor")
+      return f.floor(place);
+    if (mode == "ceil")
+      return f.ceil(place);
+    return mode == "round_prefer_ceil" ? f.floor(f.add(place, f.k(0.5))) : f.ceil(f.sub(place, f.k(0.5)));
+  }
+
+  // The filter at a distance from the place: a triangle or Keys' cubic.
+  Value filter(Value distance) {
+    Value x = f.abs(distance);
+    if (op.getMode() == "linear")
+      return arith::MaximumFOp::create(c.b, c.loc, f.sub(f.k(1), x), f.k(0));
+    double a = op.getCubicCoeffA().convertToDouble();
+    auto polynomial = [&](double c3, double c2, double c1, double c0) {
+      return f.add(f.mul(f.add(f.mul(f.add(f.mul(f.k(c3), x), f.k(c2)), x), f.k(c1)), x), f.k(c0));
+    };
+    Value near = polynomial(a + 2, -(a + 3), 0, 1), far = polynomial(a, -5 * a, 8 * a, -4 * a);
+    return c.select(f.less(f.k(1), x), c.select(f.less(x, f.k(2)), far, f.k(0)), near);
+  }
+
+  SmallVector<Tap> tapsAt(size_t i, Value position) {
+    Value place = origin(i, position), size = e.size(op.getInput(), axes[i]);
+    auto clamped = [&](Value index) { return c.min(c.max(index, c.i64(0)), c.sub(size, c.i64(1))); };
+    if (op.getMode() == "nearest")
+      return {{clamped(f.toInteger(nearestTo(place))), Value()}};
+    // When shrinking with antialiasing the filter is stretched over as many elements as one result stands for.
+    double shrink = 1;
+    if (op.getAntialias()) {
+      auto scale = constantScale(i);
+      if (!scale) {
+        fathom::emitError(op, ErrorCode::UnsupportedShape) << "antialias needs a scale that is known at compile time";
+        e.failed = true;
+      }
+      shrink = std::min(1.0, scale.value_or(1));
+    }
+    int64_t reach = std::ceil((op.getMode() == "linear" ? 1 : 2) / shrink);
+    Value base = f.ceil(place), total;
+    SmallVector<Tap> taps;
+    for (int64_t t = -reach; t < reach; ++t) {
+      Value at = f.add(base, f.k(t)), index = f.toInteger(at);
+      Value weight = filter(f.mul(f.sub(at, place), f.k(shrink)));
+      if (op.getExcludeOutside())
+        weight = c.select(c.cmp(arith::CmpIPredicate::ult, index, size), weight, f.k(0));
+      total = total ? f.add(total, weight) : weight;
+      taps.push_back({clamped(index), weight});
+    }
+    for (Tap &tap : taps) {
+      if (op.getExcludeOutside() || op.getAntialias())
+        tap.weight = f.div(tap.weight, total);
+      if (!acc.isF64())
+        tap.weight = arith::TruncFOp::create(c.b, c.loc, acc, tap.weight);
+    }
+    return taps;
+  }
+
+  Value weighted(ArrayRef<std::pair<int64_t, SmallVector<Tap>>> dims, Indices &source) {
+    if (dims.empty())
+      return toAcc(e.element(op.getInput(), source, 1));
+    auto &[axis, taps] = dims.front();
+    Value sum;
+    for (const Tap &tap : taps) {
+      source[axis] = {tap.index, 0};
+      Value part = f.mul(tap.weight, weighted(dims.drop_front(), source));
+      sum = sum ? f.add(sum, part) : part;
+    }
+    return sum;
+  }
+
+  Value toAcc(Value x) {
+    Type element = op.getType().getElementType();
+    if (element == acc)
+      return x;
+    if (isa<FloatType>(element))
+      return arith::ExtFOp::create(c.b, c.loc, acc, x);
+    return element.isUnsignedInteger() ? Value(arith::UIToFPOp::create(c.b, c.loc, acc, x)) : Value(arith::SIToFPOp::create(c.b, c.loc, acc, x));
+  }
+
+  Value fromAcc(Value x, Type element) {
+    if (element == acc)
+      return x;
+    if (isa<FloatType>(element))
+      return arith::TruncFOp::create(c.b, c.loc, element, x);
+    Type type = registerType(element);
+    // A cubic filter overshoots; narrow integers saturate.
+    if (unsigned bits = element.getIntOrFloatBitWidth(); bits < 32) {
+      bool isUnsigned = element.isUnsignedInteger();
+      x = arith::MaximumFOp::create(c.b, c.loc, x, c.number(acc, isUnsigned ? 0 : -std::ldexp(1, bits - 1)));
+      x = arith::MinimumFOp::create(c.b, c.loc, x, c.number(acc, std::ldexp(1, isUnsigned ? bits : bits - 1) - 1));
+    }
+    return element.isUnsignedInteger() ? Value(arith::FPToUIOp::create(c.b, c.loc, type, x)) : Value(arith::FPToSIOp::create(c.b, c.loc, type, x));
+  }
+
+  Emitter &e;
+  Code &c;
+  Coordinates f;
+  ResizeOp op;
+  Type acc; // what elements are summed in
+  std::optional<SmallVector<double>> scales, roi;
+  Value outside; // whether the element lies outside the cropped region
+};
+
+} // namespace
+
+Value emitResize(Emitter &e, ResizeOp op, ArrayRef<Index> index, int64_t lanes) {
+  return lanes > 1 ? Value() : Resize(e, op).at(index);
+}
+
+} // namespace fathom

@@ -1,0 +1,113 @@
+// Scatters: a copy of the input into which updates are written in their order, which decides where indices repeat.
+#include "compiler/codegen/cpu/Sequential.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+// The element after an update, by ONNX's name of the reduction.
+Value combine(Code &c, StringRef reduction, Type element, Value old, Value update) {
+  if (reduction == "none")
+    return update;
+  if (reduction == "add")
+    return element.isInteger(1) ? Value(arith::OrIOp::create(c.b, c.loc, old, update)) : addElements(c, element, old, update);
+  bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
+  if (!isa<FloatType>(element)) {
+    if (reduction == "mul")
+      return c.mul(old, update);
+    if (reduction == "max")
+      return isUnsigned ? Value(arith::MaxUIOp::create(c.b, c.loc, old, update)) : c.max(old, update);
+    return isUnsigned ? Value(arith::MinUIOp::create(c.b, c.loc, old, update)) : c.min(old, update);
+  }
+  bool isHalf = element.getIntOrFloatBitWidth() == 16;
+  auto extend = [&](Value v) { return isHalf ? arith::ExtFOp::create(c.b, c.loc, c.b.getF32Type(), v).getResult() : v; };
+  Value x = extend(old), y = extend(update), result;
+  if (reduction == "mul")
+    result = arith::MulFOp::create(c.b, c.loc, x, y);
+  else if (reduction == "max")
+    result = arith::MaximumFOp::create(c.b, c.loc, x, y);
+  else
+    result = arith::MinimumFOp::create(c.b, c.loc, x, y);
+  return isHalf ? arith::TruncFOp::create(c.b, c.loc, element, result).getResult() : result;
+}
+
+void update(KernelBody &k, StringRef reduction, ArrayRef<Index> at, Value value) {
+  const Buffer &output = k.outputs[0];
+  Value old = reduction == "none" ? Value() : k.e.load(output, at, 1);
+  k.e.store(output, at, combine(k.e.c, reduction, output.type.getElementType(), old, value), 1);
+}
+
+} // namespace
+
+// Rows along the axis are independent of each other.
+Grid emitScatterElements(KernelBody &k) {
+  Code &c = k.e.c;
+  auto op = cast<ScatterElementsOp>(k.anchor);
+  auto type = op.getType();
+  int64_t axis = *normalizeAxis(op.getAxis(), type.getRank());
+  Value size = k.e.size(op.getInput(), axis);
+  return overElements(k, loopsOver(type, {}, {axis}), type.getRank(), [&](Indices &index) {
+    c.loop(c.i64(0), size, 1, [&](Value i) {
+      index[axis] = {i, 0};
+      k.e.store(k.outputs[0], index, k.e.element(op.getInput(), index, 1), 1);
+    });
+    Value inside = arith::ConstantOp::create(c.b, c.loc, c.b.getBoolAttr(true));
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (d != axis && sizesOf(op.getIndices())[d] != sizesOf(type)[d])
+        inside = c.both(inside, c.cmp(arith::CmpIPredicate::slt, index[d].base, k.e.size(op.getIndices(), d)));
+    c.when(inside, [&] {
+      c.loop(c.i64(0), k.e.size(op.getIndices(), axis), 1, [&](Value i) {
+        index[axis] = {i, 0};
+        Value value = k.e.element(op.getUpdates(), index, 1);
+        Indices at = index;
+        at[axis] = {k.e.checkedIndex(k.e.integerAt(op.getIndices(), index), size), 0};
+        update(k, op.getReduction(), at, value);
+      });
+    });
+  });
+}
+
+// Positions within the slices that an index selects are independent, so tasks divide the slices.
+Grid emitScatterND(KernelBody &k) {
+  Emitter &e = k.e;
+  Code &c = e.c;
+  auto op = cast<ScatterNDOp>(k.anchor);
+  auto type = op.getType();
+  auto indices = cast<RankedTensorType>(op.getIndices().getType()), updates = cast<RankedTensorType>(op.getUpdates().getType());
+  int64_t rank = type.getRank(), outer = indices.getRank() - 1, depth = indices.getDimSize(outer);
+  auto range = [](int64_t from, int64_t to) { return llvm::to_vector(llvm::seq<int64_t>(from, to)); };
+  SmallVector<Loop> selected = loopsOver(type, {}, range(depth, rank)), slice = loopsOver(type, {}, range(0, depth));
+  SmallVector<Loop> tuples = loopsOver(updates, {}, range(outer, updates.getRank()));
+  Grid grid;
+  k.clearHalos();
+  auto [low, high] = k.taskRange(grid, iterations(slice, k.context()), k.schedule["grain"]);
+  c.loop(c.i64(0), c.expr(iterations(selected, k.context())), 1, [&](Value position) {
+    Indices index = e.zeros(rank);
+    delinearize(c, position, selected, index);
+    c.loop(low, high, 1, [&](Value within) {
+      delinearize(c, within, slice, index);
+      e.store(k.outputs[0], index, e.element(op.getInput(), index, 1), 1);
+    });
+  });
+  c.loop(c.i64(0), c.expr(iterations(tuples, k.context())), 1, [&](Value position) {
+    Indices tuple = e.zeros(updates.getRank()), index = e.zeros(rank);
+    delinearize(c, position, tuples, tuple);
+    Indices entry = llvm::to_vector<4>(ArrayRef(tuple).take_front(outer));
+    entry.push_back({c.i64(0), 0});
+    for (int64_t d = 0; d < depth; ++d) {
+      entry.back() = {c.i64(d), 0};
+      index[d] = {e.checkedIndex(e.integerAt(op.getIndices(), entry), e.size(op.getInput(), d)), 0};
+    }
+    c.loop(low, high, 1, [&](Value within) {
+      delinearize(c, within, slice, index);
+      for (int64_t d = depth; d < rank; ++d)
+        tuple[outer + d - depth] = index[d];
+      update(k, op.getReduction(), index, e.element(op.getUpdates(), tuple, 1));
+    });
+  });
+  return grid;
+}
+
+} // namespace fathom

@@ -1,0 +1,215 @@
+// The table of options and what they mean for the compiler.
+#include "compiler/driver/Options.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace fathom {
+
+static constexpr unsigned compiles = CompileBit | BenchBit | VerifyBit;
+static constexpr unsigned runs = RunBit | BenchBit | VerifyBit;
+
+static const Option table[] = {
+    {"output", 'o', OptionType::File, "FILE", "", CompileBit, false, true,
+     "where the artifact goes, or the text of --emit; it appears only when it is whole"},
+    {"target", 't', OptionType::Text, "TARGET", "host", CompileBit, false, true,
+     "the machine to compile for: host, a CPU's name or TRIPLE:CPU; 'help' lists the CPUs"},
+    {"emit", 0, OptionType::Choice, "graph|plan|kernels|loops|llvm|asm", "", CompileBit, false, true,
+     "stop at this stage and print what it has, to stdout or to the file of --output"},
+    {"plan", 0, OptionType::File, "FILE", "", compiles, false, true,
+     "take layouts, kernels and schedules from a plan that --emit plan wrote"},
+    {"fp", 0, OptionType::Choice, "fast|strict", "fast", compiles, false, true,
+     "floating point: fast allows approximations within 4 ulp, strict does not"},
+    {"weights", 0, OptionType::Text, "seed:N", "", CompileBit | BenchBit, false, true,
+     "leave the weights out; the runtime makes them up from the seed N, for benchmarks"},
+    {"dim", 0, OptionType::Text, "NAME=SIZE", "", compiles | RunBit | CheckBit, true, true,
+     "a symbolic dimension's size, or the range NAME=MIN..MAX to compile for; INPUT.AXIS names one without a name"},
+    {"jobs", 'j', OptionType::Integer, "N", "0", compiles, false, true, "threads of the compiler; 0: all CPUs"},
+    {"threads", 0, OptionType::Integer, "N", "0", runs, false, false,
+     "threads of a run; 0: FATHOM_NUM_THREADS, or else all CPUs; results do not depend on it"},
+    {"input", 'i', OptionType::Text, "NAME=@FILE.npy", "", RunBit | BenchBit, true, false,
+     "an input's values; inputs that are not given are random"},
+    {"output-dir", 0, OptionType::File, "DIR", "", RunBit, false, false,
+     "write DIR/NAME.npy for every output, with _ for / in names"},
+    {"seed", 0, OptionType::Integer, "N", "0", runs, false, false, "of the random inputs"},
+    {"min-time", 0, OptionType::Number, "SECONDS", "1", BenchBit, false, false, "measure for at least this long"},
+    {"warm-up", 0, OptionType::Number, "SECONDS", "0.2", BenchBit, false, false, "run this long before measuring"},
+    {"profile", 0, OptionType::File, "TRACE.json", "", BenchBit, false, false,
+     "write one more run as a Chrome trace, with the ONNX nodes of every kernel"},
+    {"against", 0, OptionType::Choice, "onnxruntime|reference", "onnxruntime", VerifyBit, false, false,
+     "what to compare with: ONNX Runtime, or ONNX's reference implementation"},
+    {"rtol", 0, OptionType::Number, "R", "1e-3", VerifyBit, false, false, "tolerated error relative to each value"},
+    {"atol", 0, OptionType::Number, "R", "1e-4", VerifyBit, false, false,
+     "tolerated error relative to the output's largest magnitude"},
+    {"no-bisect", 0, OptionType::Flag, "", "", VerifyBit, false, false,
+     "on a mismatch do not look for the first node that diverges"},
+    {"json", 0, OptionType::Flag, "", "", compiles | RunBit | CheckBit | InspectBit | DoctorBit, false, false,
+     "print the result as one line of JSON"},
+    {"quiet", 'q', OptionType::Flag, "", "", compiles | RunBit, false, false, "print no report and no progress"},
+};
+
+ArrayRef<Option> optionTable() { return table; }
+
+const Option *findOption(StringRef name, unsigned command) {
+  for (const Option &option : table)
+    if ((option.commands & command) && (name == option.name || (name.size() == 1 && name[0] == option.letter)))
+      return &option;
+  return nullptr;
+}
+
+std::string nearestOption(StringRef name, unsigned command) {
+  StringRef best;
+  unsigned bestDistance = 3;
+  for (const Option &option : table) {
+    unsigned distance = name.edit_distance(option.name, /*AllowReplacements=*/true, bestDistance);
+    if ((option.commands & command) && distance < bestDistance)
+      best = option.name, bestDistance = distance;
+  }
+  return best.str();
+}
+
+static llvm::Error wrong(const Option &option, StringRef text, const Twine &expected) {
+  return llvm::createStringError("option --" + option.name + ": '" + text + "' is not " + expected);
+}
+
+llvm::Error OptionValues::set(const Option &option, StringRef text) {
+  auto &values = given[option.name];
+  if (!values.empty() && !option.repeats)
+    return llvm::createStringError("option --" + option.name + " is given twice");
+  int64_t integer;
+  double number;
+  switch (option.type) {
+  case OptionType::Integer:
+    if (text.getAsInteger(10, integer) || integer < 0 || integer > INT32_MAX)
+      return wrong(option, text, "a whole number from 0 to " + Twine(INT32_MAX));
+    break;
+  case OptionType::Number:
+    if (text.getAsDouble(number) || !std::isfinite(number) || number < 0)
+      return wrong(option, text, "a number of at least 0");
+    break;
+  case OptionType::Choice:
+    if (SmallVector<StringRef> words; option.value.split(words, '|'), !llvm::is_contained(words, text))
+      return wrong(option, text, "one of " + llvm::join(words, ", "));
+    break;
+  case OptionType::Text:
+  case OptionType::File:
+    if (text.empty())
+      return wrong(option, text, option.value);
+    break;
+  case OptionType::Flag:
+    break;
+  }
+  values.push_back(text.str());
+  return llvm::Error::success();
+}
+
+std::string OptionValues::text(StringRef name) const {
+  if (auto found = given.find(name); found != given.end())
+    return found->second.front();
+  for (const Option &option : table)
+    if (option.name == name)
+      return option.fallback.str();
+  return "";
+}
+
+int64_t OptionValues::integer(StringRef name) const {
+  int64_t value = 0;
+  StringRef(text(name)).getAsInteger(10, value);
+  return value;
+}
+
+double OptionValues::number(StringRef name) const {
+  double value = 0;
+  StringRef(text(name)).getAsDouble(value);
+  return value;
+}
+
+std::vector<std::string> OptionValues::all(StringRef name) const {
+  auto found = given.find(name);
+  return found == given.end() ? std::vector<std::string>() : found->second;
+}
+
+llvm::Expected<llvm::StringMap<int64_t>> parseDims(const OptionValues &values) {
+  llvm::StringMap<int64_t> dims;
+  for (const std::string &text : values.all("dim")) {
+    auto [name, size] = StringRef(text).rsplit('=');
+    if (size.contains(".."))
+      continue;
+    int64_t value;
+    if (name.empty() || size.getAsInteger(10, value) || value < 0)
+      return wrong(*findOption("dim", RunBit), text, "NAME=SIZE");
+    if (!dims.try_emplace(name, value).second)
+      return llvm::createStringError("option --dim gives '" + name + "' twice");
+  }
+  return dims;
+}
+
+static LogicalResult parseRanges(const OptionValues &values, bool sizesToo, ImportOptions &import, Location loc) {
+  for (const std::string &text : values.all("dim")) {
+    auto [name, range] = StringRef(text).rsplit('=');
+    if (!sizesToo && !range.contains(".."))
+      continue;
+    auto [low, high] = range.split("..");
+    DimRange parsed;
+    if (name.empty() || low.getAsInteger(10, parsed.min) || parsed.min < 0)
+      return emitError(loc, ErrorCode::BadInput) << "--dim " << text << " is not NAME=SIZE or NAME=MIN..MAX";
+    parsed.max = parsed.min;
+    if (range.contains("..") && (high.getAsInteger(10, parsed.max) || parsed.max < parsed.min))
+      return emitError(loc, ErrorCode::BadInput) << "--dim " << text << " is not a range NAME=MIN..MAX";
+    if (!import.dims.try_emplace(name, parsed).second)
+      return emitError(loc, ErrorCode::BadInput) << "--dim gives '" << name << "' twice";
+  }
+  return success();
+}
+
+static LogicalResult readPlan(StringRef path, CompileOptions &options, Location loc) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!file)
+    return emitError(loc, ErrorCode::FileUnreadable)
+           << "cannot read the plan '" << path << "': " << file.getError().message();
+  auto plan = parsePlan((*file)->getBuffer(), path);
+  if (!plan)
+    return hint(emitError(loc, ErrorCode::BadPlan) << llvm::toString(plan.takeError()),
+                "'fathom compile MODEL.onnx --emit plan' prints a plan to start from");
+  options.plan = std::move(*plan);
+  return success();
+}
+
+FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRContext &context, CommandBit command) {
+  Location loc = UnknownLoc::get(&context);
+  auto target = parseTarget(values.text("target"));
+  if (!target)
+    return LogicalResult(emitError(loc, ErrorCode::BadTarget) << llvm::toString(target.takeError()));
+  CompileRequest request;
+  request.options.target = std::move(*target);
+  CompileOptions &options = request.options;
+  options.strict = values.text("fp") == "strict";
+  options.threads = values.integer("jobs");
+  options.stop = llvm::StringSwitch<Stage>(values.text("emit"))
+                     .Case("graph", Stage::Graph)
+                     .Case("plan", Stage::Plan)
+                     .Case("kernels", Stage::Kernels)
+                     .Case("loops", Stage::Loops)
+                     .Case("llvm", Stage::Llvm)
+                     .Case("asm", Stage::Asm)
+                     .Default(Stage::Artifact);
+  if (values.has("weights")) {
+    std::string text = values.text("weights");
+    StringRef seed = text;
+    uint64_t number;
+    if (!seed.consume_front("seed:") || seed.getAsInteger(10, number))
+      return LogicalResult(emitError(loc, ErrorCode::BadInput) << "--weights " << text << " is not seed:N");
+    options.weightsSeed = number;
+  }
+  if (failed(parseRanges(values, command & (CompileBit | CheckBit), request.import, loc)))
+    return failure();
+  if (values.has("plan") && failed(readPlan(values.text("plan"), options, loc)))
+    return failure();
+  return request;
+}
+
+} // namespace fathom

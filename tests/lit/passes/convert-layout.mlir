@@ -1,0 +1,27 @@
+// RUN: fathom-opt --convert-layout=target=neoverse-n1 --split-input-file %s | FileCheck %s
+
+// A convolution reads channels innermost, with its padding as zeros around the pixels, and packed weights.
+// CHECK-LABEL: func @conv
+// CHECK: %[[X:.*]] = graph.Relayout(%arg0) {{.*}} tensor<1x3x5x5xf32, #graph.enc<order = [0, 2, 3, 1], halo = [0, 0, 0, 0, 1, 1, 1, 1]>>
+// CHECK: %[[W:.*]] = graph.Relayout({{.*}}order = [0, 2, 3, 1, 0], block
+// CHECK: graph.Conv(%[[X]], %[[W]], {{.*}}) {{.*}} -> tensor<1x8x5x5xf32, #graph.enc<order = [0, 2, 3, 1]>>
+// CHECK: graph.Relayout({{.*}}) {{.*}} -> tensor<1x8x5x5xf32>
+func.func @conv(%x: tensor<1x3x5x5xf32>) -> tensor<1x8x5x5xf32> {
+  %n = graph.None
+  %w = graph.Constant dense<2.0> : tensor<8x3x3x3xf32> as tensor<8x3x3x3xf32>
+  %c = graph.Conv(%x, %w, %n) {pads = array<i64: 1, 1, 1, 1>, graph.name = "y"} : (tensor<1x3x5x5xf32>, tensor<8x3x3x3xf32>, none) -> tensor<1x8x5x5xf32>
+  return %c : tensor<1x8x5x5xf32>
+}
+
+// -----
+
+// A product that is only seen transposed is stored the way its reader wants it: the transpose is a view of row-major data.
+// CHECK-LABEL: func @transposed_product
+// CHECK: graph.MatMul({{.*}}) {{.*}} -> tensor<2x3x5x8xf32, #graph.enc<order = [0, 2, 1, 3]>>
+// CHECK: graph.Transpose({{.*}}) {{.*}} -> tensor<2x5x3x8xf32>
+// CHECK-NEXT: return
+func.func @transposed_product(%a: tensor<2x3x5x4xf32>, %b: tensor<2x3x4x8xf32>) -> tensor<2x5x3x8xf32> {
+  %0 = graph.MatMul(%a, %b) {graph.name = "p"} : (tensor<2x3x5x4xf32>, tensor<2x3x4x8xf32>) -> tensor<2x3x5x8xf32>
+  %1 = graph.Transpose(%0) {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x3x5x8xf32>) -> tensor<2x5x3x8xf32>
+  return %1 : tensor<2x5x3x8xf32>
+}

@@ -1,0 +1,43 @@
+// RUN: fathom-opt --fuse-ops --split-input-file %s | FileCheck %s
+
+// Swish after a convolution: both uses of the convolution's result are in its kernel.
+// CHECK-LABEL: func @swish
+// CHECK: graph.Conv({{.*}}graph.kernel = 0
+// CHECK: graph.Sigmoid({{.*}}graph.kernel = 0
+// CHECK: graph.Mul({{.*}}graph.kernel = 0
+func.func @swish(%x: tensor<1x3x5x5xf32>, %w: tensor<4x3x1x1xf32>) -> tensor<1x4x5x5xf32> {
+  %n = graph.None
+  %c = graph.Conv(%x, %w, %n) : (tensor<1x3x5x5xf32>, tensor<4x3x1x1xf32>, none) -> tensor<1x4x5x5xf32>
+  %s = graph.Sigmoid(%c) : (tensor<1x4x5x5xf32>) -> tensor<1x4x5x5xf32>
+  %m = graph.Mul(%c, %s) : (tensor<1x4x5x5xf32>, tensor<1x4x5x5xf32>) -> tensor<1x4x5x5xf32>
+  return %m : tensor<1x4x5x5xf32>
+}
+
+// -----
+
+// A result that is used elsewhere too ends its kernel.
+// CHECK-LABEL: func @used_twice
+// CHECK: graph.Relu({{.*}}graph.kernel = 0
+// CHECK: graph.Exp({{.*}}graph.kernel = 1
+func.func @used_twice(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a = graph.Relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %b = graph.Exp(%a) : (tensor<8xf32>) -> tensor<8xf32>
+  return %a, %b : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// A reduction computes its operand on demand; a product of many rows packs it on the way.
+// CHECK-LABEL: func @producers
+// CHECK: graph.Mul({{.*}}graph.kernel = 0
+// CHECK: graph.ReduceSum({{.*}}graph.kernel = 0
+// CHECK: graph.Relu({{.*}}graph.kernel = 1
+// CHECK: graph.MatMul({{.*}}graph.kernel = 1
+func.func @producers(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>) -> (tensor<16x1xf32>, tensor<16x64xf32>) {
+  %axes = graph.Constant dense<1> : tensor<1xi64> as tensor<1xi64>
+  %a = graph.Mul(%x, %x) : (tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<16x32xf32>
+  %b = graph.ReduceSum(%a, %axes) : (tensor<16x32xf32>, tensor<1xi64>) -> tensor<16x1xf32>
+  %c = graph.Relu(%x) : (tensor<16x32xf32>) -> tensor<16x32xf32>
+  %d = graph.MatMul(%c, %w) : (tensor<16x32xf32>, tensor<32x64xf32>) -> tensor<16x64xf32>
+  return %b, %d : tensor<16x1xf32>, tensor<16x64xf32>
+}
