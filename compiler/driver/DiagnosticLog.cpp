@@ -18,8 +18,8 @@ std::string LoggedDiagnostic::text() const {
 
 static LoggedDiagnostic takeApart(Diagnostic &diagnostic, StringRef modelName) {
   StringRef name = nodeName(diagnostic.getLocation());
-  LoggedDiagnostic logged{diagnostic.getSeverity(), ErrorCode::Internal, false, name == modelName ? "" : name.str(),
-                          diagnostic.str(), {}};
+  LoggedDiagnostic logged{
+      diagnostic.getSeverity(), ErrorCode::Internal, false, name == modelName ? "" : name.str(), diagnostic.str(), {}};
   // A coded message opens with "[F1003] ".
   StringRef message = logged.message;
   unsigned code;

@@ -1,4 +1,5 @@
-// Collects what a compilation has to say: diagnostics taken apart into code, node, message and hints, and the exit code they lead to.
+// Collects what a compilation has to say: diagnostics taken apart into code, node, message and hints, and the exit code
+// they lead to.
 #pragma once
 
 #include "compiler/support/Diagnostics.h"
@@ -9,8 +10,8 @@ namespace fathom {
 struct LoggedDiagnostic {
   mlir::DiagnosticSeverity severity;
   ErrorCode code;
-  bool coded;         // false: an error of MLIR's or LLVM's own, which the user should not have met
-  std::string node;   // the ONNX node, or empty where the whole model is meant
+  bool coded;       // false: an error of MLIR's or LLVM's own, which the user should not have met
+  std::string node; // the ONNX node, or empty where the whole model is meant
   std::string message;
   std::vector<std::string> notes;
 

@@ -1,4 +1,5 @@
-// One table of options. The command line, Python's keyword arguments and the documentation all come from it, so that they cannot disagree.
+// One table of options. The command line, Python's keyword arguments and the documentation all come from it, so that
+// they cannot disagree.
 #pragma once
 
 #include "compiler/driver/Compile.h"
@@ -63,8 +64,8 @@ struct CompileRequest {
   CompileOptions options;
   ImportOptions import;
 };
-// What the options mean for the compiler. Problems are diagnostics of the context. For a command that runs the model, --dim NAME=SIZE is
-// the size of the run, and the compiled model stays as general as it was.
+// What the options mean for the compiler. Problems are diagnostics of the context. For a command that runs the model,
+// --dim NAME=SIZE is the size of the run, and the compiled model stays as general as it was.
 mlir::FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, mlir::MLIRContext &context,
                                                    CommandBit command = CompileBit);
 

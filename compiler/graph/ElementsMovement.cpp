@@ -160,4 +160,14 @@ std::optional<Elements> ExpandOp::elements() {
   return pick(*input, sizes, strides, 0);
 }
 
+LogicalResult SizesOp::inferTypes(SmallVectorImpl<Type> &types) {
+  RankedTensorType type = getType();
+  if (!type.hasStaticShape() || !isa<IntegerType>(type.getElementType()) || type.getNumElements() != getValues().getNumResults())
+    return fathom::emitError(getOperation(), ErrorCode::BadShape) << "needs an integer tensor with one element for each expression";
+  types.push_back(type);
+  return success();
+}
+
+std::optional<Elements> SizesOp::elements() { return Elements(getValues().getResults()); }
+
 } // namespace fathom::graph

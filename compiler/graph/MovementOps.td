@@ -14,6 +14,12 @@ def ConstantOp : Op<Graph_Dialect, "Constant", [Pure, ConstantLike, DeclareOpInt
   let assemblyFormat = "$value attr-dict `as` type($result)";
   let hasFolder = 1;
 }
+def SizesOp : Op<Graph_Dialect, "Sizes", [Pure, DeclareOpInterfaceMethods<Graph_ShapeInterface, ["elements"]>]> {
+  let summary = "an integer tensor whose elements are expressions over the symbols, in row-major order";
+  let arguments = (ins AffineMapAttr:$values);
+  let results = (outs Graph_Tensor:$result);
+  let assemblyFormat = "$values attr-dict `as` type($result)";
+}
 def IdentityOp : Graph_ShapeArithOp<"Identity"> { let arguments = (ins Graph_Tensor:$input); let hasFolder = 1; }
 def RelayoutOp : Graph_Op<"Relayout", [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
   let summary = "the same tensor in another layout: the only op that changes an encoding at run time";

@@ -9,7 +9,7 @@ static LogicalResult checkModes(ResizeOp op) {
   return success(succeeded(checkOneOf(op, "mode", op.getMode(), {"nearest", "linear", "cubic"})) &&
                  succeeded(checkOneOf(op, "coordinate_transformation_mode", op.getCoordinateTransformationMode(),
                                       {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-                                       "asymmetric", "tf_crop_and_resize"})) &&
+                                       "asymmetric", "tf_crop_and_resize", "tf_half_pixel_for_nn"})) &&
                  succeeded(checkOneOf(op, "nearest_mode", op.getNearestMode(),
                                       {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})) &&
                  succeeded(checkOneOf(op, "keep_aspect_ratio_policy", op.getKeepAspectRatioPolicy(),

@@ -28,12 +28,12 @@ static LogicalResult replace(Node &node, Value second) {
 
 // The second input lay along the axes of the first from `axis` on, or along its last ones.
 static LogicalResult broadcast(Node &node) {
+  bool aligned = node.hasAttr("axis") && node.hasInput(0) && node.hasInput(1);
   bool enabled = node.intAttr("broadcast", 0) != 0;
-  if (!node.hasAttr("axis") || node.numInputs() != 2 || !node.hasInput(0))
+  int64_t axis = node.intAttr("axis", 0);
+  if (!aligned || !enabled)
     return success();
-  int64_t axis = node.intAttr("axis", 0), rank = node.rank(0), inner = node.rank(1);
-  if (!enabled)
-    return success();
+  int64_t rank = node.rank(0), inner = node.rank(1);
   if (axis < 0)
     axis += rank;
   int64_t trailing = rank - axis - inner;

@@ -147,8 +147,8 @@ Schedule contractDefaults(Operation *op, const Target &target) {
   // A task's rows fit half the second-level cache. Few rows are not split further, which would read the panels again for each part: the
   // panels are, into a few tasks for a handful of workers; fewer where every task packs the rows anew.
   int64_t rowBytes = (packed ? s["block_k"] : p.depth) * elementBytes;
-  int64_t taskM = std::clamp<int64_t>(target.l2Bytes / 2 / rowBytes, 4 * tile.rows, std::max<int64_t>(4 * tile.rows, p.rows));
-  taskM = llvm::alignTo(taskM, tile.rows);
+  int64_t mostRows = std::max<int64_t>(target.l2Bytes / 2 / rowBytes, 4 * tile.rows);
+  int64_t taskM = llvm::alignTo(llvm::divideCeil(p.rows, llvm::divideCeil(p.rows, mostRows)), tile.rows);
   int64_t panels = llvm::divideCeil(p.columns, tile.columns), rowTasks = llvm::divideCeil(p.rows, taskM);
   int64_t parts = llvm::divideCeil(packed ? 4 : 8, rowTasks);
   int64_t taskN = llvm::divideCeil(panels, parts);

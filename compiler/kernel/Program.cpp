@@ -13,11 +13,16 @@ namespace {
 
 // Constants that belong into the code: numbers broadcast over everything, and operands that say how an op works (axes, pads, ...).
 bool isInlined(Value value) {
+  if (value.getDefiningOp<SizesOp>())
+    return true;
   auto constant = value.getDefiningOp<ConstantOp>();
   if (!constant)
     return false;
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
   if (dense && dense.isSplat() && constant.getType() == dense.getType())
+    return true;
+  bool givesScales = llvm::any_of(value.getUses(), [](OpOperand &use) { return isa<ResizeOp>(use.getOwner()) && use.getOperandNumber() > 0; });
+  if (dense && givesScales)
     return true;
   return isa<IntegerType>(constant.getType().getElementType()) && constant.getType().getNumElements() <= 64 && elementsOf(value).has_value();
 }

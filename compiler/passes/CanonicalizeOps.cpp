@@ -142,24 +142,33 @@ LogicalResult expandSplit(SplitOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-// Replaces an op whose integer elements are known at compile time by a constant.
+// Replaces an op whose integer elements are known at compile time by a constant, or by expressions over the symbols.
 struct FoldKnownElements : RewritePattern {
   FoldKnownElements(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/10, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa<ShapeOpInterface>(op) || isa<ConstantOp>(op) || op->getNumResults() != 1)
+    if (!isa<ShapeOpInterface>(op) || isa<ConstantOp, SizesOp>(op) || op->getNumResults() != 1)
       return failure();
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
     if (!type || !type.hasStaticShape() || !isa<IntegerType>(type.getElementType()))
       return failure();
-    auto elements = constantElementsOf(op->getResult(0));
+    auto elements = elementsOf(op->getResult(0));
     if (!elements)
       return failure();
-    auto integer = cast<IntegerType>(type.getElementType());
+    unsigned width = type.getElementType().getIntOrFloatBitWidth();
     SmallVector<APInt> values;
-    for (int64_t value : *elements)
-      values.push_back(APInt(integer.getWidth(), value, /*isSigned=*/true, /*implicitTrunc=*/true));
-    auto attr = DenseElementsAttr::get(type, values);
-    rewriter.replaceOpWithNewOp<ConstantOp>(op, type, attr);
+    unsigned symbols = 0;
+    for (AffineExpr element : *elements) {
+      if (auto constant = constantSize(element))
+        values.push_back(APInt(width, *constant, /*isSigned=*/true, /*implicitTrunc=*/true));
+      element.walk([&](AffineExpr part) {
+        if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
+          symbols = std::max(symbols, symbol.getPosition() + 1);
+      });
+    }
+    if (values.size() == elements->size())
+      rewriter.replaceOpWithNewOp<ConstantOp>(op, type, DenseElementsAttr::get(type, values));
+    else
+      rewriter.replaceOpWithNewOp<SizesOp>(op, type, AffineMap::get(0, symbols, *elements, op->getContext()));
     return success();
   }
 };

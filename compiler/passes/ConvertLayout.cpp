@@ -139,7 +139,7 @@ private:
         operand.set(rowMajor(op, operand.get()));
       return success();
     }
-    if (isa<ConstantOp, NoneOp, RelayoutOp>(op))
+    if (isa<ConstantOp, NoneOp, SizesOp, RelayoutOp>(op))
       return success();
     for (Value result : op->getResults()) {
       auto type = dyn_cast<RankedTensorType>(result.getType());

@@ -17,18 +17,21 @@ Value alongChannels(PatternRewriter &rewriter, Operation *op, Value vector, int6
   return createNamed<UnsqueezeOp>(rewriter, op, suffix, vector, makeInts(rewriter, op, axes));
 }
 
-// Over all dimensions from `axis` on; the scale and bias broadcast.
-Value layerNorm(PatternRewriter &rewriter, Operation *op, StringRef suffix, Value input, Value scale, Value bias, int64_t axis, FloatAttr epsilon) {
-  Type unknown = placeholder(op->getContext());
-  auto result = createNamed<LayerNormalizationOp>(rewriter, op, suffix, unknown, unknown, input, scale, bias, rewriter.getI64IntegerAttr(axis),
-                                                  epsilon, rewriter.getI64IntegerAttr(1));
-  return result.getResult();
+// Normalises over all dimensions from 2 on, then scales and shifts by what broadcasts to the input. The scale of the layer normalisation
+// itself could not differ along the dimensions before.
+Value normalize(PatternRewriter &rewriter, Operation *op, StringRef suffix, Value input, Value scale, Value bias, FloatAttr epsilon) {
+  Type unknown = placeholder(op->getContext()), element = cast<RankedTensorType>(input.getType()).getElementType();
+  auto normal = createNamed<LayerNormalizationOp>(rewriter, op, ".normal", unknown, unknown, input, makeScalar(rewriter, op, element, 1),
+                                                  makeNone(rewriter, op->getLoc()), rewriter.getI64IntegerAttr(2), epsilon,
+                                                  rewriter.getI64IntegerAttr(1));
+  Value scaled = createNamed<MulOp>(rewriter, op, ".scaled", normal.getResult(), scale);
+  return createNamed<AddOp>(rewriter, op, suffix, scaled, bias);
 }
 
 LogicalResult expandInstanceNorm(InstanceNormalizationOp op, PatternRewriter &rewriter) {
   int64_t spatial = rankOf(op.getInput()) - 2;
   Value scale = alongChannels(rewriter, op, op.getScale(), spatial, ".scale"), bias = alongChannels(rewriter, op, op.getBias(), spatial, ".bias");
-  rewriter.replaceOp(op, layerNorm(rewriter, op, "", op.getInput(), scale, bias, 2, op.getEpsilonAttr()));
+  rewriter.replaceOp(op, normalize(rewriter, op, "", op.getInput(), scale, bias, op.getEpsilonAttr()));
   return success();
 }
 
@@ -52,8 +55,8 @@ LogicalResult expandGroupNorm(GroupNormalizationOp op, PatternRewriter &rewriter
     return createNamed<ReshapeOp>(rewriter, op, suffix, vector, makeInts(rewriter, op, {groups, *channels / groups, 1}), no).getResult();
   };
   Value input = createNamed<ReshapeOp>(rewriter, op, ".groups", op.getInput(), split, no);
-  Value normal = layerNorm(rewriter, op, ".normal", input, perGroup(op.getScale(), ".scale"), perGroup(op.getBias(), ".bias"), 2, op.getEpsilonAttr());
-  rewriter.replaceOp(op, createNamed<ReshapeOp>(rewriter, op, "", normal, back, no));
+  Value result = normalize(rewriter, op, ".shifted", input, perGroup(op.getScale(), ".scale"), perGroup(op.getBias(), ".bias"), op.getEpsilonAttr());
+  rewriter.replaceOp(op, createNamed<ReshapeOp>(rewriter, op, "", result, back, no));
   return success();
 }
 

@@ -20,7 +20,7 @@ bool isPackedWeight(Value value) {
 }
 
 bool needsNoKernel(Operation *op) {
-  return isa<ConstantOp, NoneOp, func::ReturnOp>(op) || isView(op) || (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
+  return isa<ConstantOp, NoneOp, SizesOp, func::ReturnOp>(op) || isView(op) || (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
 }
 
 namespace {

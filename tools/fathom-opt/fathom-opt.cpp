@@ -1,6 +1,8 @@
 // Runs passes on the text form of the IR; the lit tests are written with it.
+#include "compiler/codegen/common/MathLowering.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/InferShapes.h"
+#include "compiler/passes/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -8,11 +10,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
-
-#if __has_include("compiler/passes/Passes.h") && !defined(FATHOM_NO_PASSES)
-#include "compiler/passes/Passes.h"
-#define FATHOM_HAS_PASSES
-#endif
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -22,8 +19,7 @@ int main(int argc, char **argv) {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   fathom::graph::registerInferShapesPass();
-#ifdef FATHOM_HAS_PASSES
   fathom::registerPasses();
-#endif
+  fathom::registerMathLoweringPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Fathom's pass driver\n", registry));
 }

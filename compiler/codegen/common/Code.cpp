@@ -86,7 +86,7 @@ Value Code::select(Value condition, Value x, Value y) { return b.createOrFold<ar
 std::optional<int64_t> Code::constant(Value value) {
   APInt number;
   if (matchPattern(value, m_ConstantInt(&number)))
-    return number.getSExtValue();
+    return number.getBitWidth() == 1 ? int64_t(number.getZExtValue()) : number.getSExtValue();
   return std::nullopt;
 }
 
@@ -163,6 +163,13 @@ void Code::store(Value value, Value pointer, Value index, Type element) {
     auto vector = dyn_cast<VectorType>(value.getType());
     Type bytes = vector ? Type(vector.clone(b.getI8Type())) : Type(b.getI8Type());
     value = arith::ExtUIOp::create(b, loc, bytes, value);
+  }
+  // LLVM 22 for AArch64 loses a lane when it stores three bytes that were 64-bit integers before.
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (vector && elementBytes(element) == 1 && !llvm::isPowerOf2_64(vector.getNumElements())) {
+    for (int64_t lane = 0; lane < vector.getNumElements(); ++lane)
+      LLVM::StoreOp::create(b, loc, extract(value, lane), address(pointer, add(index, lane), element), 1);
+    return;
   }
   LLVM::StoreOp::create(b, loc, value, address(pointer, index, element), elementBytes(element));
 }

@@ -70,8 +70,8 @@ Value emitCast(Code &c, Value x, Type from, Type to) {
     return a < b ? make.operator()<arith::ExtFOp>() : make.operator()<arith::TruncFOp>();
   }
   if (isa<FloatType>(from)) {
-    // Through the widest integer, so that narrow targets wrap as numpy and ONNX Runtime do instead of being undefined.
-    Type wide = resultLike(x, c.b.getI64Type());
+    // Through a wider integer, so that narrow targets wrap as numpy and ONNX Runtime do instead of being undefined.
+    Type wide = resultLike(x, to.getIntOrFloatBitWidth() < 32 ? c.b.getI32Type() : c.b.getI64Type());
     if (to.isUnsignedInteger(64))
       return make.operator()<arith::FPToUIOp>();
     if (to.getIntOrFloatBitWidth() == 64)

@@ -302,7 +302,7 @@ Value Emitter::moved(Operation *op, ArrayRef<Index> index, int64_t lanes) {
       .Case([&](ConstantOp op) { return constant(*this, op, index, lanes); })
       .Case<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(
           [&](auto op) { return reshaped(*this, op.getInput(), op.getType(), index, lanes); })
-      .Case<ShapeOp, SizeOp>([&](auto op) { return known(*this, op, index, lanes); })
+      .Case<ShapeOp, SizeOp, SizesOp>([&](auto op) { return known(*this, op, index, lanes); })
       .Default([](Operation *) { return Value(); });
 }
 

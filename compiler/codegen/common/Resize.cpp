@@ -126,6 +126,8 @@ private:
       return unlessOne(f.k(0), f.div(f.mul(x, last), f.sub(resized, f.k(1))));
     if (mode == "asymmetric")
       return f.div(x, scale);
+    if (mode == "tf_half_pixel_for_nn")
+      return f.div(f.add(x, f.k(0.5)), scale);
     if (mode == "pytorch_half_pixel")
       return unlessOne(f.k(-0.5), halfPixel);
     if (mode == "half_pixel_symmetric") {

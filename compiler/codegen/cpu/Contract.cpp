@@ -242,7 +242,10 @@ SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_
 // The same on a packed block: tiles of rows, each with the rows' elements side by side for every step of the reduction.
 SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart, ValueRange sums) {
   Type element = scalarOf(lhs);
-  Value tileStart = c.mul(c.sub(row, rowLow), blockK), panelBlock = c.add(panelStart, c.mul(blockStart, tileN));
+  // A tail may start inside a packed tile.
+  Value within = c.rem(c.sub(row, rowLow), c.i64(tileM));
+  Value tileStart = c.add(c.mul(c.sub(c.sub(row, rowLow), within), blockK), within);
+  Value panelBlock = c.add(panelStart, c.mul(blockStart, tileN));
   auto step = [&](Value depth, int64_t steps, ValueRange carried) {
     SmallVector<Value> next = llvm::to_vector(carried);
     for (int64_t u = 0; u < steps; ++u) {

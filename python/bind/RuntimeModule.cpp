@@ -1,0 +1,172 @@
+// The extension module fathom._runtime: the runtime's C interface for flat buffers. fathom/session.py gives them names
+// and shapes.
+#include "runtime/fathom_rt.h"
+
+#include <mutex>
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+
+namespace {
+
+using Dims = std::vector<std::vector<int64_t>>;
+using ConstBytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Bytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Raises fathom.Error for a status that is an error, with the GIL held.
+void check(fathom_status *status) {
+  if (!status)
+    return;
+  int code = fathom_status_code(status);
+  std::string message = fathom_status_message(status);
+  fathom_status_free(status);
+  nb::module_::import_("fathom.errors").attr("raise_status")(code, message);
+}
+
+nb::dict describe(const fathom_tensor_info &info) {
+  nb::dict result;
+  nb::list shape;
+  for (int i = 0; i < info.rank; ++i)
+    if (info.dims[i] >= 0)
+      shape.append(info.dims[i]);
+    else if (info.symbols && info.symbols[i])
+      shape.append(info.symbols[i]);
+    else
+      shape.append(nb::none());
+  result["name"] = info.name;
+  result["dtype"] = fathom_dtype_name(info.dtype);
+  result["dtype_code"] = info.dtype;
+  result["shape"] = nb::tuple(shape);
+  return result;
+}
+
+class Model {
+public:
+  Model(const std::string &path, int threads) {
+    fathom_status *status = nullptr;
+    {
+      nb::gil_scoped_release release;
+      status = fathom_model_load(path.c_str(), &model);
+      if (!status) {
+        fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
+        options.threads = threads;
+        status = fathom_context_create(model, &options, &context);
+      }
+    }
+    if (!status)
+      return;
+    fathom_model_free(model);
+    check(status);
+  }
+  Model(const Model &) = delete;
+  ~Model() {
+    fathom_context_free(context);
+    fathom_model_free(model);
+  }
+
+  nb::list tensors(bool inputs) const {
+    nb::list list;
+    size_t count = inputs ? fathom_model_input_count(model) : fathom_model_output_count(model);
+    for (size_t i = 0; i < count; ++i) {
+      fathom_tensor_info info;
+      check(inputs ? fathom_model_input(model, i, &info) : fathom_model_output(model, i, &info));
+      list.append(describe(info));
+    }
+    return list;
+  }
+
+  nb::list symbols() const {
+    nb::list list;
+    for (size_t i = 0; i < fathom_model_symbol_count(model); ++i) {
+      fathom_symbol_info info;
+      check(fathom_model_symbol(model, i, &info));
+      list.append(nb::make_tuple(info.name, info.min, info.max));
+    }
+    return list;
+  }
+
+  std::string manifest() const { return fathom_model_manifest(model); }
+  int threads() const { return fathom_context_threads(context); }
+
+  Dims outputDims(const Dims &inputDims) {
+    if (inputDims.size() != fathom_model_input_count(model))
+      throw nb::value_error("as many shapes as inputs are needed");
+    Dims result;
+    std::vector<const int64_t *> inputs;
+    std::vector<int64_t *> outputs;
+    for (size_t i = 0; i < inputDims.size(); ++i) {
+      fathom_tensor_info info;
+      check(fathom_model_input(model, i, &info));
+      if (inputDims[i].size() != size_t(info.rank))
+        throw nb::value_error("a shape has the wrong rank");
+      inputs.push_back(inputDims[i].data());
+    }
+    for (size_t i = 0; i < fathom_model_output_count(model); ++i) {
+      fathom_tensor_info info;
+      check(fathom_model_output(model, i, &info));
+      result.emplace_back(info.rank);
+    }
+    for (std::vector<int64_t> &dims : result)
+      outputs.push_back(dims.data());
+    fathom_status *status;
+    {
+      nb::gil_scoped_release release;
+      std::lock_guard<std::mutex> guard(mutex);
+      status = fathom_context_output_dims(context, inputs.data(), outputs.data());
+    }
+    check(status);
+    return result;
+  }
+
+  void run(const std::vector<ConstBytes> &inputs, const Dims &inputDims, const std::vector<Bytes> &outputs,
+           const Dims &outputDims) {
+    if (inputs.size() != fathom_model_input_count(model) || outputs.size() != fathom_model_output_count(model) ||
+        inputs.size() != inputDims.size() || outputs.size() != outputDims.size())
+      throw nb::value_error("the wrong number of buffers");
+    std::vector<fathom_tensor> inputTensors, outputTensors;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      fathom_tensor_info info;
+      check(fathom_model_input(model, i, &info));
+      inputTensors.push_back({const_cast<uint8_t *>(inputs[i].data()), info.dtype, int32_t(inputDims[i].size()),
+                              inputDims[i].data(), inputs[i].size()});
+    }
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      fathom_tensor_info info;
+      check(fathom_model_output(model, i, &info));
+      outputTensors.push_back(
+          {outputs[i].data(), info.dtype, int32_t(outputDims[i].size()), outputDims[i].data(), outputs[i].size()});
+    }
+    fathom_status *status;
+    {
+      nb::gil_scoped_release release;
+      std::lock_guard<std::mutex> guard(mutex);
+      status = fathom_context_run(context, inputTensors.data(), inputTensors.size(), outputTensors.data(),
+                                  outputTensors.size());
+    }
+    check(status);
+  }
+
+private:
+  fathom_model *model = nullptr;
+  fathom_context *context = nullptr;
+  // A context does one thing at a time; callers from several threads take turns. Never taken while holding the GIL.
+  std::mutex mutex;
+};
+
+} // namespace
+
+NB_MODULE(_runtime, module) {
+  module.def("version", &fathom_version);
+  nb::class_<Model>(module, "Model")
+      .def(nb::init<const std::string &, int>(), nb::arg("path"), nb::arg("threads"))
+      .def("inputs", [](const Model &model) { return model.tensors(true); })
+      .def("outputs", [](const Model &model) { return model.tensors(false); })
+      .def("symbols", &Model::symbols)
+      .def("manifest", &Model::manifest)
+      .def("threads", &Model::threads)
+      .def("output_dims", &Model::outputDims)
+      .def("run", &Model::run);
+}

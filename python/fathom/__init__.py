@@ -1,0 +1,12 @@
+"""Fathom compiles ONNX models to native code and runs them.
+
+    artifact = fathom.compile("model.onnx")
+    outputs = fathom.Session(artifact).run(None, {"input": array})
+"""
+
+from .compile import Artifact, check, compile, options
+from .errors import Error
+from .session import Session, TensorInfo
+
+__version__ = "0.1.0"
+__all__ = ["Artifact", "Error", "Session", "TensorInfo", "check", "compile", "options"]

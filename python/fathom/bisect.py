@@ -1,0 +1,116 @@
+"""Finds the first node of a model whose result differs from the reference's."""
+
+from __future__ import annotations
+
+from .compare import Comparison, compare
+from .compile import compile as compile_model
+from .errors import Error
+from .reference import import_onnx
+from .session import Session
+
+# Every value that becomes an output stays in memory, so not all of them at once.
+BATCH = 48
+
+
+class Bisection:
+    """`check(model)` compares all outputs of a changed model; see run()."""
+
+    def __init__(self, proto, folder: str, reference, inputs: dict, options: dict, threads: int, rtol: float, atol: float, note):
+        self.onnx = import_onnx()
+        self.proto = proto
+        self.folder = folder
+        self.reference = reference
+        self.inputs = inputs
+        self.options = options
+        self.threads = threads
+        self.rtol, self.atol = rtol, atol
+        self.note = note
+        self.declared = self._declared_values()
+        self.candidates = [(node, name) for node in proto.graph.node for name in node.output if name and self._is_tensor(name)]
+
+    def run(self, failed: list[str]) -> dict | None:
+        """The first node that diverges, or None. `failed` are the outputs that differ."""
+        needed = self._ancestors(failed)
+        candidates = [(node, name) for node, name in self.candidates if name in needed]
+        for start in range(0, len(candidates), BATCH):
+            batch = candidates[start : start + BATCH]
+            self.note(f"looking at {start + len(batch)} of {len(candidates)} values")
+            for (node, _), comparison in zip(batch, self._compare([name for _, name in batch])):
+                if comparison and not comparison.ok:
+                    return self._describe(node, comparison, "as an output of its own")
+        return self._run_cut(candidates)
+
+    def _run_cut(self, candidates) -> dict | None:
+        """Values that are outputs are not fused away, which may hide the fault: cut the model behind a value instead."""
+        low, high, found = 0, len(candidates) - 1, None
+        while low <= high:
+            middle = (low + high) // 2
+            node, name = candidates[middle]
+            self.note(f"cutting the model at '{name}'")
+            comparison = self._compare([name])[0]
+            if comparison and not comparison.ok:
+                found = self._describe(node, comparison, "when the model ends there, and not when every value is kept")
+                high = middle - 1
+            else:
+                low = middle + 1
+        return found
+
+    def _describe(self, node, comparison: Comparison, how: str) -> dict:
+        return {"node": node.name, "op": node.op_type, "output": comparison.name, "how": how, **comparison.as_dict()}
+
+    def _ancestors(self, outputs: list[str]) -> set[str]:
+        producers = {name: node for node in self.proto.graph.node for name in node.output}
+        needed, stack = set(), list(outputs)
+        while stack:
+            name = stack.pop()
+            if name in needed or name not in producers:
+                continue
+            needed.add(name)
+            stack += self._uses(producers[name])
+        return needed
+
+    def _uses(self, node) -> list[str]:
+        names = list(node.input)
+        for attribute in node.attribute:
+            for graph in [attribute.g, *attribute.graphs]:
+                for inner in graph.node:
+                    names += self._uses(inner)
+        return names
+
+    def _declared_values(self) -> dict:
+        graph = self.proto.graph
+        declared = {info.name: info for info in [*graph.value_info, *graph.output]}
+        try:
+            inferred = self.onnx.shape_inference.infer_shapes(self.proto).graph
+            declared = {info.name: info for info in [*inferred.value_info, *inferred.output]} | declared
+        except Exception:
+            # Types then come from the file alone; values without one are not looked at.
+            pass
+        return declared
+
+    def _is_tensor(self, name: str) -> bool:
+        return name in self.declared and self.declared[name].type.HasField("tensor_type")
+
+    def _with_outputs(self, names: list[str]):
+        model = self.onnx.ModelProto()
+        model.CopyFrom(self.proto)
+        del model.graph.output[:]
+        model.graph.output.extend(self.declared[name] for name in names)
+        return model
+
+    def _compare(self, names: list[str]) -> list[Comparison | None]:
+        """Compares these values as the model's only outputs. None where it could not be done."""
+        model = self._with_outputs(names)
+        data = model.SerializeToString()
+        try:
+            artifact = compile_model(data, base_folder=self.folder, **self.options)
+            got = Session(artifact, self.threads)
+            results = got.run(None, {info.name: self.inputs[info.name] for info in got.inputs})
+            wanted = self.reference(data, self.folder, 1).run(names, self.inputs)
+        except Error as error:
+            if len(names) == 1:
+                self.note(f"'{names[0]}' cannot be an output: {error}")
+                return [None]
+            middle = len(names) // 2
+            return self._compare(names[:middle]) + self._compare(names[middle:])
+        return [compare(name, a, b, self.rtol, self.atol) for name, a, b in zip(names, results, wanted)]

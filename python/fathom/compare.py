@@ -1,0 +1,70 @@
+"""How far two arrays are apart, and how far they may be."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+
+@dataclass
+class Comparison:
+    name: str
+    dtype: str
+    shape: list
+    max_abs: float
+    max_rel: float
+    max_ulp: float
+    mismatches: int
+    ok: bool
+    reason: str = ""
+
+    def as_dict(self) -> dict:
+        return asdict(self)
+
+
+def _ordered(array: np.ndarray) -> np.ndarray:
+    """Floating-point numbers as integers, such that neighbours differ by one."""
+    bits = np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").astype(np.int64)
+    lowest = np.int64(-(1 << (8 * array.dtype.itemsize - 1)))
+    return np.where(bits < 0, lowest - bits, bits)
+
+
+def _max_ulp(got: np.ndarray, want: np.ndarray, finite: np.ndarray) -> float:
+    if not finite.any():
+        return 0.0
+    # In floating point, because the distance of large numbers of opposite sign overflows.
+    return float(np.abs(_ordered(got[finite]).astype(np.float64) - _ordered(want[finite]).astype(np.float64)).max())
+
+
+def compare(name: str, got: np.ndarray, want: np.ndarray, rtol: float, atol: float) -> Comparison:
+    """`atol` is relative to the largest magnitude of `want`. Integers must be equal, and so must NaN and infinities."""
+    result = Comparison(name, str(want.dtype), list(want.shape), 0.0, 0.0, 0.0, 0, True)
+    if got.shape != want.shape or got.dtype != want.dtype:
+        result.ok, result.mismatches = False, int(want.size)
+        result.reason = f"is {got.dtype}{list(got.shape)}, the reference {want.dtype}{list(want.shape)}"
+        return result
+    if want.size == 0:
+        return result
+    if want.dtype.kind in "biuSUO":
+        different = got != want
+        result.mismatches = int(np.count_nonzero(different))
+        if result.mismatches and want.dtype.kind in "iu":
+            gap = np.abs(got[different].astype(np.float64) - want[different].astype(np.float64))
+            result.max_abs = float(gap.max())
+        result.ok = result.mismatches == 0
+        return result
+    finite = np.isfinite(got.astype(np.float32)) & np.isfinite(want.astype(np.float32))
+    g, w = got.astype(np.float64), want.astype(np.float64)
+    same = (g == w) | (np.isnan(g) & np.isnan(w))
+    gap = np.abs(np.where(finite, g, 0.0) - np.where(finite, w, 0.0))
+    magnitude = np.abs(np.where(finite, w, 0.0))
+    scale = float(magnitude.max())
+    within = finite & (gap <= rtol * magnitude + atol * scale)
+    result.max_abs = float(gap.max())
+    nonzero = finite & (magnitude > 0)
+    result.max_rel = float((gap[nonzero] / magnitude[nonzero]).max()) if nonzero.any() else 0.0
+    result.max_ulp = _max_ulp(got, want, finite)
+    result.mismatches = int(np.count_nonzero(~(same | within)))
+    result.ok = result.mismatches == 0
+    return result

@@ -1,0 +1,156 @@
+"""Compiling from Python. Options are those of `fathom compile`, from the same table."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import weakref
+from functools import lru_cache
+
+from .errors import Error, raise_diagnostics
+
+
+def _compiler():
+    # The compiler's libraries are large; a program that only runs models never loads them.
+    from . import _compiler
+
+    return _compiler
+
+
+@lru_cache(maxsize=1)
+def _option_table() -> dict[str, dict]:
+    return {entry["name"].replace("-", "_"): entry for entry in _compiler().options()}
+
+
+def options() -> list[dict]:
+    """The keywords that compile() takes: name, type, default and help of each."""
+    return [{"name": name, **{k: entry[k] for k in ("type", "value", "default", "help")}} for name, entry in _option_table().items()]
+
+
+class Artifact:
+    """A compiled model in memory. It is freed when neither this object nor a session uses it."""
+
+    def __init__(self, fd: int, report: dict):
+        self._fd = fd
+        self.report = report
+        self._close = weakref.finalize(self, os.close, fd)
+
+    @property
+    def path(self) -> str:
+        """A path under which this process can read the artifact."""
+        return f"/proc/self/fd/{self._fd}"
+
+    @property
+    def manifest(self) -> dict:
+        """What the artifact says of itself."""
+        from .session import Session
+
+        return Session(self, threads=1).manifest
+
+    def save(self, path) -> str:
+        """Writes the artifact to a file, which appears when it is whole."""
+        path = os.fspath(path)
+        temporary = f"{path}.tmp-{os.getpid()}"
+        try:
+            with open(self.path, "rb") as source, open(temporary, "wb") as target:
+                shutil.copyfileobj(source, target, 1 << 20)
+            os.chmod(temporary, 0o755)
+            os.replace(temporary, path)
+        except OSError as error:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+            raise Error(f"cannot write '{path}': {error.strerror}", "F1014", 1) from error
+        return path
+
+    def __repr__(self):
+        return f"<fathom.Artifact {os.fstat(self._fd).st_size} bytes>"
+
+
+def _usage(message: str) -> Error:
+    return Error(message, "F2001", 2, hint="fathom.options() lists the options")
+
+
+def _spell_dims(dims) -> list[str]:
+    """{"batch": 4, "sequence": (1, 512)} as the command line writes it."""
+    if not hasattr(dims, "items"):
+        return [dims] if isinstance(dims, str) else list(dims)
+    texts = []
+    for name, size in dims.items():
+        low, high = (size, size) if isinstance(size, int) else size
+        texts.append(f"{name}={low}" if low == high else f"{name}={low}..{high}")
+    return texts
+
+
+def _spell_options(given: dict) -> list[tuple[str, str]]:
+    table = _option_table()
+    texts = []
+    for keyword, value in given.items():
+        if keyword not in table:
+            raise _usage(f"unknown option '{keyword}'")
+        if value is None:
+            continue
+        if keyword == "dim":
+            texts += [("dim", text) for text in _spell_dims(value)]
+        elif isinstance(value, (str, int, float, os.PathLike)):
+            texts.append((table[keyword]["name"], os.fspath(value) if isinstance(value, os.PathLike) else str(value)))
+        else:
+            raise _usage(f"option '{keyword}' does not take a {type(value).__name__}")
+    return texts
+
+
+def _read_model(model, base_folder) -> tuple[str, bytes, str]:
+    """The model as a path, or as bytes and the folder that its external data lies in."""
+    folder = os.fspath(base_folder) if base_folder is not None else ""
+    if isinstance(model, (str, os.PathLike)):
+        return os.fspath(model), b"", ""
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        return "", bytes(model), folder
+    if hasattr(model, "SerializeToString"):
+        return "", model.SerializeToString(), folder
+    raise _usage(f"a model is a path, bytes or an onnx.ModelProto, not a {type(model).__name__}")
+
+
+def _compile(source, output: str, texts) -> dict:
+    path, data, folder = source
+    outcome = _compiler().compile(path=path, bytes=data, base_folder=folder, output=output, options=texts)
+    if not outcome["ok"]:
+        raise_diagnostics(outcome["diagnostics"], outcome["worst"])
+    return outcome
+
+
+def _report(outcome: dict) -> dict:
+    keys = ("seconds", "kernels", "codes", "weight_bytes", "source_weight_bytes", "diagnostics")
+    return {key: outcome[key] for key in keys}
+
+
+def compile(model, output=None, *, base_folder=None, **options):
+    """Compiles a model: a path, an onnx.ModelProto or its bytes.
+
+    With `output` the artifact is written to that file and the path is returned; without it the result is an Artifact
+    in memory. With the option `emit` the text of that stage is returned. External data of a model in memory is read
+    from beneath `base_folder`. Raises fathom.Error.
+    """
+    source = _read_model(model, base_folder)
+    texts = _spell_options(options)
+    if options.get("emit"):
+        text = _compile(source, "", texts)["text"]
+        if output is None:
+            return text
+        with open(output, "w") as file:
+            file.write(text)
+        return os.fspath(output)
+    if output is not None:
+        _compile(source, os.fspath(output), texts)
+        return os.fspath(output)
+    fd = os.memfd_create("fathom-artifact", os.MFD_CLOEXEC)
+    try:
+        outcome = _compile(source, f"/proc/self/fd/{fd}", texts)
+    except BaseException:
+        os.close(fd)
+        raise
+    return Artifact(fd, _report(outcome))
+
+
+def check(path) -> list[dict]:
+    """Everything that keeps a model from being compiled, as dictionaries; empty when it is supported."""
+    return _compiler().check(os.fspath(path))

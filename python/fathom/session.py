@@ -1,0 +1,117 @@
+"""Running a compiled model on NumPy arrays."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import _runtime
+from .errors import Error
+
+
+def _numpy_dtype(name: str) -> np.dtype:
+    if name == "bfloat16":
+        # NumPy has no such type of its own.
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """An input or output. A dimension is a number, the name of a symbol, or None where it has neither."""
+
+    name: str
+    dtype: np.dtype
+    shape: tuple
+
+
+def _describe(entries: list[dict], declared: list[dict]) -> list[TensorInfo]:
+    infos = []
+    for entry, words in zip(entries, declared):
+        # The runtime knows the symbols of inputs only; the manifest has those of outputs too.
+        shape = tuple(
+            size if size is not None else (word if isinstance(word, str) and word != "?" else None)
+            for size, word in zip(entry["shape"], words["shape"])
+        )
+        infos.append(TensorInfo(entry["name"], _numpy_dtype(entry["dtype"]), shape))
+    return infos
+
+
+class Session:
+    """A compiled model, loaded. `run` may be called from several threads; the calls take turns."""
+
+    def __init__(self, artifact, threads: int = 0):
+        """`artifact` is a path or what fathom.compile returned; `threads` 0 means all CPUs."""
+        path = artifact.path if hasattr(artifact, "path") else os.fspath(artifact)
+        self._artifact = artifact
+        self._model = _runtime.Model(path, threads)
+        self.manifest = json.loads(self._model.manifest())
+        self.inputs = _describe(self._model.inputs(), self.manifest["inputs"])
+        self.outputs = _describe(self._model.outputs(), self.manifest["outputs"])
+        # Name, smallest and largest size of each symbolic dimension.
+        self.symbols = self._model.symbols()
+        self.threads = self._model.threads()
+        self._input_index = {info.name: i for i, info in enumerate(self.inputs)}
+        self._output_index = {info.name: i for i, info in enumerate(self.outputs)}
+
+    def run(self, output_names, inputs: dict) -> list[np.ndarray]:
+        """Runs the model on {name: array} and returns the outputs named, or all of them for None."""
+        if output_names is None:
+            wanted = range(len(self.outputs))
+        else:
+            wanted = [self._find_output(name) for name in output_names]
+        arrays = self._arrange(inputs)
+        input_dims = [array.shape for array in arrays]
+        output_dims = self._model.output_dims(input_dims)
+        results = [np.empty(dims, info.dtype) for dims, info in zip(output_dims, self.outputs)]
+        self._model.run([_bytes(a) for a in arrays], input_dims, [_bytes(r) for r in results], output_dims)
+        return [results[i] for i in wanted]
+
+    def _find_output(self, name: str) -> int:
+        if name not in self._output_index:
+            raise _bad_input(f"the model has no output '{name}'", f"its outputs are {', '.join(self._output_index)}")
+        return self._output_index[name]
+
+    def _arrange(self, inputs: dict) -> list[np.ndarray]:
+        """The inputs in the model's order, contiguous and of the right type. An array that already is so is used in place."""
+        for name in inputs:
+            if name not in self._input_index:
+                raise _bad_input(f"the model has no input '{name}'", f"its inputs are {', '.join(self._input_index)}")
+        arrays = []
+        for info in self.inputs:
+            if info.name not in inputs:
+                raise _bad_input(f"input '{info.name}' is missing")
+            value = inputs[info.name]
+            if not isinstance(value, np.ndarray):
+                value = np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
+            # A silent conversion would hide a mistake, and cost a copy at every run.
+            if value.dtype != info.dtype:
+                raise _bad_input(f"input '{info.name}' is {info.dtype}, the array is {value.dtype}", f"convert it with array.astype('{info.dtype}')")
+            if value.ndim != len(info.shape) or any(isinstance(n, int) and n != m for n, m in zip(info.shape, value.shape)):
+                raise _bad_input(f"input '{info.name}' has shape {_spell(info.shape)}, the array {_spell(value.shape)}")
+            arrays.append(np.require(value, requirements=("C", "ALIGNED")))
+        return arrays
+
+    def __repr__(self):
+        def spell(infos):
+            return ", ".join(f"{info.name}: {info.dtype}{_spell(info.shape)}" for info in infos)
+
+        return f"<fathom.Session ({spell(self.inputs)}) -> ({spell(self.outputs)})>"
+
+
+def _bad_input(message: str, hint: str = "") -> Error:
+    return Error(message, "F1012", 1, hint=hint)
+
+
+def _spell(shape) -> str:
+    return "[" + ",".join("?" if size is None else str(size) for size in shape) + "]"
+
+
+def _bytes(array: np.ndarray) -> np.ndarray:
+    """A flat view of an array's bytes, which every element type has."""
+    return array.reshape(-1).view(np.uint8)

@@ -1,0 +1,133 @@
+"""Compares a compiled model with a reference. `fathom verify` runs this module with its options as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from .bisect import Bisection
+from .compare import compare
+from .compile import compile as compile_model
+from .errors import Error
+from .inputs import random_inputs
+from .reference import REFERENCES, import_onnx
+from .session import Session
+
+
+def verify(model, *, against="onnxruntime", seed=0, dims=None, threads=0, rtol=1e-3, atol=1e-4, bisect=True, note=lambda text: None, **options) -> dict:
+    """Compiles `model`, runs it on random inputs and compares every output; `ok` in the result says whether all agree.
+
+    `atol` is relative to each output's largest magnitude. Other options are those of fathom.compile.
+    """
+    model = os.fspath(model)
+    session = Session(compile_model(model, **options), threads)
+    inputs = random_inputs(session, seed, dims)
+    results = session.run(None, inputs)
+    onnx = import_onnx()
+    folder = os.path.dirname(model) or "."
+    with open(model, "rb") as file:
+        data = file.read()
+    reference = REFERENCES[against]
+    names = [info.name for info in session.outputs]
+    wanted = reference(data, folder, threads).run(names, inputs)
+    outputs = [compare(name, got, want, rtol, atol) for name, got, want in zip(names, results, wanted)]
+    report = {
+        "model": os.path.basename(model),
+        "against": against,
+        "seed": seed,
+        "inputs": {name: list(value.shape) for name, value in inputs.items()},
+        "threads": session.threads,
+        "rtol": rtol,
+        "atol": atol,
+        "ok": all(output.ok for output in outputs),
+        "outputs": [output.as_dict() for output in outputs],
+    }
+    failed = [output.name for output in outputs if not output.ok]
+    if failed and bisect:
+        proto = onnx.load_from_string(data)
+        search = Bisection(proto, folder, reference, inputs, options, threads, rtol, atol, note)
+        report["first_divergence"] = search.run(failed)
+    return report
+
+
+def _print_report(report: dict):
+    rows = [("output", "type", "shape", "max abs", "max rel", "max ulp", "")]
+    for output in report["outputs"]:
+        verdict = "ok" if output["ok"] else output["reason"] or f"{output['mismatches']} values differ"
+        shape = "[" + ",".join(map(str, output["shape"])) + "]"
+        numbers = [f"{output[key]:.3g}" for key in ("max_abs", "max_rel", "max_ulp")]
+        rows.append((output["name"], output["dtype"], shape, *numbers, verdict))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+    if "first_divergence" not in report:
+        return
+    found = report["first_divergence"]
+    if not found:
+        print("no node diverges on its own")
+        return
+    print(f"first node that diverges: '{found['node']}' ({found['op']}), its output '{found['output']}' {found['how']}:")
+    print(f"  max abs {found['max_abs']:.3g}, max rel {found['max_rel']:.3g}, max ulp {found['max_ulp']:.3g}, {found['mismatches']} values differ")
+
+
+def _split_dims(texts: list[str]) -> tuple[dict, list[str]]:
+    """Sizes for the run, and ranges for the compiler."""
+    sizes, ranges = {}, []
+    for text in texts:
+        name, _, size = text.rpartition("=")
+        if ".." in size:
+            ranges.append(text)
+        elif name and size.isdigit():
+            sizes[name] = int(size)
+        else:
+            raise Error(f"option --dim: '{text}' is not NAME=SIZE or NAME=MIN..MAX", "F2001", 2)
+    return sizes, ranges
+
+
+def main(request: dict) -> int:
+    quiet = request["quiet"] or not sys.stderr.isatty()
+
+    def note(text):
+        if not quiet:
+            print(text, file=sys.stderr)
+
+    sizes, ranges = _split_dims(request["dim"])
+    options = {key: request[key] for key in ("plan", "fp", "jobs")}
+    report = verify(
+        request["model"],
+        against=request["against"],
+        seed=request["seed"],
+        dims=sizes,
+        threads=request["threads"],
+        rtol=request["rtol"],
+        atol=request["atol"],
+        bisect=not request["no-bisect"],
+        note=note,
+        dim=ranges or None,
+        **options,
+    )
+    if request["json"]:
+        print(json.dumps(report))
+    else:
+        _print_report(report)
+    if report["ok"]:
+        return 0
+    print(f"error: [F4001] the results differ from those of {report['against']} (seed {report['seed']})", file=sys.stderr)
+    return 4
+
+
+def _print_error(error: Error):
+    others = [d for d in error.diagnostics if d["severity"] == "error" and (d["code"], d["message"]) != (error.code, error.message)]
+    print(f"error: {error}", file=sys.stderr)
+    for other in others:
+        node = f"node '{other['node']}': " if other["node"] else ""
+        print(f"error: [{other['code']}] {node}{other['message']}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(json.loads(sys.argv[1])))
+    except Error as error:
+        _print_error(error)
+        sys.exit(error.exit_code)

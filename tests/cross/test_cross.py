@@ -1,0 +1,118 @@
+"""Code made here for another architecture gives the same results there: a small network is compiled for several CPUs, run under qemu's
+user-mode emulation and compared with ONNX Runtime.
+
+Needs qemu-user and the other architecture's C++ compiler, which `./dev test` installs.
+"""
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get("FATHOM_BUILD", HERE.parents[1] / "build"))
+BATCH = 3
+
+# Baselines with and without fused multiply-add, rounding instructions and wide vectors take different ways through code generation.
+CPUS = [("x86_64", "x86-64"), ("x86_64", "x86-64-v2"), ("x86_64", "x86-64-v3"), ("aarch64", "cortex-a53"), ("aarch64", "neoverse-n1")]
+
+
+def command(*arguments):
+    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}"
+
+
+def network(path):
+    """Convolutions (plain, strided, grouped, depthwise, pointwise), pooling, a product, normalisation and math functions, batch symbolic."""
+    rng = np.random.default_rng(1)
+    weights, nodes = [], []
+
+    def weight(name, *shape):
+        values = rng.standard_normal(shape) / np.sqrt(np.prod(shape[1:]) or 1)
+        weights.append(numpy_helper.from_array(values.astype(np.float32), name))
+        return name
+
+    def node(op, inputs, output, **attributes):
+        nodes.append(helper.make_node(op, inputs, [output], name=output, **attributes))
+        return output
+
+    def conv(x, name, inputs, outputs, kernel, group=1, **attributes):
+        w, b = weight(name + "_w", outputs, inputs // group, kernel, kernel), weight(name + "_b", outputs)
+        return node("Conv", [x, w, b], name, kernel_shape=[kernel, kernel], group=group, **attributes)
+
+    x = node("Relu", [conv("x", "stem", 3, 20, 3, pads=[1, 1, 1, 1], strides=[2, 2])], "stem_relu")
+    skip = x
+    x = node("HardSwish", [conv(x, "depth", 20, 20, 3, group=20, pads=[1, 1, 1, 1])], "depth_swish")
+    x = node("Add", [conv(x, "point", 20, 20, 1), skip], "residual")
+    x = node("Sigmoid", [conv(x, "group", 20, 24, 3, group=4, pads=[1, 1, 1, 1])], "gate")
+    x = node("MaxPool", [x], "pooled", kernel_shape=[3, 3], strides=[2, 2])
+    x = node("GlobalAveragePool", [x], "mean")
+    x = node("Flatten", [x], "flat")
+    x = node("MatMul", [x, weight("fc", 24, 33)], "logits")
+    x = node("LayerNormalization", [x, weight("ln_scale", 33), weight("ln_bias", 33)], "normal")
+    node("Softmax", [x], "probabilities", axis=-1)
+    node("Erf", [node("Tanh", ["logits"], "tanh")], "erf")
+    node("Exp", [node("Sin", ["normal"], "sin")], "exp")
+    outputs = [helper.make_tensor_value_info(o, TensorProto.FLOAT, ["batch", 33]) for o in ("probabilities", "erf", "exp")]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 29, 31])
+    graph = helper.make_graph(nodes, "small", [x], outputs, weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    onnx.save(model, path)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cross")
+    network(folder / "small.onnx")
+    x = np.random.default_rng(2).standard_normal((BATCH, 3, 29, 31)).astype(np.float32)
+    x.tofile(folder / "x.raw")
+    session = onnxruntime.InferenceSession(str(folder / "small.onnx"), providers=["CPUExecutionProvider"])
+    return folder, session.run(None, {"x": x})
+
+
+@pytest.fixture(scope="module")
+def driver():
+    """Builds tests/cross for an architecture, once."""
+    built = {}
+
+    def build(architecture):
+        if architecture not in built:
+            prefix = "" if architecture == platform.machine() else f"{architecture}-linux-gnu-"
+            assert shutil.which(prefix + "g++"), f"{prefix}g++ is missing; ./dev test installs it"
+            folder = BUILD / "cross" / architecture
+            command("cmake", "-S", HERE, "-B", folder, "-G", "Ninja", f"-DCMAKE_C_COMPILER={prefix}gcc", f"-DCMAKE_CXX_COMPILER={prefix}g++")
+            command("cmake", "--build", folder, "--target", "run_raw")
+            built[architecture] = folder / "run_raw"
+        return built[architecture]
+
+    return build
+
+
+@pytest.mark.parametrize("architecture,cpu", CPUS)
+def test_small_network(model, driver, architecture, cpu):
+    folder, expected = model
+    artifact = folder / f"{cpu}.fathom"
+    command(BUILD / "bin/fathom", "compile", folder / "small.onnx", "-o", artifact, "--target", f"{architecture}-unknown-linux-gnu:{cpu}")
+    emulator = [f"qemu-{architecture}", "-cpu", "max"]
+    if architecture != platform.machine():
+        emulator += ["-L", f"/usr/{architecture}-linux-gnu"]
+    for threads in (1, 2):
+        command(*emulator, driver(architecture), artifact, threads, folder / f"{cpu}.{threads}.", folder / "x.raw", f"batch={BATCH}")
+    for i, reference in enumerate(expected):
+        result = np.fromfile(folder / f"{cpu}.1.{i}.raw", np.float32).reshape(reference.shape)
+        np.testing.assert_allclose(result, reference, rtol=1e-3, atol=1e-4 * np.abs(reference).max())
+        assert result.tobytes() == (folder / f"{cpu}.2.{i}.raw").read_bytes(), "results depend on the number of threads"
+
+
+def test_check_can_fail(model):
+    """The outputs differ between inputs by more than the tolerance, or the comparison above would show nothing."""
+    _, expected = model
+    for reference in expected:
+        assert np.abs(reference[0] - reference[1]).max() > 5e-4 * np.abs(reference).max()

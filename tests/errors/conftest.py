@@ -1,0 +1,42 @@
+"""Fixtures of the error tests."""
+
+import os
+import subprocess
+import sys
+
+import onnx
+import pytest
+from tool import TOOL, Result, relu_model
+
+
+@pytest.fixture
+def fathom(tmp_path):
+    """Runs the tool in a folder of its own and sees to it that nothing half-written stays behind."""
+
+    def run(*arguments, env=None, cwd=None):
+        environment = {**os.environ, "FATHOM_PYTHON": sys.executable, "NO_COLOR": "1", **(env or {})}
+        words = [TOOL, *map(str, arguments)]
+        process = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment, cwd=cwd or tmp_path)
+        assert not list(tmp_path.glob("*.tmp*")), "a temporary file was left behind"
+        if process.returncode != 70:
+            assert not list(tmp_path.glob("fathom-crash-*"))
+        return Result(process)
+
+    return run
+
+
+@pytest.fixture
+def save(tmp_path):
+    def write(model, name="model.onnx"):
+        path = tmp_path / name
+        path.write_bytes(model.SerializeToString() if isinstance(model, onnx.ModelProto) else model)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def artifact(fathom, save, tmp_path):
+    """A compiled model."""
+    fathom("compile", save(relu_model(), "relu.onnx"), "-o", "relu.fathom").expect(0)
+    return tmp_path / "relu.fathom"

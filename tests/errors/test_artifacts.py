@@ -1,0 +1,179 @@
+"""Artifacts that are broken or for another machine, and inputs that do not fit."""
+
+import json
+import platform
+
+import numpy as np
+import pytest
+from tool import add_model, make_model, relu_model, value
+from onnx import TensorProto, helper
+
+ANOTHER = "x86-64-v3" if platform.machine() == "aarch64" else "neoverse-n1"
+
+
+def test_another_architecture(fathom, save):
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--target", ANOTHER).expect(0)
+    for command in ("run", "bench"):
+        fathom(command, "x.fathom").expect(5, "[F5001]", "hint: 'fathom inspect'")
+    described = json.loads(fathom("inspect", "x.fathom", "--json").expect(0).out)
+    assert described["target"]["cpu"] == ANOTHER
+    assert ANOTHER in fathom("inspect", "x.fathom").expect(0).out
+
+
+def test_missing_cpu_feature(fathom, save):
+    """A CPU of this architecture with features that this machine lacks."""
+    cpu = "a64fx" if platform.machine() == "aarch64" else "sapphirerapids"
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--target", cpu).expect(0)
+    result = fathom("run", "x.fathom")
+    if result.code == 0:
+        pytest.skip("this machine has every feature")
+    result.expect(5, "[F5001]")
+
+
+@pytest.mark.parametrize("command", ["run", "bench", "inspect"])
+class TestBroken:
+    def test_missing(self, fathom, command):
+        fathom(command, "nowhere.fathom").expect(1, "[F1001]", "nowhere.fathom")
+
+    def test_empty(self, fathom, command, tmp_path):
+        (tmp_path / "x.fathom").write_bytes(b"")
+        fathom(command, "x.fathom").expect(1, "[F10")
+
+    def test_text(self, fathom, command, tmp_path):
+        (tmp_path / "x.fathom").write_text("hello")
+        fathom(command, "x.fathom").expect(1, "[F10")
+
+    @pytest.mark.parametrize("share", [0.0005, 0.01, 0.5, 0.9, 0.999])
+    def test_truncated(self, fathom, command, artifact, share):
+        data = artifact.read_bytes()
+        artifact.write_bytes(data[: max(64, int(len(data) * share))])
+        fathom(command, artifact).expect(1, "[F1011]")
+
+    def test_another_shared_object(self, fathom, command):
+        import ctypes.util
+
+        library = f"/lib/{platform.machine()}-linux-gnu/" + (ctypes.util.find_library("z") or ctypes.util.find_library("c"))
+        fathom(command, library).expect(1, "[F1011]")
+
+
+@pytest.fixture
+def feed(fathom, artifact, tmp_path):
+    def run(array, name="x"):
+        np.save(tmp_path / "x.npy", array)
+        return fathom("run", artifact, "--input", f"{name}=@x.npy", "--output-dir", "out")
+
+    return run
+
+
+def test_input_round_trip(feed, tmp_path):
+    array = np.array([[-1, 2, -3], [4, -5, 6]], np.float32)
+    feed(array).expect(0)
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "y.npy"), np.maximum(array, 0))
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])
+def test_npy_versions(fathom, artifact, tmp_path, version):
+    with open(tmp_path / "x.npy", "wb") as file:
+        np.lib.format.write_array(file, np.ones((2, 3), np.float32), version=version)
+    fathom("run", artifact, "--input", "x=@x.npy").expect(0)
+
+
+def test_input_of_wrong_type(feed):
+    feed(np.zeros((2, 3), np.float64)).expect(1, "[F1012]", "input 'x' is float32, the file has float64")
+
+
+def test_input_of_wrong_shape(feed):
+    feed(np.zeros((3, 2), np.float32)).expect(1, "[F1012]", "input 'x' has shape [2,3], the file has [3,2]")
+    feed(np.zeros(6, np.float32)).expect(1, "[F1012]", "[6]")
+
+
+def test_input_in_fortran_order(feed):
+    feed(np.asfortranarray(np.zeros((2, 3), np.float32))).expect(1, "[F1012]", "Fortran order", "ascontiguousarray")
+
+
+def test_input_of_unknown_type(feed):
+    feed(np.zeros((2, 3), np.complex64)).expect(1, "[F1012]", "c8")
+
+
+def test_unknown_input(feed):
+    feed(np.zeros((2, 3), np.float32), name="z").expect(1, "[F1012]", "no input 'z'", "'x'")
+
+
+def test_input_without_a_file(fathom, artifact):
+    fathom("run", artifact, "--input", "x=@nowhere.npy").expect(1, "[F1001]", "nowhere.npy")
+    fathom("run", artifact, "--input", "x=3").expect(2, "[F2001]", "NAME=@FILE.npy")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x93NUMPY",
+        b"\x93NUMPY\x01\x00\xff\xff{",
+        b"\x93NUMPY\x02\x00\xff\xff\xff\xff{",
+        b"\x93NUMPY\x09\x00\x04\x00{}  ",
+        b"\x93NUMPY\x01\x00\x04\x00{}  ",
+        b"\x93NUMPY\x01\x00\x3a\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2,3), } \n",
+        b"\x93NUMPY\x01\x00\x60\x00" + b"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999,9999999999,9999999999), }".ljust(95) + b"\n",
+    ],
+)
+def test_broken_npy(fathom, artifact, tmp_path, data):
+    (tmp_path / "x.npy").write_bytes(data)
+    fathom("run", artifact, "--input", "x=@x.npy").expect(1, "[F1012]", "x.npy")
+
+
+def test_unwritable_folder(fathom, artifact, tmp_path):
+    (tmp_path / "file").write_text("")
+    fathom("run", artifact, "--output-dir", "file/out").expect(1, "[F1014]", "file/out")
+
+
+def test_unknown_dimension(fathom, artifact):
+    fathom("run", artifact, "--dim", "batch=3").expect(1, "[F1012]", "no symbolic dimension 'batch'")
+
+
+def test_index_out_of_range(fathom, save, tmp_path):
+    nodes = [helper.make_node("Gather", ["table", "i"], ["y"], name="look up")]
+    path = save(make_model(nodes, [value("table", [4, 2]), value("i", [3], TensorProto.INT64)], [value("y", [3, 2])]))
+    fathom("compile", path, "-o", "x.fathom").expect(0)
+    np.save(tmp_path / "i.npy", np.array([0, 4, 1]))
+    fathom("run", "x.fathom", "--input", "i=@i.npy").expect(1, "[F1012]")
+    fathom("run", "x.fathom").expect(0)
+
+
+def test_names_with_slashes(fathom, save, tmp_path):
+    nodes = [helper.make_node("Relu", ["x"], ["/block/relu/out"])]
+    fathom("compile", save(make_model(nodes, [value("x", [2])], [value("/block/relu/out", [2])])), "-o", "x.fathom").expect(0)
+    fathom("run", "x.fathom", "--output-dir", "out").expect(0)
+    assert (tmp_path / "out" / "_block_relu_out.npy").exists()
+
+
+def test_run_is_deterministic(fathom, save, tmp_path):
+    fathom("compile", save(add_model()), "-o", "x.fathom").expect(0)
+    results = []
+    for seed, threads in ((1, 1), (1, 2), (2, 1)):
+        fathom("run", "x.fathom", "--seed", seed, "--threads", threads, "--output-dir", "out").expect(0)
+        results.append(np.load(tmp_path / "out" / "y.npy"))
+    np.testing.assert_array_equal(results[0], results[1])
+    assert np.abs(results[0] - results[2]).max() > 0.1
+
+
+def test_bench_prints_one_object(fathom, artifact, tmp_path):
+    result = fathom("bench", artifact, "--min-time", "0.01", "--warm-up", "0", "--json", "--threads", "1", "--profile", "trace.json").expect(0)
+    assert result.out.count("\n") == 1
+    data = json.loads(result.out)
+    assert {"median_ms", "p10_ms", "p90_ms", "min_ms", "runs", "threads", "target"} <= data.keys()
+    assert data["min_ms"] <= data["p10_ms"] <= data["median_ms"] <= data["p90_ms"] and data["threads"] == 1
+    trace = json.loads((tmp_path / "trace.json").read_text())
+    assert [event["args"]["nodes"] for event in trace["traceEvents"]] == ["relu"]
+
+
+def test_bench_of_a_model(fathom, save):
+    data = json.loads(fathom("bench", save(relu_model()), "--min-time", "0.01", "--json").expect(0).out)
+    assert data["model"] == "model.onnx" and data["runs"] >= 5
+
+
+def test_doctor(fathom):
+    data = json.loads(fathom("doctor", "--json").expect(0).out)
+    assert data["llvm"].startswith("22.") and data["cpu"]["cpus"] >= 1
+    assert data["python"]["packages"]["onnx"] and "driver" in data["gpu"]
+    assert "llvm: 22" in fathom("doctor").expect(0).out

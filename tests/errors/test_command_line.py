@@ -1,0 +1,204 @@
+"""Command lines that make no sense, files that cannot be written, and interrupts."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from tool import ROOT, TOOL, add_model, make_model, relu_model, value
+from onnx import helper, numpy_helper
+
+COMMANDS = ["compile", "run", "bench", "verify", "check", "inspect", "doctor"]
+
+
+def test_no_command(fathom):
+    result = fathom()
+    assert result.code == 2 and "usage" in result.err and result.out == ""
+
+
+def test_unknown_command(fathom):
+    fathom("frob").expect(2, "[F2001]", "'frob'", "hint:")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(fathom, command):
+    result = fathom(command, "--help")
+    assert result.code == 0 and result.err == ""
+    assert result.out.startswith(f"usage: fathom {command}")
+
+
+def test_version(fathom):
+    assert re.fullmatch(r"fathom \d+\.\d+\.\d+\n", fathom("--version").out)
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c != "doctor"])
+def test_missing_operand(fathom, command):
+    fathom(command).expect(2, "[F2001]", "is missing", f"fathom {command} --help")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_unknown_option(fathom, command):
+    fathom(command, "x", "--frobnicate").expect(2, "[F2001]", "unknown option '--frobnicate'")
+
+
+def test_misspelt_option(fathom):
+    fathom("compile", "x.onnx", "--targt", "host").expect(2, "did you mean '--target'?")
+
+
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (["--fp", "sloppy"], "one of fast, strict"),
+        (["--emit", "poetry"], "one of graph, plan"),
+        (["--jobs", "many"], "a whole number"),
+        (["--jobs", "-1"], "a whole number"),
+        (["--target"], "needs a value"),
+        (["--json=1"], "takes no value"),
+        (["--fp", "fast", "--fp", "fast"], "given twice"),
+        (["another.onnx"], "unexpected argument"),
+    ],
+)
+def test_bad_values(fathom, words, text):
+    fathom("compile", "x.onnx", "-o", "x.fathom", *words).expect(2, "[F2001]", text)
+
+
+def test_output_is_needed(fathom, save):
+    fathom("compile", save(relu_model())).expect(2, "--output is missing")
+
+
+def test_unknown_target(fathom, save):
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--target", "i486dx").expect(1, "[F1010]", "i486dx", "--target help")
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--target", "sparc:ultra").expect(1, "[F1010]")
+
+
+def test_list_of_targets(fathom):
+    result = fathom("compile", "--target", "help").expect(0)
+    assert "aarch64:neoverse-n1\n" in result.out and "x86_64:x86-64-v3\n" in result.out
+
+
+def test_bad_weights(fathom, save):
+    fathom("compile", save(add_model()), "-o", "x.fathom", "--weights", "seed:x").expect(1, "seed:N")
+
+
+@pytest.mark.parametrize("dim", ["batch", "=4", "batch=x", "batch=4..2", "nothing=4"])
+def test_bad_dim(fathom, save, dim):
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--dim", dim).expect(1)
+
+
+def test_plan_that_is_missing(fathom, save):
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--plan", "nowhere.plan").expect(1, "[F1001]", "nowhere.plan")
+
+
+@pytest.mark.parametrize("text", ["", "hello", "fathom-plan: 9\ntarget: x\nkernels: []\n", "fathom-plan: 1\ntarget: [\n", "kernels: 3\n"])
+def test_plan_that_is_no_plan(fathom, save, tmp_path, text):
+    (tmp_path / "bad.plan").write_text(text)
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--plan", "bad.plan").expect(1, "[F1009]", "bad.plan")
+
+
+def test_plan_of_another_model(fathom, save, tmp_path):
+    fathom("compile", save(add_model()), "--emit", "plan", "-o", "add.plan").expect(0)
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--plan", "add.plan").expect(1, "[F1009]")
+
+
+def test_plan_round_trip(fathom, save, tmp_path):
+    path = save(add_model())
+    fathom("compile", path, "--emit", "plan", "-o", "add.plan").expect(0)
+    fathom("compile", path, "-o", "one.fathom").expect(0)
+    fathom("compile", path, "-o", "two.fathom", "--plan", "add.plan").expect(0)
+    assert (tmp_path / "one.fathom").read_bytes() == (tmp_path / "two.fathom").read_bytes()
+
+
+@pytest.mark.parametrize("output", ["nowhere/x.fathom", "."])
+def test_unwritable_output(fathom, save, output):
+    fathom("compile", save(relu_model()), "-o", output).expect(1, "[F1014]", output)
+
+
+def test_unwritable_text(fathom, save):
+    fathom("compile", save(relu_model()), "--emit", "plan", "-o", "nowhere/x.plan").expect(1, "[F1014]", "nowhere/x.plan")
+
+
+def test_failed_compilation_keeps_the_old_artifact(fathom, save, artifact):
+    before = artifact.read_bytes()
+    fathom("compile", save(b"broken"), "-o", artifact).expect(1)
+    assert artifact.read_bytes() == before
+
+
+def test_full_stdout(fathom, save, tmp_path):
+    """What was asked for did not arrive, so it is not a success."""
+    with open("/dev/full", "w") as full:
+        process = subprocess.run([TOOL, "compile", str(save(add_model())), "--emit", "asm"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert process.returncode == 1 and "[F1014]" in process.stderr
+
+
+def test_report_goes_to_stderr(fathom, save):
+    result = fathom("compile", save(add_model()), "-o", "x.fathom").expect(0)
+    assert result.out == ""
+    for word in ("import", "graph", "code", "package", "total", "artifact", "kernels", "weights", "arena"):
+        assert word in result.err
+    quiet = fathom("compile", save(add_model()), "-o", "x.fathom", "--quiet").expect(0)
+    assert (quiet.out, quiet.err) == ("", "")
+    data = json.loads(fathom("compile", save(add_model()), "-o", "x.fathom", "--json").out)
+    assert data["kernels"] == 1 and data["source_weight_bytes"] == 4096
+
+
+def test_no_colour_without_a_terminal(fathom, save):
+    result = fathom("compile", save(b""), "-o", "x.fathom", env={"NO_COLOR": ""})
+    assert "\x1b" not in result.err
+
+
+@pytest.fixture
+def slow(save):
+    """Starts a compilation that takes a while: many products of different sizes."""
+    nodes, weights, last = [], [], "x"
+    for i in range(60):
+        weights.append(numpy_helper.from_array(np.ones((64 + i, 65 + i), np.float32), f"w{i}"))
+        nodes += [helper.make_node("MatMul", [last, f"w{i}"], [f"p{i}"]), helper.make_node("Tanh", [f"p{i}"], [f"t{i}"])]
+        last = f"t{i}"
+    path = save(make_model(nodes, [value("x", [32, 64])], [value(last, [32, 124])], weights))
+
+    def start():
+        words = [TOOL, "compile", str(path), "-o", "x.fathom", "--jobs", "1"]
+        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=path.parent)
+        time.sleep(0.5)
+        return process
+
+    return start
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_leaves_nothing(slow, tmp_path, number):
+    process = slow()
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == -number
+    assert os.listdir(tmp_path) == ["model.onnx"]
+
+
+def test_crash_writes_a_note(slow, tmp_path):
+    """Our own bug: exit code 70 and a file that says how to reproduce it."""
+    process = slow()
+    process.send_signal(signal.SIGSEGV)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 70
+    assert "error: [F7001]" in err and "bug of Fathom" in err
+    (note,) = tmp_path.glob("fathom-crash-*.txt")
+    assert note.name in err
+    text = note.read_text()
+    assert "reproduce:" in text and "compile" in text and str(tmp_path) in text and "LLVM 22" in text
+
+
+def test_reference_is_current(fathom):
+    """docs/user/cli.md and python.md contain what the table of options says."""
+    for word, name in (("--markdown", "cli.md"), ("--markdown-python", "python.md")):
+        assert fathom("help", word).out.strip() in (ROOT / "docs" / "user" / name).read_text()
+
+
+def test_every_code_is_documented():
+    codes = re.findall(r"= (\d{4}),", (ROOT / "compiler" / "support" / "Diagnostics.h").read_text())
+    documented = (ROOT / "docs" / "user" / "errors.md").read_text()
+    assert len(codes) > 10
+    assert [code for code in [*codes, "2001"] if f"| F{code} |" not in documented] == []

@@ -1,0 +1,56 @@
+"""fathom verify: what it prints, and that it can fail."""
+
+import json
+
+import numpy as np
+import pytest
+from tool import make_model, relu_model, value
+from onnx import helper, numpy_helper
+
+
+@pytest.fixture
+def model(save):
+    weight = numpy_helper.from_array(np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4), "w")
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], name="product"),
+        helper.make_node("Sigmoid", ["a"], ["b"], name="squash"),
+        helper.make_node("Mul", ["b", "b"], ["y"], name="square"),
+    ]
+    return save(make_model(nodes, [value("x", ["batch", 3])], [value("y", ["batch", 4])], [weight]))
+
+
+@pytest.mark.parametrize("against", ["onnxruntime", "reference"])
+def test_match(fathom, model, against):
+    data = json.loads(fathom("verify", model, "--against", against, "--seed", "3", "--dim", "batch=5", "--json").expect(0).out)
+    assert data["ok"] and data["against"] == against and data["inputs"] == {"x": [5, 3]}
+    assert data["outputs"][0]["shape"] == [5, 4] and data["outputs"][0]["max_ulp"] < 100
+
+
+def test_text(fathom, model):
+    result = fathom("verify", model).expect(0)
+    for word in ("max abs", "max rel", "max ulp", "float32", "ok"):
+        assert word in result.out
+
+
+def test_mismatch_names_the_node(fathom, model):
+    """Nothing agrees exactly with everything: with no tolerance a rounding difference is a mismatch."""
+    result = fathom("verify", model, "--rtol", "0", "--atol", "0", "--dim", "batch=64", "--json")
+    if result.code == 0:
+        pytest.skip("the results are bit-identical")
+    result.expect(4, "[F4001]")
+    found = json.loads(result.out)["first_divergence"]
+    assert found["node"] in ("product", "squash", "square")
+
+
+def test_model_that_cannot_be_compiled(fathom, save):
+    fathom("verify", save(b"hello")).expect(1, "[F1002]")
+    nodes = [helper.make_node("Frobnicate", ["x"], ["y"], name="odd")]
+    fathom("verify", save(make_model(nodes, [value("x", [2])], [value("y", [2])]))).expect(3, "[F3001]", "node 'odd'")
+
+
+def test_unknown_dimension(fathom, model):
+    fathom("verify", model, "--dim", "rows=2").expect(1, "[F1012]", "'batch'")
+
+
+def test_python_that_is_missing(fathom, save):
+    fathom("verify", save(relu_model()), env={"FATHOM_PYTHON": "/nowhere/python"}).expect(5, "[F5001]", "FATHOM_PYTHON")

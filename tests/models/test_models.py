@@ -1,0 +1,124 @@
+"""Whole networks against ONNX Runtime: right, the same bits whatever the threads, and a Plan that says everything.
+
+Every model is filled with seeded weights once (build/models) and compiled twice: as it is, and from the plan that its first
+compilation printed. FATHOM_MODELS=resnet18,vgg16 picks models; FATHOM_BUILD names the build folder.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import onnxruntime
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from fathom_runtime import Context, Runtime
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("FATHOM_BUILD", ROOT / "build"))
+FILLED = BUILD / "models"
+SEEDS = (0, 1, 2)
+RELATIVE, ABSOLUTE = 1e-3, 1e-4  # the second one times the output's largest magnitude
+
+MODELS = """resnet18 resnet34 resnet50 vgg16 alexnet googlenet densenet161 mobilenet_v2 mobilenet_v2.dynamic_batch
+mobilenet_v2.train_bn mnasnet1_0 efficientnet_b0 wrn_40_2_s wrn_40_2_g2 wrn_40_2_g4 wrn_40_2_g8 wrn_40_2_g16 wrn_40_2_gn
+bert_base_128 vit_b_16""".split()
+CHOSEN = os.environ.get("FATHOM_MODELS", "").split(",") if os.environ.get("FATHOM_MODELS") else MODELS
+
+
+def fathom(*arguments):
+    return subprocess.run([BUILD / "bin" / "fathom", *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+
+
+class Model:
+    def __init__(self, name, folder):
+        self.name, self.folder = name, folder
+        self.onnx = FILLED / f"{name}.onnx"
+        self.artifact = folder / "model.fathom"
+        fathom("compile", self.onnx, "-o", self.artifact)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = os.cpu_count()
+        self.reference = onnxruntime.InferenceSession(str(self.onnx), options, providers=["CPUExecutionProvider"])
+        self.is_dynamic = any(isinstance(d, str) for i in self.reference.get_inputs() for d in i.shape)
+
+    def inputs(self, seed, batch=1):
+        rng = np.random.default_rng(seed)
+        arrays = []
+        for info in self.reference.get_inputs():
+            shape = [d if isinstance(d, int) else batch for d in info.shape]
+            if "mask" in info.name:  # padding at the end, as of a shorter text
+                mask = np.ones(shape, np.int64)
+                mask[:, shape[1] - 5 * seed :] = 0
+                arrays.append(mask)
+            elif info.type == "tensor(int64)":
+                arrays.append(rng.integers(0, 1000, shape))
+            else:
+                arrays.append(rng.standard_normal(shape, np.float32))
+        return arrays
+
+    def expected(self, inputs):
+        names = [info.name for info in self.reference.get_inputs()]
+        return self.reference.run(None, dict(zip(names, inputs)))
+
+
+def fill(name):
+    if not (FILLED / f"{name}.data").exists() or not (FILLED / f"{name}.onnx").exists():
+        FILLED.mkdir(parents=True, exist_ok=True)
+        subprocess.run([sys.executable, ROOT / "models" / "fill_weights.py", FILLED, name], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def runtime():
+    return Runtime(BUILD / "lib" / "libfathom_rt.so")
+
+
+@pytest.fixture(scope="module", params=CHOSEN)
+def model(request, tmp_path_factory):
+    fill(request.param)
+    folder = tmp_path_factory.mktemp(request.param)
+    yield Model(request.param, folder)
+    for file in folder.iterdir():  # artifacts are as large as their weights
+        file.unlink()
+
+
+def tolerance(want):
+    return RELATIVE * np.abs(want) + ABSOLUTE * np.abs(want).max()
+
+
+def test_results(model, runtime):
+    """As ONNX Runtime's on three seeds, and the same bits in every run with one thread and with two."""
+    batches = (1, 2, 5) if model.is_dynamic else (1,)
+    with Context(runtime, model.artifact, 1) as one, Context(runtime, model.artifact, 2) as two:
+        for batch in batches:
+            references = []
+            for seed in SEEDS:
+                inputs = model.inputs(seed, batch)
+                expected = model.expected(inputs)
+                outputs = one.run(inputs, expected)
+                for got, want in zip(outputs, expected):
+                    excess = np.abs(got - want) / tolerance(want)
+                    assert excess.max() <= 1, f"seed {seed}, batch {batch}: {excess.max():.2f} x the tolerance"
+                for again in (one.run(inputs, expected), two.run(inputs, expected), two.run(inputs, expected)):
+                    for first, other in zip(outputs, again):
+                        assert first.tobytes() == other.tobytes(), f"seed {seed}, batch {batch}: other bits in another run"
+                references.append(expected)
+            # A comparison that any output would pass shows nothing.
+            for a, b in zip(references[0], references[1]):
+                assert (np.abs(a - b) / tolerance(a)).max() >= 5, "two seeds give outputs that the tolerance cannot tell apart"
+
+
+def test_plan_round_trip(model):
+    """From its own plan comes the same artifact, byte for byte; thus also two compilations give the same."""
+    plan, again = model.folder / "plan", model.folder / "again.fathom"
+    fathom("compile", model.onnx, "--emit", "plan", "-o", plan)
+    fathom("compile", model.onnx, "--plan", plan, "-o", again)
+    assert same_bytes(model.artifact, again)
+    plan_again = fathom("compile", model.onnx, "--plan", plan, "--emit", "plan")
+    assert plan_again == plan.read_text()
+
+
+def same_bytes(a, b):
+    if a.stat().st_size != b.stat().st_size:
+        return False
+    return (np.memmap(a, np.uint8, "r") == np.memmap(b, np.uint8, "r")).all()

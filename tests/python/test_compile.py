@@ -1,0 +1,179 @@
+"""fathom.compile: what it takes, what it gives, and its errors."""
+
+import pickle
+import subprocess
+import sys
+import threading
+import time
+
+import fathom
+import numpy as np
+import onnx
+import pytest
+from models import make_model, perceptron, value
+from onnx import helper
+
+
+def run(artifact):
+    return fathom.Session(artifact).run(None, {"x": np.ones((2, 16), np.float32)})[0]
+
+
+def test_what_a_model_may_be(model, tmp_path):
+    onnx.save(model, tmp_path / "m.onnx")
+    expected = run(fathom.compile(model))
+    for given in (tmp_path / "m.onnx", str(tmp_path / "m.onnx"), model.SerializeToString()):
+        np.testing.assert_array_equal(run(fathom.compile(given)), expected)
+    with pytest.raises(fathom.Error, match="not a int"):
+        fathom.compile(3)
+
+
+def test_output(model, tmp_path):
+    path = fathom.compile(model, tmp_path / "m.fathom")
+    assert path == str(tmp_path / "m.fathom")
+    saved = fathom.compile(model).save(tmp_path / "again.fathom")
+    np.testing.assert_array_equal(run(path), run(saved))
+
+
+def test_same_model_same_bytes(model, tmp_path):
+    one = open(fathom.compile(model, tmp_path / "one"), "rb").read()
+    two = open(fathom.compile(model, tmp_path / "two", jobs=1), "rb").read()
+    assert one == two == open(fathom.compile(model).path, "rb").read()
+
+
+def test_report(model):
+    artifact = fathom.compile(model)
+    assert artifact.report["kernels"] >= 1 and "code" in artifact.report["seconds"]
+    assert artifact.manifest["inputs"][0]["name"] == "x"
+
+
+@pytest.mark.parametrize("stage, text", [("graph", "graph."), ("plan", "fathom-plan:"), ("asm", ".text")])
+def test_emit(model, stage, text):
+    assert text in fathom.compile(model, emit=stage)
+
+
+def test_plan(model, tmp_path):
+    plan = tmp_path / "m.plan"
+    plan.write_text(fathom.compile(model, emit="plan"))
+    np.testing.assert_array_equal(run(fathom.compile(model, plan=plan)), run(fathom.compile(model)))
+
+
+def test_external_data(model, tmp_path):
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0)
+    light = onnx.load(tmp_path / "m.onnx", load_external_data=False)
+    np.testing.assert_array_equal(run(fathom.compile(light, base_folder=tmp_path)), run(fathom.compile(tmp_path / "m.onnx")))
+    with pytest.raises(fathom.Error) as caught:
+        fathom.compile(light)
+    assert caught.value.code == "F1005"
+
+
+def test_options():
+    names = [option["name"] for option in fathom.options()]
+    assert {"target", "fp", "plan", "dim", "jobs", "emit", "weights"} <= set(names)
+
+
+@pytest.mark.parametrize("options, text", [({"speed": 3}, "speed"), ({"fp": "sloppy"}, "fast, strict"), ({"jobs": -1}, "whole number"), ({"jobs": []}, "list")])
+def test_bad_options(model, options, text):
+    with pytest.raises(fathom.Error, match=text) as caught:
+        fathom.compile(model, **options)
+    assert (caught.value.code, caught.value.exit_code) == ("F2001", 2)
+
+
+def test_user_errors(tmp_path):
+    cases = [(b"hello", "F1002", 1), (tmp_path / "nowhere.onnx", "F1001", 1)]
+    for given, code, exit_code in cases:
+        with pytest.raises(fathom.Error) as caught:
+            fathom.compile(given)
+        assert (caught.value.code, caught.value.exit_code) == (code, exit_code)
+
+
+def test_unsupported_operator():
+    model = make_model([helper.make_node("Frobnicate", ["x"], ["y"], name="odd")], [value("x", [2])], [value("y", [2])])
+    with pytest.raises(fathom.Error) as caught:
+        fathom.compile(model)
+    error = caught.value
+    assert (error.code, error.exit_code, error.node) == ("F3001", 3, "odd")
+    assert "[F3001] node 'odd'" in str(error) and error.diagnostics
+    again = pickle.loads(pickle.dumps(error))
+    assert (again.code, str(again)) == (error.code, str(error))
+
+
+def test_check(tmp_path, model):
+    onnx.save(model, tmp_path / "m.onnx")
+    assert fathom.check(tmp_path / "m.onnx") == []
+    (tmp_path / "bad.onnx").write_bytes(b"")
+    assert fathom.check(tmp_path / "bad.onnx")[0]["code"] == "F1002"
+
+
+def test_unwritable(model):
+    with pytest.raises(fathom.Error) as caught:
+        fathom.compile(model, "/nowhere/m.fathom")
+    assert caught.value.code == "F1014"
+    with pytest.raises(fathom.Error) as caught:
+        fathom.compile(model).save("/nowhere/m.fathom")
+    assert caught.value.code == "F1014"
+
+
+def test_broken_artifacts(tmp_path):
+    (tmp_path / "x.fathom").write_bytes(b"hello")
+    for path, code in ((tmp_path / "x.fathom", "F1011"), (tmp_path / "nowhere", "F1001")):
+        with pytest.raises(fathom.Error) as caught:
+            fathom.Session(path)
+        assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    "inputs, text",
+    [
+        ({}, "'x' is missing"),
+        ({"x": np.ones((2, 16), np.float32), "z": np.ones(1)}, "no input 'z'"),
+        ({"x": np.ones((2, 16))}, "is float32, the array is float64"),
+        ({"x": np.ones((2, 15), np.float32)}, r"shape \[batch,16\], the array \[2,15\]"),
+        ({"x": np.ones(16, np.float32)}, "shape"),
+    ],
+)
+def test_bad_inputs(model, inputs, text):
+    with pytest.raises(fathom.Error, match=text) as caught:
+        fathom.Session(fathom.compile(model)).run(None, inputs)
+    assert (caught.value.code, caught.value.exit_code) == ("F1012", 1)
+
+
+def test_gil_is_released_while_compiling():
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    start = time.perf_counter()
+    fathom.compile(perceptron(width=100))
+    end = time.perf_counter()
+    done.set()
+    ticker.join()
+    assert sum(start < at < end for at in ticks) > 2
+
+
+def test_compilations_at_the_same_time():
+    """Each thread gets the model it asked for."""
+    models = [perceptron(width=8 * (i + 1), seed=i) for i in range(4)]
+    expected = [run(fathom.compile(model)) for model in models]
+    results = [None] * len(models)
+
+    def work(index):
+        results[index] = run(fathom.compile(models[index]))
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(len(models))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    for got, want in zip(results, expected):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_session_does_not_load_the_compiler(model, tmp_path):
+    path = fathom.compile(model, tmp_path / "m.fathom")
+    script = "import sys, fathom; fathom.Session(sys.argv[1]); assert 'LLVM' not in open('/proc/self/maps').read()"
+    subprocess.run([sys.executable, "-c", script, path], check=True, env={"PYTHONPATH": ":".join(sys.path)})

@@ -1,0 +1,234 @@
+"""Session against ONNX Runtime: values, shapes, types, memory and threads."""
+
+import threading
+import time
+
+import fathom
+import numpy as np
+import pytest
+from models import make_model, perceptron, reference, value
+from onnx import TensorProto, helper, numpy_helper
+
+
+def check(model, inputs, **options):
+    results = fathom.Session(fathom.compile(model, **options)).run(None, inputs)
+    for got, want in zip(results, reference(model, inputs), strict=True):
+        assert got.dtype == want.dtype and got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-4 * max(np.abs(want).max(initial=0), 1e-30))
+    return results
+
+
+def randn(*shape, seed=0):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_elementwise_chains(seed):
+    """Random chains of operators over one another's results."""
+    random = np.random.default_rng(seed)
+    shape = [int(n) for n in random.integers(1, 9, random.integers(1, 5))]
+    nodes, names = [], ["x", "z"]
+    for i in range(8):
+        op = str(random.choice(["Add", "Sub", "Mul", "Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Max"]))
+        operands = [str(random.choice(names)) for _ in range(2 if op in ("Add", "Sub", "Mul", "Max") else 1)]
+        nodes.append(helper.make_node(op, operands, [f"v{i}"], name=f"node{i}"))
+        names.append(f"v{i}")
+    outputs = [value("v7", shape), value("v3", shape)]
+    model = make_model(nodes, [value("x", shape), value("z", shape)], outputs)
+    check(model, {"x": randn(*shape, seed=seed), "z": randn(*shape, seed=seed + 100)})
+
+
+@pytest.mark.parametrize("groups", [1, 2, 8])
+def test_convolution(groups):
+    weight = numpy_helper.from_array(randn(16, 8 // groups, 3, 3), "w")
+    bias = numpy_helper.from_array(randn(16), "b")
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], group=groups, pads=[1, 1, 1, 1], strides=[2, 2]),
+        helper.make_node("Relu", ["c"], ["y"]),
+    ]
+    check(make_model(nodes, [value("x", [2, 8, 13, 13])], [value("y", [2, 16, 7, 7])], [weight, bias]), {"x": randn(2, 8, 13, 13)})
+
+
+def test_dynamic_batch(model):
+    session = fathom.Session(fathom.compile(model))
+    for batch in (1, 2, 3, 5, 16, 1):
+        inputs = {"x": randn(batch, 16, seed=batch)}
+        for got, want in zip(session.run(None, inputs), reference(model, inputs), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-4 * np.abs(want).max())
+
+
+def test_fixed_dimension(model):
+    session = fathom.Session(fathom.compile(model, dim={"batch": 4}))
+    assert session.inputs[0].shape == (4, 16) and session.symbols == []
+    session.run(None, {"x": randn(4, 16)})
+    with pytest.raises(fathom.Error) as caught:
+        session.run(None, {"x": randn(5, 16)})
+    assert caught.value.code == "F1012"
+
+
+def test_dimension_range(model):
+    session = fathom.Session(fathom.compile(model, dim={"batch": (2, 4)}))
+    assert session.symbols == [("batch", 2, 4)]
+    session.run(None, {"x": randn(3, 16)})
+    for batch in (1, 5):
+        with pytest.raises(fathom.Error):
+            session.run(None, {"x": randn(batch, 16)})
+
+
+def test_description(model):
+    session = fathom.Session(fathom.compile(model))
+    assert [(info.name, info.dtype, info.shape) for info in session.inputs] == [("x", np.float32, ("batch", 16))]
+    assert [(info.name, info.shape) for info in session.outputs] == [("y", ("batch", 8)), ("r", ("batch", 24))]
+    assert session.symbols[0][0] == "batch"
+    assert session.manifest["fathom"] == fathom.__version__
+    assert "x: float32[batch,16]" in repr(session)
+
+
+def test_names_of_outputs(model):
+    session = fathom.Session(fathom.compile(model))
+    inputs = {"x": randn(2, 16)}
+    both = session.run(None, inputs)
+    (second,) = session.run(["r"], inputs)
+    np.testing.assert_array_equal(second, both[1])
+    with pytest.raises(fathom.Error, match="no output 'q'"):
+        session.run(["q"], inputs)
+
+
+def test_results_are_the_callers(model):
+    """A later run does not change what an earlier one returned."""
+    session = fathom.Session(fathom.compile(model))
+    first = session.run(None, {"x": randn(2, 16, seed=1)})
+    copy = [array.copy() for array in first]
+    session.run(None, {"x": randn(2, 16, seed=2)})
+    for array, saved in zip(first, copy):
+        np.testing.assert_array_equal(array, saved)
+        assert array.flags.writeable
+
+
+def test_contiguous_inputs_are_not_copied(model):
+    session = fathom.Session(fathom.compile(model))
+    array = randn(2, 16)
+    assert session._arrange({"x": array})[0] is array
+    array.flags.writeable = False
+    assert session._arrange({"x": array})[0] is array
+    session.run(None, {"x": array})
+
+
+def test_strided_inputs(model):
+    session = fathom.Session(fathom.compile(model))
+    array = randn(16, 4)
+    np.testing.assert_array_equal(session.run(None, {"x": array.T})[0], session.run(None, {"x": np.ascontiguousarray(array.T)})[0])
+    wide = randn(4, 32)[:, ::2]
+    np.testing.assert_array_equal(session.run(None, {"x": wide})[0], session.run(None, {"x": wide.copy()})[0])
+
+
+@pytest.mark.parametrize(
+    "dtype, onnx_dtype",
+    [(np.float64, TensorProto.DOUBLE), (np.int64, TensorProto.INT64), (np.int32, TensorProto.INT32), (np.int8, TensorProto.INT8), (np.uint8, TensorProto.UINT8)],
+)
+def test_types(dtype, onnx_dtype):
+    model = make_model([helper.make_node("Add", ["x", "z"], ["y"])], [value("x", [5], onnx_dtype), value("z", [5], onnx_dtype)], [value("y", [5], onnx_dtype)])
+    inputs = {"x": np.arange(5).astype(dtype), "z": np.arange(5, 10).astype(dtype)}
+    (got,) = fathom.Session(fathom.compile(model)).run(None, inputs)
+    assert got.dtype == dtype
+    np.testing.assert_array_equal(got, inputs["x"] + inputs["z"])
+
+
+def test_scalars():
+    model = make_model([helper.make_node("Add", ["x", "x"], ["y"])], [value("x", [])], [value("y", [])])
+    (got,) = fathom.Session(fathom.compile(model)).run(None, {"x": np.float32(3)})
+    assert got.shape == () and got == 6
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_do_not_change_results(threads):
+    model = perceptron(batch=256, width=256)
+    artifact = fathom.compile(model)
+    inputs = {"x": randn(256, 16)}
+    session = fathom.Session(artifact, threads=threads)
+    assert session.threads == threads
+    for got, want in zip(session.run(None, inputs), fathom.Session(artifact, threads=1).run(None, inputs)):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_runs_from_many_threads(model):
+    session = fathom.Session(fathom.compile(model), threads=2)
+    inputs = [{"x": randn(batch, 16, seed=batch)} for batch in range(1, 9)]
+    expected = [session.run(None, each)[0] for each in inputs]
+    problems = []
+
+    def work(index):
+        for _ in range(50):
+            if not np.array_equal(session.run(None, inputs[index])[0], expected[index]):
+                problems.append(index)
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(len(inputs))]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert problems == []
+
+
+def test_gil_is_released():
+    """Another thread goes on while a model runs."""
+    shape = [1024, 1024]
+    nodes = [helper.make_node("MatMul", ["x", "x" if i == 0 else f"v{i - 1}"], [f"v{i}"]) for i in range(8)]
+    session = fathom.Session(fathom.compile(make_model(nodes, [value("x", shape)], [value("v7", shape)])), threads=1)
+    array = randn(*shape) / 32
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.001)
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    start = time.perf_counter()
+    session.run(None, {"x": array})
+    end = time.perf_counter()
+    done.set()
+    ticker.join()
+    # Were the GIL held, no tick would fall into the run.
+    assert sum(start < at < end for at in ticks) > 2
+
+
+def test_dlpack(model):
+    class Foreign:
+        def __init__(self, array):
+            self.array = array
+
+        def __dlpack__(self, **options):
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    session = fathom.Session(fathom.compile(model))
+    array = randn(2, 16)
+    np.testing.assert_array_equal(session.run(None, {"x": Foreign(array)})[0], session.run(None, {"x": array})[0])
+
+
+def test_session_outlives_the_artifact(model):
+    import gc
+
+    session = fathom.Session(fathom.compile(model))
+    gc.collect()
+    session.run(None, {"x": randn(2, 16)})
+
+
+def test_random_inputs_are_those_of_the_tool(model, tmp_path):
+    import os
+    import subprocess
+
+    from models import ROOT
+    from fathom.inputs import random_inputs
+
+    path = fathom.compile(model, tmp_path / "m.fathom")
+    session = fathom.Session(path)
+    tool = os.environ.get("FATHOM_BIN", str(ROOT / "build" / "bin" / "fathom"))
+    subprocess.run([tool, "run", path, "--seed", "7", "--dim", "batch=3", "--output-dir", tmp_path / "out"], check=True, capture_output=True)
+    expected = session.run(None, random_inputs(session, 7, {"batch": 3}))
+    for info, array in zip(session.outputs, expected):
+        np.testing.assert_array_equal(np.load(tmp_path / "out" / f"{info.name}.npy"), array)

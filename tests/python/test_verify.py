@@ -1,0 +1,90 @@
+"""The comparison itself, and the search for the first node that diverges, on a reference that is wrong on purpose."""
+
+import fathom
+import numpy as np
+import onnx
+import pytest
+from models import perceptron
+from fathom import reference
+from fathom.compare import compare
+from fathom.verify import verify
+
+
+def f32(*values):
+    return np.array(values, np.float32)
+
+
+def test_equal():
+    result = compare("y", f32(1, 2), f32(1, 2), 1e-3, 1e-4)
+    assert result.ok and (result.max_abs, result.max_rel, result.max_ulp) == (0, 0, 0)
+
+
+def test_one_ulp():
+    result = compare("y", np.nextafter(f32(1), f32(2)), f32(1), 0, 0)
+    assert not result.ok and result.max_ulp == 1
+
+
+def test_ulp_across_zero():
+    tiny = np.nextafter(f32(0), f32(1))
+    assert compare("y", -tiny, tiny, 1, 1).max_ulp == 2
+    assert compare("y", f32(-0.0), f32(0.0), 0, 0).max_ulp == 0
+
+
+def test_tolerance_is_relative_to_the_largest():
+    want = f32(100, 0)
+    assert compare("y", f32(100, 0.009), want, 0, 1e-4).ok
+    assert not compare("y", f32(100, 0.011), want, 0, 1e-4).ok
+
+
+def test_nan_and_infinity():
+    want = f32(np.nan, np.inf, -np.inf, 1)
+    assert compare("y", want.copy(), want, 0, 0).ok
+    for place, wrong in ((0, 1), (1, -np.inf), (1, 3e38), (3, np.nan)):
+        got = want.copy()
+        got[place] = wrong
+        assert compare("y", got, want, 1e-3, 1e-4).mismatches == 1
+
+
+def test_integers_must_be_equal():
+    assert not compare("y", np.array([1, 2]), np.array([1, 3]), 1, 1).ok
+
+
+def test_shapes_and_types():
+    assert "float64" in compare("y", np.ones(2), f32(1, 1), 1, 1).reason
+    assert not compare("y", f32(1), f32(1, 1), 1, 1).ok
+    assert compare("y", np.ones((0, 3)), np.ones((0, 3)), 0, 0).ok
+
+
+@pytest.mark.parametrize("against", ["onnxruntime", "reference"])
+def test_match(tmp_path, against):
+    onnx.save(perceptron(), tmp_path / "m.onnx")
+    report = verify(tmp_path / "m.onnx", against=against, seed=2, dims={"batch": 3})
+    assert report["ok"] and "first_divergence" not in report and report["inputs"] == {"x": [3, 16]}
+
+
+@pytest.mark.parametrize("value, node", [("h", "hidden"), ("r", "relu"), ("y", "last")])
+def test_finds_the_node(tmp_path, monkeypatch, value, node):
+    """A reference whose result from one value on is off: the search must name the node that computes it."""
+    onnx.save(perceptron(), tmp_path / "m.onnx")
+    order = ["h", "r", "y"]
+
+    class Wrong(reference.OnnxRuntime):
+        def run(self, names, inputs):
+            results = super().run(names, inputs)
+            return [array + 1 if order.index(name) >= order.index(value) else array for name, array in zip(names, results)]
+
+    monkeypatch.setitem(reference.REFERENCES, "onnxruntime", Wrong)
+    report = verify(tmp_path / "m.onnx")
+    assert not report["ok"]
+    assert report["first_divergence"]["node"] == node
+    assert "first_divergence" not in verify(tmp_path / "m.onnx", bisect=False)
+
+
+def test_seeds_differ(tmp_path):
+    """A comparison that could not fail would not count: two seeds give results that are far apart."""
+    onnx.save(perceptron(), tmp_path / "m.onnx")
+    session = fathom.Session(fathom.compile(tmp_path / "m.onnx"))
+    from fathom.inputs import random_inputs
+
+    one, two = (session.run(None, random_inputs(session, seed))[0] for seed in (1, 2))
+    assert not compare("y", one, two, 5e-3, 5e-4).ok

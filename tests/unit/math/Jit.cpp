@@ -1,0 +1,202 @@
+// Compiles one math op to native code: text, our patterns, MLIR's standard conversions, LLVM, ORC.
+#include "Jit.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+
+namespace fathom::mathtest {
+
+static MLIRContext &context() {
+  static MLIRContext *context = [] {
+    DialectRegistry registry;
+    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
+    registerBuiltinDialectTranslation(registry);
+    registerLLVMDialectTranslation(registry);
+    auto *result = new MLIRContext(registry, MLIRContext::Threading::DISABLED);
+    result->loadAllAvailableDialects();
+    return result;
+  }();
+  return *context;
+}
+
+static std::string source(const Spec &spec) {
+  std::string type = spec.lanes == 1 ? spec.element : llvm::formatv("vector<{0}x{1}>", spec.lanes, spec.element).str();
+  std::string loads, operands;
+  for (unsigned i = 0; i < spec.operands; ++i) {
+    loads += llvm::formatv("    %p{0} = llvm.getelementptr %in{0}[%i] : (!llvm.ptr, i64) -> !llvm.ptr, {1}\n"
+                           "    %x{0} = llvm.load %p{0} {{alignment = {2} : i64} : !llvm.ptr -> {3}\n",
+                           i, spec.element, spec.element == "f32" ? 4 : 8, type);
+    operands += (i ? ", %x" : "%x") + std::to_string(i);
+  }
+  return llvm::formatv(
+      "func.func @kernel(%in0: !llvm.ptr, %in1: !llvm.ptr, %in2: !llvm.ptr, %out: !llvm.ptr, %count: i64) {{\n"
+      "  %zero = arith.constant 0 : i64\n  %step = arith.constant {0} : i64\n"
+      "  scf.for %i = %zero to %count step %step : i64 {{\n"
+      "{1}    %y = {2} {3} : {4}\n"
+      "    %p = llvm.getelementptr %out[%i] : (!llvm.ptr, i64) -> !llvm.ptr, {5}\n"
+      "    llvm.store %y, %p {{alignment = {6} : i64} : {4}, !llvm.ptr\n"
+      "  }\n  return\n}\n",
+      spec.lanes, loads, spec.op, operands, type, spec.element, spec.element == "f32" ? 4 : 8);
+}
+
+static OwningOpRef<ModuleOp> lowerMath(const Spec &spec) {
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(source(spec), &context());
+  if (!module) {
+    ADD_FAILURE() << "cannot parse the test of " << spec.op;
+    return nullptr;
+  }
+  RewritePatternSet patterns(&context());
+  populateMathLowering(patterns, spec.options);
+  FrozenRewritePatternSet frozen(std::move(patterns));
+  for (func::FuncOp function : module->getOps<func::FuncOp>())
+    if (failed(applyPatternsGreedily(function, frozen)))
+      ADD_FAILURE() << "the patterns do not converge on " << spec.op;
+  return module;
+}
+
+std::string lowered(const Spec &spec) {
+  std::string text;
+  llvm::raw_string_ostream(text) << *lowerMath(spec);
+  return text;
+}
+
+Machine Machine::host() {
+  llvm::SubtargetFeatures features;
+  llvm::StringMap<bool> known = llvm::sys::getHostCPUFeatures();
+  for (auto &feature : known)
+    features.AddFeature(feature.first(), feature.second);
+  // The CPU's name may imply what a hypervisor hides.
+  if (!known.lookup("sve"))
+    features.AddFeature("sve", false);
+  return {llvm::sys::getProcessTriple(), llvm::sys::getHostCPUName().str(), features.getString()};
+}
+
+static std::unique_ptr<llvm::TargetMachine> targetMachine(const Machine &machine) {
+  static bool initialized = [] {
+    llvm::InitializeAllTargetInfos();
+    llvm::InitializeAllTargets();
+    llvm::InitializeAllTargetMCs();
+    llvm::InitializeAllAsmPrinters();
+    return true;
+  }();
+  (void)initialized;
+  std::string error;
+  llvm::Triple triple(machine.triple);
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) {
+    ADD_FAILURE() << error;
+    return nullptr;
+  }
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, machine.cpu, machine.features, {}, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+static llvm::SmallVector<char, 0> object(const Spec &spec, const Machine &machine) {
+  OwningOpRef<ModuleOp> module = lowerMath(spec);
+  if (!module)
+    return {};
+  PassManager passes(&context());
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertMathToLLVMPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createConvertFuncToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> code =
+      failed(passes.run(*module)) ? nullptr : translateModuleToLLVMIR(*module, llvmContext);
+  std::unique_ptr<llvm::TargetMachine> target = targetMachine(machine);
+  if (!code || !target) {
+    ADD_FAILURE() << "cannot convert " << spec.op << " to LLVM";
+    return {};
+  }
+  for (llvm::Function &function : *code)
+    if (function.isDeclaration() && !function.isIntrinsic())
+      ADD_FAILURE() << spec.op << " calls " << function.getName().str();
+  code->setTargetTriple(target->getTargetTriple());
+  code->setDataLayout(target->createDataLayout());
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graphs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopUnrolling = false;
+  llvm::PassBuilder builder(target.get(), tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graphs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(*code, modules);
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager emission;
+  if (target->addPassesToEmitFile(emission, stream, nullptr, llvm::CodeGenFileType::ObjectFile))
+    ADD_FAILURE() << "no object code for " << machine.triple;
+  emission.run(*code);
+  return bytes;
+}
+
+static std::vector<std::string> undefined(llvm::ArrayRef<char> bytes) {
+  std::vector<std::string> names;
+  llvm::MemoryBufferRef buffer(llvm::StringRef(bytes.data(), bytes.size()), "object");
+  auto file = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(buffer));
+  for (const llvm::object::SymbolRef &symbol : file->symbols())
+    if (llvm::cantFail(symbol.getFlags()) & llvm::object::SymbolRef::SF_Undefined)
+      if (auto name = llvm::cantFail(symbol.getName()); !name.empty())
+        names.push_back(name.str());
+  return names;
+}
+
+std::vector<std::string> undefinedSymbols(const Spec &spec, const Machine &machine) {
+  return undefined(object(spec, machine));
+}
+
+Kernel compile(const Spec &spec) {
+  static llvm::orc::LLJIT *jit = [] {
+    targetMachine(Machine::host());
+    return llvm::cantFail(llvm::orc::LLJITBuilder().create()).release();
+  }();
+  static unsigned count = 0;
+  llvm::SmallVector<char, 0> bytes = object(spec, Machine::host());
+  for (const std::string &name : undefined(bytes))
+    ADD_FAILURE() << spec.op << " needs " << name;
+  llvm::orc::JITDylib &library = llvm::cantFail(jit->createJITDylib("kernel" + std::to_string(count++)));
+  llvm::cantFail(
+      jit->addObjectFile(library, std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), "kernel", false)));
+  return llvm::cantFail(jit->lookup(library, "kernel")).toPtr<Kernel>();
+}
+
+} // namespace fathom::mathtest

@@ -1,0 +1,177 @@
+// Command lines against the table of options: parsing, help and the reference of the documentation.
+#include "tools/fathom/Commands.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+
+namespace fathom {
+
+static const Command commands[] = {
+    {CompileBit, "compile", "MODEL.onnx", "compile an ONNX model to one file of native code",
+     "Writes an artifact that 'fathom run', the runtime library and Python load. The report goes to stderr.",
+     compileCommand},
+    {RunBit, "run", "MODEL.fathom", "run a compiled model",
+     "Inputs that are not given are random but the same for the same seed: floating-point ones normal, integers small\n"
+     "enough to be indices.",
+     runCommand},
+    {BenchBit, "bench", "MODEL", "measure how long a run takes",
+     "MODEL is a compiled model, or an ONNX model that is compiled for this machine first. Prints one JSON object.",
+     benchCommand},
+    {VerifyBit, "verify", "MODEL.onnx", "compare the compiled model's outputs with a reference's",
+     "Compiles for this machine, runs on random inputs and prints the largest errors of every output. On a mismatch\n"
+     "(exit code 4) it finds the first node whose result diverges.",
+     verifyCommand},
+    {CheckBit, "check", "MODEL.onnx", "list everything in a model that cannot be compiled",
+     "Lists every unsupported operator, attribute and type at once (exit code 3), with the nodes' names and hints.",
+     checkCommand},
+    {InspectBit, "inspect", "MODEL.fathom", "show what is in a compiled model",
+     "Reads the file without loading it, so it works for models compiled for other machines too.", inspectCommand},
+    {DoctorBit, "doctor", "", "show versions, CPU, Python packages and GPU driver",
+     "What a report of a problem should contain.", doctorCommand},
+};
+
+ArrayRef<Command> commandTable() { return commands; }
+
+const Command *findCommand(StringRef name) {
+  for (const Command &command : commands)
+    if (command.name == name)
+      return &command;
+  return nullptr;
+}
+
+static Error usage(const Command &command, const Twine &message) {
+  return fail(usageError, message, "'fathom " + command.name + " --help' lists what it takes");
+}
+
+static Error unknownOption(const Command &command, StringRef word) {
+  std::string meant = nearestOption(word.ltrim('-').split('=').first, command.bit);
+  return usage(command, "unknown option '" + word + "'" + (meant.empty() ? "" : "; did you mean '--" + meant + "'?"));
+}
+
+Expected<Arguments> parseArguments(const Command &command, ArrayRef<const char *> words) {
+  Arguments arguments;
+  bool options = true;
+  for (size_t i = 0; i < words.size(); ++i) {
+    StringRef word = words[i];
+    if (options && word == "--") {
+      options = false;
+      continue;
+    }
+    if (!options || !word.starts_with("-") || word == "-") {
+      arguments.positional.push_back(word.str());
+      continue;
+    }
+    // --name VALUE, --name=VALUE, -n VALUE, -nVALUE
+    bool isLong = word.starts_with("--");
+    auto [name, attached] = isLong ? word.drop_front(2).split('=') : std::pair(word.substr(1, 1), word.drop_front(2));
+    const Option *option = isLong && name.size() == 1 ? nullptr : findOption(name, command.bit);
+    if (!option)
+      return unknownOption(command, word);
+    bool hasAttached = isLong ? word.contains('=') : !attached.empty();
+    if (option->type == OptionType::Flag && hasAttached)
+      return usage(command, "option --" + option->name + " takes no value");
+    StringRef value = attached;
+    if (option->type != OptionType::Flag && !hasAttached) {
+      if (i + 1 == words.size())
+        return usage(command, "option --" + option->name + " needs a value: " + option->value);
+      value = words[++i];
+    }
+    if (Error error = arguments.options.set(*option, value))
+      return usage(command, toString(std::move(error)));
+  }
+  size_t wanted = command.operand.empty() ? 0 : 1;
+  if (arguments.positional.size() > wanted)
+    return usage(command, "unexpected argument '" + arguments.positional[wanted] + "'");
+  // A list of targets needs no model.
+  if (arguments.positional.size() < wanted && arguments.options.text("target") != "help")
+    return usage(command, command.operand + " is missing");
+  return arguments;
+}
+
+static std::string spelling(const Option &option) {
+  std::string text = option.letter ? std::string("-") + option.letter + ", " : "    ";
+  text += "--" + option.name.str();
+  if (!option.value.empty())
+    text += " " + option.value.str();
+  return text;
+}
+
+void printHelp(raw_ostream &out) {
+  out << "fathom compiles ONNX models to native code.\n\nusage: fathom COMMAND ...\n\n";
+  for (const Command &command : commands)
+    out << formatv("  {0,-8}  {1}\n", command.name, command.summary);
+  out << "\n'fathom COMMAND --help' says more about each. 'fathom --version' prints the version.\n\n"
+         "exit codes: 0 ok, 1 a problem of the model or its files, 2 usage, 3 unsupported, 4 results differ, 5 "
+         "device,\n"
+         "70 a bug of Fathom\n";
+}
+
+// Words in lines that start at the column of the explanations and end before a terminal does.
+static void printWrapped(raw_ostream &out, const std::string &text) {
+  constexpr size_t start = 32, end = 100;
+  size_t column = start;
+  for (StringRef word : split(text, ' ')) {
+    if (column > start && column + 1 + word.size() > end) {
+      out << "\n" << std::string(start, ' ');
+      column = start;
+    } else if (column > start) {
+      out << ' ', ++column;
+    }
+    out << word;
+    column += word.size();
+  }
+  out << "\n";
+}
+
+void printHelp(const Command &command, raw_ostream &out) {
+  out << "usage: fathom " << command.name << (command.operand.empty() ? "" : " ") << command.operand << " [options]\n\n"
+      << command.summary << "\n\n"
+      << command.details << "\n\noptions:\n";
+  for (const Option &option : optionTable()) {
+    if (!(option.commands & command.bit))
+      continue;
+    std::string name = spelling(option);
+    out << "  " << name;
+    // A long spelling has a line of its own.
+    if (name.size() > 28)
+      out << "\n" << std::string(32, ' ');
+    else
+      out << std::string(30 - name.size(), ' ');
+    printWrapped(out, option.help.str() + (option.fallback.empty() ? "" : " (default: " + option.fallback.str() + ")"));
+  }
+  out << "  -h, --help                    this text\n";
+}
+
+void printReference(raw_ostream &out) {
+  for (const Command &command : commands) {
+    out << "### fathom " << command.name << "\n\n```\n";
+    printHelp(command, out);
+    out << "```\n\n";
+  }
+}
+
+void printPythonReference(raw_ostream &out) {
+  out << "| keyword | value | default | meaning |\n|---|---|---|---|\n";
+  for (const Option &option : optionTable()) {
+    if (!option.python || option.name == "output")
+      continue;
+    std::string name = option.name.str(), value = option.value.str();
+    std::replace(name.begin(), name.end(), '-', '_');
+    for (size_t at = 0; (at = value.find('|', at)) != std::string::npos; at += 2)
+      value.insert(at, "\\");
+    out << "| `" << name << "` | " << value << " | " << option.fallback << " | " << option.help << " |\n";
+  }
+}
+
+void printJson(const json::Value &value, bool oneLine) {
+  if (oneLine)
+    outs() << value << "\n";
+  else
+    outs() << formatv("{0:2}", value) << "\n";
+}
+
+std::string programPath() { return sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&programPath)); }
+
+} // namespace fathom

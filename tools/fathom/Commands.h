@@ -1,0 +1,50 @@
+// The commands of the tool: their names, what they take, and the functions that carry them out.
+#pragma once
+
+#include "compiler/driver/Options.h"
+#include "tools/fathom/Terminal.h"
+
+namespace fathom {
+
+struct Arguments {
+  OptionValues options;
+  std::vector<std::string> positional;
+};
+
+struct Command {
+  CommandBit bit;
+  llvm::StringRef name;
+  llvm::StringRef operand; // what help calls the argument; empty: the command takes none
+  llvm::StringRef summary;
+  llvm::StringRef details;
+  llvm::Expected<int> (*run)(const Arguments &arguments); // gives the exit code
+};
+
+llvm::ArrayRef<Command> commandTable();
+const Command *findCommand(llvm::StringRef name);
+
+// An error is a usage error, with a hint.
+llvm::Expected<Arguments> parseArguments(const Command &command, llvm::ArrayRef<const char *> words);
+
+void printHelp(llvm::raw_ostream &out);
+void printHelp(const Command &command, llvm::raw_ostream &out);
+// Every command and option as the reference section of docs/user/cli.md.
+void printReference(llvm::raw_ostream &out);
+// The keywords of fathom.compile as the table of docs/user/python.md.
+void printPythonReference(llvm::raw_ostream &out);
+
+llvm::Expected<int> compileCommand(const Arguments &arguments);
+llvm::Expected<int> runCommand(const Arguments &arguments);
+llvm::Expected<int> benchCommand(const Arguments &arguments);
+llvm::Expected<int> verifyCommand(const Arguments &arguments);
+llvm::Expected<int> checkCommand(const Arguments &arguments);
+llvm::Expected<int> inspectCommand(const Arguments &arguments);
+llvm::Expected<int> doctorCommand(const Arguments &arguments);
+
+// Prints a JSON value to stdout: indented for people, in one line for programs.
+void printJson(const llvm::json::Value &value, bool oneLine);
+
+// Where this program lies, for what lies beside it.
+std::string programPath();
+
+} // namespace fathom

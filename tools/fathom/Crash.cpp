@@ -1,0 +1,95 @@
+// The crash handler. It runs in a process whose heap may be broken, so all that can be written ahead is written ahead.
+#include "tools/fathom/Crash.h"
+
+#include "compiler/driver/Manifest.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/TargetParser/Host.h"
+#include <fcntl.h>
+#include <new>
+#include <unistd.h>
+
+using namespace llvm;
+
+namespace fathom {
+
+static std::string noteHead, notePath, noteFallback;
+
+static void writeText(int fd, StringRef text) {
+  while (!text.empty()) {
+    ssize_t written = write(fd, text.data(), text.size());
+    if (written <= 0)
+      return;
+    text = text.drop_front(written);
+  }
+}
+
+static int openNote(const std::string &path) {
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+}
+
+static void onCrash(void *) {
+  StringRef path = notePath;
+  int fd = openNote(notePath);
+  if (fd < 0)
+    path = noteFallback, fd = openNote(noteFallback);
+  writeText(STDERR_FILENO, "error: [F7001] internal error: this is a bug of Fathom, not of your model\n");
+  if (fd >= 0) {
+    writeText(fd, noteHead);
+    {
+      raw_fd_ostream out(fd, /*shouldClose=*/false, /*unbuffered=*/true);
+      sys::PrintStackTrace(out);
+    }
+    close(fd);
+    writeText(STDERR_FILENO, "hint: please report it with the model and with ");
+    writeText(STDERR_FILENO, path);
+    writeText(STDERR_FILENO, ", which says how to reproduce it\n");
+  }
+  _exit(70);
+}
+
+// LLVM reports by this what it cannot go on from; the message belongs into the note.
+static void onFatalError(void *, const char *reason, bool) {
+  noteHead += std::string("reason: ") + reason + "\n";
+  writeText(STDERR_FILENO, std::string("error: [F7001] ") + reason + "\n");
+  onCrash(nullptr);
+}
+
+static void onOutOfMemory() {
+  writeText(STDERR_FILENO, "error: [F5001] out of memory\n");
+  _exit(5);
+}
+
+static std::string quoted(StringRef word) {
+  if (!word.empty() && word.find_first_of(" \t\n'\"\\$&;|<>()*?[]#~`!{}") == StringRef::npos)
+    return word.str();
+  std::string text = "'";
+  for (char c : word)
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+void installCrashHandler(int argc, char **argv) {
+  raw_string_ostream out(noteHead);
+  char folder[4096];
+  out << "fathom " << compilerVersion << ", LLVM " << LLVM_VERSION_STRING << ", host " << sys::getProcessTriple() << " "
+      << sys::getHostCPUName() << "\nfolder: " << (getcwd(folder, sizeof folder) ? folder : "?") << "\nreproduce:";
+  for (int i = 0; i < argc; ++i)
+    out << " " << quoted(argv[i]);
+  out << "\n";
+  std::string name = "fathom-crash-" + std::to_string(getpid()) + ".txt";
+  notePath = name;
+  noteFallback = "/tmp/" + name;
+  sys::AddSignalHandler(onCrash, nullptr);
+  install_fatal_error_handler(onFatalError);
+  install_bad_alloc_error_handler([](void *, const char *, bool) { onOutOfMemory(); });
+  std::set_new_handler(onOutOfMemory);
+  // A core file of a process with mapped weights is large and nobody reads it.
+  sys::Process::PreventCoreFiles();
+}
+
+void removeWhenInterrupted(StringRef path) { sys::RemoveFileOnSignal(path); }
+
+} // namespace fathom

@@ -1,0 +1,144 @@
+// fathom doctor: what someone who helps needs to know about a machine.
+#include "compiler/driver/Manifest.h"
+#include "runtime/fathom_rt.h"
+#include "tools/fathom/Commands.h"
+#include "tools/fathom/Python.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+#include "llvm/TargetParser/Host.h"
+#include <dlfcn.h>
+#include <unistd.h>
+
+using namespace llvm;
+
+namespace fathom {
+
+static json::Object describeCpu() {
+  std::vector<std::string> features;
+  for (const auto &entry : sys::getHostCPUFeatures())
+    if (entry.second)
+      features.push_back(entry.first().str());
+  sort(features);
+  json::Object caches;
+  const std::pair<const char *, int> levels[] = {
+      {"l1d", _SC_LEVEL1_DCACHE_SIZE}, {"l2", _SC_LEVEL2_CACHE_SIZE}, {"l3", _SC_LEVEL3_CACHE_SIZE}};
+  for (auto [name, level] : levels)
+    if (long bytes = sysconf(level); bytes > 0)
+      caches[name] = int64_t(bytes);
+    else
+      caches[name] = nullptr;
+  // What generated code may use, which is more than the kernel lists where the CPU's name says so.
+  std::vector<std::string> used;
+  if (auto host = parseTarget("host"))
+    used = host->required;
+  else
+    consumeError(host.takeError());
+  return json::Object{{"name", sys::getHostCPUName()},
+                      {"code_uses", json::Array(used)},
+                      {"triple", sys::getProcessTriple()},
+                      {"cpus", int64_t(sysconf(_SC_NPROCESSORS_ONLN))},
+                      {"memory_bytes", int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)},
+                      {"features", json::Array(features)},
+                      {"caches", std::move(caches)}};
+}
+
+// Asks the driver's library, which is there without any toolkit.
+static json::Object describeGpu() {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return json::Object{{"driver", "none"}};
+  json::Object described{{"driver", "libcuda.so.1"}};
+  auto driverVersion = reinterpret_cast<int (*)(int *)>(dlsym(library, "cuDriverGetVersion"));
+  auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"));
+  auto deviceCount = reinterpret_cast<int (*)(int *)>(dlsym(library, "cuDeviceGetCount"));
+  auto deviceName = reinterpret_cast<int (*)(char *, int, int)>(dlsym(library, "cuDeviceGetName"));
+  int version = 0, count = 0;
+  if (driverVersion && driverVersion(&version) == 0)
+    described["cuda"] = formatv("{0}.{1}", version / 1000, version % 1000 / 10).str();
+  json::Array devices;
+  if (init && deviceCount && deviceName && init(0) == 0 && deviceCount(&count) == 0)
+    for (int i = 0; i < count; ++i) {
+      char name[256] = "";
+      if (deviceName(name, sizeof name, i) == 0)
+        devices.push_back(std::string(name));
+    }
+  described["devices"] = std::move(devices);
+  return described;
+}
+
+static constexpr char packageQuery[] = R"(
+import json, sys
+from importlib import metadata
+found = {}
+for name in ("numpy", "onnx", "onnxruntime", "nanobind", "fathom"):
+    try:
+        found[name] = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        found[name] = None
+print(json.dumps({"executable": sys.executable, "version": sys.version.split()[0], "packages": found}))
+)";
+
+static json::Object describePython() {
+  std::string python = findPython();
+  SmallString<128> answer;
+  if (python.empty() || sys::fs::createTemporaryFile("fathom-doctor", "json", answer))
+    return json::Object{{"executable", "none"}};
+  FileRemover remover(answer);
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(answer), StringRef("")};
+  if (sys::ExecuteAndWait(python, {python, "-c", packageQuery}, std::nullopt, redirects, /*SecondsToWait=*/20) != 0)
+    return json::Object{{"executable", python}, {"problem", "it does not run"}};
+  auto file = MemoryBuffer::getFile(answer);
+  auto value = file ? json::parse((*file)->getBuffer()) : json::Value(nullptr);
+  if (!value) {
+    consumeError(value.takeError());
+    return json::Object{{"executable", python}};
+  }
+  json::Object *described = value->getAsObject();
+  return described ? std::move(*described) : json::Object{{"executable", python}};
+}
+
+static void printTree(const json::Object &object, unsigned indent) {
+  std::vector<StringRef> keys;
+  for (const auto &entry : object)
+    keys.push_back(entry.first);
+  sort(keys);
+  for (StringRef key : keys) {
+    const json::Value &value = *object.get(key);
+    outs().indent(indent) << key << ":";
+    if (const json::Object *nested = value.getAsObject()) {
+      outs() << "\n";
+      printTree(*nested, indent + 2);
+      continue;
+    }
+    if (const json::Array *list = value.getAsArray())
+      for (const json::Value &item : *list)
+        outs() << " " << item.getAsString().value_or("?");
+    else if (auto text = value.getAsString())
+      outs() << " " << *text;
+    else if (value.kind() == json::Value::Null)
+      outs() << (object.get("l1d") ? " unknown" : " none");
+    else if (key.ends_with("bytes") || object.get("l1d"))
+      outs() << " " << spellBytes(value.getAsInteger().value_or(0));
+    else
+      outs() << " " << value;
+    outs() << "\n";
+  }
+}
+
+Expected<int> doctorCommand(const Arguments &arguments) {
+  json::Object described{{"fathom", compilerVersion},   {"runtime", fathom_version()},
+                         {"llvm", LLVM_VERSION_STRING}, {"onnx_schema", FATHOM_ONNX_VERSION},
+                         {"program", programPath()},    {"cpu", describeCpu()},
+                         {"python", describePython()},  {"gpu", describeGpu()}};
+  if (arguments.options.flag("json"))
+    printJson(std::move(described), /*oneLine=*/true);
+  else
+    printTree(described, 0);
+  return 0;
+}
+
+} // namespace fathom

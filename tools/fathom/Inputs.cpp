@@ -1,0 +1,236 @@
+// Inputs from files and from a counting generator, which gives the same values on every machine.
+#include "tools/fathom/Inputs.h"
+
+#include "tools/fathom/Terminal.h"
+#include "llvm/ADT/APFloat.h"
+
+using namespace llvm;
+
+namespace fathom {
+
+static uint64_t splitmix64(uint64_t seed, uint64_t index) {
+  uint64_t x = seed + (index + 1) * 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+// Nearly normal, from twelve 16-bit numbers: sums of integers are exact everywhere, logarithms and cosines are not.
+static double normal(uint64_t seed, uint64_t index) {
+  int64_t sum = 0;
+  for (int draw = 0; draw < 3; ++draw) {
+    uint64_t bits = splitmix64(seed, 3 * index + draw);
+    for (int part = 0; part < 4; ++part)
+      sum += (bits >> (16 * part)) & 0xffff;
+  }
+  return double(sum - 6 * 65535) / 65536.0;
+}
+
+// The exclusive bound of random integers; 0: the type's whole range, for pixels and quantised values.
+static uint64_t integerBound(const TensorSpec &spec, uint64_t bound) {
+  if (spec.dtype == FATHOM_BOOL)
+    return 2;
+  if (fathom_dtype_bytes(spec.dtype) == 1)
+    return 0;
+  // Masks and segment numbers select between two.
+  if (StringRef(spec.name).contains("mask") || StringRef(spec.name).contains("token_type"))
+    return std::min<uint64_t>(bound, 2);
+  return bound;
+}
+
+template <typename T> static void store(Array &array, int64_t index, T value) {
+  reinterpret_cast<T *>(array.data())[index] = value;
+}
+
+static void storeHalf(Array &array, int64_t index, double value, const fltSemantics &semantics) {
+  APFloat number(value);
+  bool inexact;
+  number.convert(semantics, APFloat::rmNearestTiesToEven, &inexact);
+  store(array, index, uint16_t(number.bitcastToAPInt().getZExtValue()));
+}
+
+static void fillRandom(Array &array, const TensorSpec &spec, uint64_t seed, uint64_t intBound) {
+  uint64_t bound = integerBound(spec, intBound);
+  for (int64_t i = 0; i < array.elements; ++i) {
+    switch (array.dtype) {
+    case FATHOM_F32:
+      store(array, i, float(normal(seed, i)));
+      continue;
+    case FATHOM_F64:
+      store(array, i, normal(seed, i));
+      continue;
+    case FATHOM_F16:
+      storeHalf(array, i, normal(seed, i), APFloat::IEEEhalf());
+      continue;
+    case FATHOM_BF16:
+      storeHalf(array, i, normal(seed, i), APFloat::BFloat());
+      continue;
+    }
+    uint64_t bits = splitmix64(seed, i);
+    uint64_t value = bound ? (bits >> 32) % bound : bits >> 32;
+    switch (fathom_dtype_bytes(array.dtype)) {
+    case 1:
+      store(array, i, uint8_t(value));
+      break;
+    case 2:
+      store(array, i, uint16_t(value));
+      break;
+    case 4:
+      store(array, i, uint32_t(value));
+      break;
+    default:
+      store(array, i, value);
+    }
+  }
+}
+
+namespace {
+
+class Gatherer {
+public:
+  Gatherer(LoadedModel &model, const OptionValues &options) : model(model), options(options) {}
+
+  Expected<std::vector<Array>> gather() {
+    values.resize(model.inputs.size());
+    given.resize(model.inputs.size());
+    if (Error error = readFiles())
+      return std::move(error);
+    if (Error error = readDims())
+      return std::move(error);
+    for (size_t i = 0; i < values.size(); ++i)
+      if (!given[i])
+        if (Error error = allocate(i))
+          return std::move(error);
+    if (Error error = fill())
+      return std::move(error);
+    return std::move(values);
+  }
+
+private:
+  Error readFiles() {
+    for (const std::string &text : options.all("input")) {
+      auto [name, path] = StringRef(text).split("=@");
+      if (name.empty() || path.empty())
+        return fail(usageError, "--input " + text + " is not NAME=@FILE.npy");
+      auto found = find_if(model.inputs, [&](const TensorSpec &spec) { return spec.name == name; });
+      if (found == model.inputs.end())
+        return fail(ErrorCode::BadInput, "the model has no input '" + name + "'", "its inputs are " + inputNames());
+      size_t index = found - model.inputs.begin();
+      if (given[index])
+        return fail(ErrorCode::BadInput, "input '" + name + "' is given twice");
+      Expected<Array> value = readNpy(path);
+      if (!value)
+        return value.takeError();
+      if (Error error = match(*found, *value))
+        return error;
+      values[index] = std::move(*value);
+      given[index] = true;
+    }
+    return Error::success();
+  }
+
+  // Says by the input's name what the runtime would say by its number, and takes the sizes of symbols from the file.
+  Error match(const TensorSpec &spec, const Array &value) {
+    if (value.dtype != spec.dtype)
+      return fail(ErrorCode::BadInput, "input '" + spec.name + "' is " + fathom_dtype_name(spec.dtype) +
+                                           ", the file has " + fathom_dtype_name(value.dtype));
+    bool fits = value.dims.size() == spec.dims.size();
+    for (size_t axis = 0; fits && axis < spec.dims.size(); ++axis) {
+      fits = spec.dims[axis] < 0 || spec.dims[axis] == value.dims[axis];
+      if (spec.dims[axis] < 0)
+        sizes.try_emplace(spec.dimNames[axis], value.dims[axis]);
+    }
+    if (!fits)
+      return fail(ErrorCode::BadInput, "input '" + spec.name + "' has shape " + spellShape(spec) + ", the file has " +
+                                           spellDims(value.dims));
+    return Error::success();
+  }
+
+  Error readDims() {
+    auto dims = parseDims(options);
+    if (!dims)
+      return fail(usageError, toString(dims.takeError()));
+    for (auto &[name, size] : *dims) {
+      bool known = any_of(model.inputs, [&, name = name](const TensorSpec &spec) {
+        return any_of(enumerate(spec.dims),
+                      [&](auto dim) { return dim.value() < 0 && spec.dimNames[dim.index()] == name; });
+      });
+      if (!known)
+        return fail(ErrorCode::BadInput, "the model has no symbolic dimension '" + name + "'",
+                    model.symbols.empty() ? "all its dimensions are fixed" : "it has " + symbolNames());
+      if (auto [entry, added] = sizes.try_emplace(name, size); !added && entry->second != size)
+        return fail(ErrorCode::BadInput, "--dim " + name + "=" + Twine(size) + " differs from the size " +
+                                             Twine(entry->second) + " in an input's file");
+    }
+    return Error::success();
+  }
+
+  int64_t sizeOf(const std::string &dimName) {
+    if (auto found = sizes.find(dimName); found != sizes.end())
+      return found->second;
+    for (const SymbolSpec &symbol : model.symbols)
+      if (symbol.name == dimName)
+        return std::clamp<int64_t>(1, symbol.min, symbol.max);
+    return 1;
+  }
+
+  Error allocate(size_t index) {
+    const TensorSpec &spec = model.inputs[index];
+    SmallVector<int64_t> dims = spec.dims;
+    for (size_t axis = 0; axis < dims.size(); ++axis)
+      if (dims[axis] < 0)
+        dims[axis] = sizeOf(spec.dimNames[axis]);
+    Expected<Array> value = Array::create(spec.dtype, dims);
+    if (!value)
+      return value.takeError();
+    values[index] = std::move(*value);
+    return Error::success();
+  }
+
+  // Indices must be small enough for what they select from, which only a run can tell.
+  Error fill() {
+    bool integers = false;
+    for (auto [i, spec] : enumerate(model.inputs))
+      integers |= !given[i] && (spec.dtype == FATHOM_I32 || spec.dtype == FATHOM_I64);
+    for (uint64_t bound : {100, 2, 1}) {
+      for (auto [i, spec] : enumerate(model.inputs))
+        if (!given[i])
+          fillRandom(values[i], spec, splitmix64(options.integer("seed"), i), bound);
+      if (!integers || bound == 1)
+        break;
+      Expected<bool> inRange = model.indicesInRange(values);
+      if (!inRange)
+        return inRange.takeError();
+      if (*inRange)
+        break;
+    }
+    return Error::success();
+  }
+
+  std::string inputNames() {
+    return join(map_range(model.inputs, [](const TensorSpec &spec) { return "'" + spec.name + "'"; }), ", ");
+  }
+  std::string symbolNames() {
+    return join(map_range(model.symbols, [](const SymbolSpec &symbol) { return "'" + symbol.name + "'"; }), ", ");
+  }
+  static std::string spellShape(const TensorSpec &spec) {
+    std::string text = "[";
+    for (auto [axis, size] : enumerate(spec.dims))
+      text += (axis ? "," : "") + (size < 0 ? spec.dimNames[axis] : std::to_string(size));
+    return text + "]";
+  }
+
+  LoadedModel &model;
+  const OptionValues &options;
+  std::vector<Array> values;
+  SmallVector<bool> given;
+  StringMap<int64_t> sizes; // of symbolic dimensions, as far as they are known
+};
+
+} // namespace
+
+Expected<std::vector<Array>> gatherInputs(LoadedModel &model, const OptionValues &options) {
+  return Gatherer(model, options).gather();
+}
+
+} // namespace fathom

@@ -1,0 +1,138 @@
+// Loading and running through the runtime's C interface.
+#include "tools/fathom/LoadedModel.h"
+
+#include "tools/fathom/Terminal.h"
+
+using namespace llvm;
+
+namespace fathom {
+
+static ErrorCode codeOf(fathom_code code) {
+  switch (code) {
+  case FATHOM_ERROR_FILE:
+    return ErrorCode::FileUnreadable;
+  case FATHOM_ERROR_FORMAT:
+    return ErrorCode::BadArtifact;
+  case FATHOM_ERROR_UNSUPPORTED_CPU:
+  case FATHOM_ERROR_MEMORY:
+    return ErrorCode::Device;
+  case FATHOM_ERROR_INVALID_ARGUMENT:
+  case FATHOM_ERROR_SHAPE:
+  case FATHOM_ERROR_INDEX:
+    return ErrorCode::BadInput;
+  default:
+    return ErrorCode::Internal;
+  }
+}
+
+Error takeStatus(fathom_status *status) {
+  if (!status)
+    return Error::success();
+  fathom_code code = fathom_status_code(status);
+  Error error =
+      fail(codeOf(code), fathom_status_message(status),
+           code == FATHOM_ERROR_UNSUPPORTED_CPU ? "'fathom inspect' shows what the model was compiled for" : "");
+  fathom_status_free(status);
+  return error;
+}
+
+static TensorSpec describe(const fathom_tensor_info &info) {
+  TensorSpec spec{info.name, info.dtype, {info.dims, info.dims + info.rank}, {}};
+  for (int i = 0; i < info.rank; ++i)
+    spec.dimNames.push_back(info.symbols && info.symbols[i] ? info.symbols[i] : spec.name + "." + std::to_string(i));
+  return spec;
+}
+
+Expected<std::unique_ptr<LoadedModel>> LoadedModel::load(StringRef path, int threads) {
+  auto loaded = std::make_unique<LoadedModel>();
+  if (Error error = takeStatus(fathom_model_load(path.str().c_str(), &loaded->model)))
+    return std::move(error);
+  fathom_tensor_info info;
+  for (size_t i = 0; i < fathom_model_input_count(loaded->model); ++i) {
+    if (Error error = takeStatus(fathom_model_input(loaded->model, i, &info)))
+      return std::move(error);
+    loaded->inputs.push_back(describe(info));
+  }
+  for (size_t i = 0; i < fathom_model_output_count(loaded->model); ++i) {
+    if (Error error = takeStatus(fathom_model_output(loaded->model, i, &info)))
+      return std::move(error);
+    loaded->outputs.push_back(describe(info));
+  }
+  for (size_t i = 0; i < fathom_model_symbol_count(loaded->model); ++i) {
+    fathom_symbol_info symbol;
+    if (Error error = takeStatus(fathom_model_symbol(loaded->model, i, &symbol)))
+      return std::move(error);
+    loaded->symbols.push_back({symbol.name, symbol.min, symbol.max});
+  }
+  fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
+  options.threads = threads;
+  if (Error error = takeStatus(fathom_context_create(loaded->model, &options, &loaded->context)))
+    return std::move(error);
+  return std::move(loaded);
+}
+
+LoadedModel::~LoadedModel() {
+  fathom_context_free(context);
+  fathom_model_free(model);
+}
+
+static SmallVector<const int64_t *> dimsOf(ArrayRef<Array> values) {
+  return map_to_vector(values, [](const Array &value) { return value.dims.data(); });
+}
+
+Expected<std::vector<Array>> LoadedModel::allocateOutputs(ArrayRef<Array> inputValues) {
+  std::vector<SmallVector<int64_t>> dims;
+  SmallVector<int64_t *> pointers;
+  for (const TensorSpec &output : outputs)
+    dims.emplace_back(output.dims.size());
+  for (auto &sizes : dims)
+    pointers.push_back(sizes.data());
+  SmallVector<const int64_t *> inputDims = dimsOf(inputValues);
+  if (Error error = takeStatus(fathom_context_output_dims(context, inputDims.data(), pointers.data())))
+    return std::move(error);
+  std::vector<Array> values;
+  for (auto [output, sizes] : zip(outputs, dims)) {
+    Expected<Array> value = Array::create(output.dtype, sizes);
+    if (!value)
+      return value.takeError();
+    values.push_back(std::move(*value));
+  }
+  return std::move(values);
+}
+
+static fathom_tensor tensorOf(const Array &value) {
+  return {const_cast<char *>(value.data()), value.dtype, int32_t(value.dims.size()), value.dims.data(), value.bytes};
+}
+
+fathom_status *LoadedModel::start(ArrayRef<Array> inputValues, MutableArrayRef<Array> outputValues) {
+  auto inputTensors = map_to_vector(inputValues, tensorOf);
+  auto outputTensors = map_to_vector(outputValues, tensorOf);
+  return fathom_context_run(context, inputTensors.data(), inputTensors.size(), outputTensors.data(),
+                            outputTensors.size());
+}
+
+Error LoadedModel::run(ArrayRef<Array> inputValues, MutableArrayRef<Array> outputValues) {
+  return takeStatus(start(inputValues, outputValues));
+}
+
+Expected<bool> LoadedModel::indicesInRange(ArrayRef<Array> inputValues) {
+  Expected<std::vector<Array>> outputValues = allocateOutputs(inputValues);
+  if (!outputValues)
+    return outputValues.takeError();
+  fathom_status *status = start(inputValues, *outputValues);
+  if (fathom_status_code(status) == FATHOM_ERROR_INDEX)
+    return fathom_status_free(status), false;
+  if (Error error = takeStatus(status))
+    return std::move(error);
+  return true;
+}
+
+Expected<size_t> LoadedModel::arenaBytes(ArrayRef<Array> inputValues) {
+  SmallVector<const int64_t *> inputDims = dimsOf(inputValues);
+  size_t bytes = 0;
+  if (Error error = takeStatus(fathom_context_arena_bytes(context, inputDims.data(), &bytes)))
+    return std::move(error);
+  return bytes;
+}
+
+} // namespace fathom

@@ -1,0 +1,49 @@
+// A compiled model in this process: the runtime's C interface with owners and errors.
+#pragma once
+
+#include "runtime/fathom_rt.h"
+#include "tools/fathom/Npy.h"
+#include <memory>
+
+namespace fathom {
+
+struct TensorSpec {
+  std::string name;
+  int32_t dtype;
+  llvm::SmallVector<int64_t> dims;         // -1 where it is known only at run time
+  llvm::SmallVector<std::string> dimNames; // of those; INPUT.AXIS where the model gives no name
+};
+
+struct SymbolSpec {
+  std::string name;
+  int64_t min, max;
+};
+
+class LoadedModel {
+public:
+  static llvm::Expected<std::unique_ptr<LoadedModel>> load(llvm::StringRef path, int threads);
+  LoadedModel() = default;
+  LoadedModel(const LoadedModel &) = delete;
+  ~LoadedModel();
+
+  std::vector<TensorSpec> inputs, outputs;
+  std::vector<SymbolSpec> symbols;
+
+  // Room for the outputs of a run on these inputs.
+  llvm::Expected<std::vector<Array>> allocateOutputs(llvm::ArrayRef<Array> inputValues);
+  llvm::Error run(llvm::ArrayRef<Array> inputValues, llvm::MutableArrayRef<Array> outputValues);
+  // Runs the model to see whether all indices in the inputs lie within what they select from.
+  llvm::Expected<bool> indicesInRange(llvm::ArrayRef<Array> inputValues);
+  llvm::Expected<size_t> arenaBytes(llvm::ArrayRef<Array> inputValues);
+
+  fathom_model *model = nullptr;
+  fathom_context *context = nullptr;
+
+private:
+  fathom_status *start(llvm::ArrayRef<Array> inputValues, llvm::MutableArrayRef<Array> outputValues);
+};
+
+// A status as an error with Fathom's code; frees the status.
+llvm::Error takeStatus(fathom_status *status);
+
+} // namespace fathom

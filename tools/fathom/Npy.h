@@ -1,0 +1,39 @@
+// NumPy's .npy files. Nothing in a file is trusted: sizes are checked before they are used.
+#pragma once
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+namespace fathom {
+
+// A dense row-major array in memory of its own, aligned for vector code.
+class Array {
+public:
+  Array() = default;
+  // Uninitialised; an error when the size overflows or there is no such memory.
+  static llvm::Expected<Array> create(int32_t dtype, llvm::ArrayRef<int64_t> dims);
+  Array(Array &&other) noexcept { swap(other); }
+  Array &operator=(Array &&other) noexcept { return swap(other), *this; }
+  ~Array() { free(memory); }
+
+  char *data() { return static_cast<char *>(memory); }
+  const char *data() const { return static_cast<const char *>(memory); }
+
+  int32_t dtype = 0; // a fathom_dtype
+  llvm::SmallVector<int64_t> dims;
+  int64_t elements = 0;
+  size_t bytes = 0;
+
+private:
+  void swap(Array &other);
+  void *memory = nullptr;
+};
+
+// "[1,3,224,224]"
+std::string spellDims(llvm::ArrayRef<int64_t> dims);
+
+llvm::Expected<Array> readNpy(llvm::StringRef path);
+// The file appears only when it is whole. bfloat16, which NumPy lacks, is widened to float32.
+llvm::Error writeNpy(llvm::StringRef path, const Array &array);
+
+} // namespace fathom

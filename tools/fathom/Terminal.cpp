@@ -1,0 +1,119 @@
+// Errors, progress and colours on stderr.
+#include "tools/fathom/Terminal.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/Process.h"
+#include <mutex>
+
+using namespace llvm;
+
+namespace fathom {
+
+char Failure::ID;
+
+static bool quiet = false;
+
+// Progress and messages share the terminal's last line.
+static std::mutex lineMutex;
+static bool lineShown = false;
+
+static bool onTerminal() {
+  static bool terminal = sys::Process::StandardErrIsDisplayed();
+  return terminal;
+}
+
+static bool coloured() {
+  static bool colour = [] {
+    const char *noColor = getenv("NO_COLOR");
+    return onTerminal() && !(noColor && *noColor) && sys::Process::StandardErrHasColors();
+  }();
+  return colour;
+}
+
+static void clearLine() {
+  if (lineShown)
+    errs() << "\r\x1b[K";
+  lineShown = false;
+}
+
+static void printLabelled(StringRef label, raw_ostream::Colors colour, StringRef text) {
+  clearLine();
+  if (coloured())
+    errs().changeColor(colour, /*Bold=*/true);
+  errs() << label << ": ";
+  if (coloured())
+    errs().resetColor();
+  errs() << text << "\n";
+}
+
+Error fail(ErrorCode code, const Twine &message, const Twine &hint) {
+  return make_error<Failure>(code, message.str(), hint.str());
+}
+
+int report(Error error) {
+  int exitCode = 0;
+  std::lock_guard<std::mutex> lock(lineMutex);
+  auto print = [&](ErrorCode code, StringRef message, StringRef hint) {
+    printLabelled("error", raw_ostream::RED, ("[F" + Twine(unsigned(code)) + "] " + message).str());
+    if (!hint.empty())
+      printLabelled("hint", raw_ostream::CYAN, hint);
+    exitCode = exitCodeFor(code);
+  };
+  handleAllErrors(
+      std::move(error), [&](const Failure &failure) { print(failure.code, failure.message, failure.hint); },
+      [&](const ErrorInfoBase &other) { print(ErrorCode::Internal, other.message(), ""); });
+  return exitCode;
+}
+
+void printDiagnostic(const LoggedDiagnostic &diagnostic) {
+  std::lock_guard<std::mutex> lock(lineMutex);
+  switch (diagnostic.severity) {
+  case mlir::DiagnosticSeverity::Error:
+    printLabelled("error", raw_ostream::RED, diagnostic.text());
+    break;
+  case mlir::DiagnosticSeverity::Warning:
+    printLabelled("warning", raw_ostream::MAGENTA, diagnostic.text());
+    break;
+  default:
+    printLabelled("remark", raw_ostream::CYAN, diagnostic.text());
+  }
+  for (StringRef note : diagnostic.notes)
+    if (note.consume_front("hint: "))
+      printLabelled("hint", raw_ostream::CYAN, note);
+    else
+      printLabelled("note", raw_ostream::CYAN, note);
+}
+
+raw_ostream &notes() { return quiet ? nulls() : errs(); }
+void silence() { quiet = true; }
+
+void showProgress(StringRef stage, size_t done, size_t total) {
+  if (quiet || !onTerminal())
+    return;
+  std::lock_guard<std::mutex> lock(lineMutex);
+  errs() << "\r\x1b[K" << stage;
+  if (total)
+    errs() << " " << done << "/" << total;
+  lineShown = true;
+}
+
+void clearProgress() {
+  std::lock_guard<std::mutex> lock(lineMutex);
+  clearLine();
+}
+
+std::string spellBytes(uint64_t bytes) {
+  std::string text;
+  raw_string_ostream out(text);
+  if (bytes < 1000)
+    out << bytes << " B";
+  else if (bytes < 1000000)
+    out << format("%.1f kB", bytes / 1e3);
+  else if (bytes < 1000000000)
+    out << format("%.1f MB", bytes / 1e6);
+  else
+    out << format("%.2f GB", bytes / 1e9);
+  return text;
+}
+
+} // namespace fathom

@@ -1,0 +1,46 @@
+// What the tool says to people: errors with codes and hints, progress and colours, all on stderr. Data goes to stdout
+// and not through here.
+#pragma once
+
+#include "compiler/driver/DiagnosticLog.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace fathom {
+
+// A command line that makes no sense (exit code 2). The compiler knows no such error, so the code lives here.
+inline constexpr ErrorCode usageError = ErrorCode(2001);
+
+// An error of the tool on its way up: a code, a message and perhaps what to do about it.
+class Failure : public llvm::ErrorInfo<Failure> {
+public:
+  static char ID;
+  Failure(ErrorCode code, std::string message, std::string hint)
+      : code(code), message(std::move(message)), hint(std::move(hint)) {}
+  void log(llvm::raw_ostream &out) const override { out << message; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+  ErrorCode code;
+  std::string message, hint;
+};
+
+llvm::Error fail(ErrorCode code, const llvm::Twine &message, const llvm::Twine &hint = "");
+
+// Prints an error and gives the exit code for it; 0 for success.
+int report(llvm::Error error);
+
+// Prints a diagnostic of the compiler.
+void printDiagnostic(const LoggedDiagnostic &diagnostic);
+
+// stderr for what only a person wants to read; nowhere after silence().
+llvm::raw_ostream &notes();
+void silence();
+
+// One line on a terminal that is overwritten as things go on; nothing elsewhere. May be called from several threads.
+void showProgress(llvm::StringRef stage, size_t done, size_t total);
+void clearProgress();
+
+// "13.9 MB"
+std::string spellBytes(uint64_t bytes);
+
+} // namespace fathom

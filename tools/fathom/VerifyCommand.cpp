@@ -1,0 +1,37 @@
+// fathom verify: hands over to fathom/verify.py, because the references it compares with are Python packages.
+#include "tools/fathom/Commands.h"
+#include "tools/fathom/Python.h"
+
+using namespace llvm;
+
+namespace fathom {
+
+// The options as JSON, so that Python need not know how a command line is read.
+static json::Value valueOf(const Option &option, const OptionValues &options) {
+  switch (option.type) {
+  case OptionType::Flag:
+    return options.flag(option.name);
+  case OptionType::Integer:
+    return options.integer(option.name);
+  case OptionType::Number:
+    return options.number(option.name);
+  default:
+    break;
+  }
+  if (option.repeats)
+    return json::Array(options.all(option.name));
+  std::string text = options.text(option.name);
+  return text.empty() ? json::Value(nullptr) : json::Value(text);
+}
+
+Expected<int> verifyCommand(const Arguments &arguments) {
+  json::Object request{{"model", arguments.positional[0]}};
+  for (const Option &option : optionTable())
+    if (option.commands & VerifyBit)
+      request[option.name] = valueOf(option, arguments.options);
+  std::string text;
+  raw_string_ostream(text) << json::Value(std::move(request));
+  return runPython({"-m", "fathom.verify", text});
+}
+
+} // namespace fathom

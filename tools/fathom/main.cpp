@@ -1,0 +1,57 @@
+// The command line tool: picks the command and turns its outcome into an exit code.
+#include "compiler/driver/Manifest.h"
+#include "tools/fathom/Commands.h"
+#include "tools/fathom/Crash.h"
+
+using namespace fathom;
+
+static int dispatch(llvm::ArrayRef<const char *> words) {
+  if (words.empty()) {
+    printHelp(llvm::errs());
+    return exitCodeFor(usageError);
+  }
+  llvm::StringRef name = words.front();
+  if (name == "--help" || name == "-h" || name == "help") {
+    if (words.size() > 1)
+      if (const Command *command = findCommand(words[1]))
+        return printHelp(*command, llvm::outs()), 0;
+    // For the documentation; the tests compare it with the files.
+    if (words.size() > 1 && llvm::StringRef(words[1]) == "--markdown")
+      return printReference(llvm::outs()), 0;
+    if (words.size() > 1 && llvm::StringRef(words[1]) == "--markdown-python")
+      return printPythonReference(llvm::outs()), 0;
+    return printHelp(llvm::outs()), 0;
+  }
+  if (name == "--version")
+    return llvm::outs() << "fathom " << compilerVersion << "\n", 0;
+  const Command *command = findCommand(name);
+  if (!command)
+    return report(fail(usageError, "unknown command '" + name + "'", "'fathom --help' lists the commands"));
+  for (llvm::StringRef word : words.drop_front()) {
+    if (word == "--")
+      break;
+    if (word == "--help" || word == "-h")
+      return printHelp(*command, llvm::outs()), 0;
+  }
+  auto arguments = parseArguments(*command, words.drop_front());
+  if (!arguments)
+    return report(arguments.takeError());
+  if (arguments->options.flag("quiet"))
+    silence();
+  auto exitCode = command->run(*arguments);
+  return exitCode ? *exitCode : report(exitCode.takeError());
+}
+
+int main(int argc, char **argv) {
+  installCrashHandler(argc, argv);
+  int exitCode = dispatch(llvm::ArrayRef<const char *>(argv + 1, argc > 0 ? argc - 1 : 0));
+  clearProgress();
+  llvm::outs().flush();
+  // A reader that went away or a full disk: what was asked for did not arrive.
+  if (llvm::outs().has_error()) {
+    std::string reason = llvm::outs().error().message();
+    llvm::outs().clear_error();
+    return report(fail(ErrorCode::FileUnwritable, "cannot write to stdout: " + reason));
+  }
+  return exitCode;
+}
