@@ -30,8 +30,10 @@ int64_t bytesOf(Value value) {
   return type.hasStaticShape() ? type.getNumElements() * elementBytes(type.getElementType()) : INT64_MAX;
 }
 
-// Integers that say how an op works must stay visible as constants.
-bool staysConstant(ConstantOp op) { return isa<IntegerType>(op.getType().getElementType()) && op.getType().getNumElements() <= 1024; }
+// Numbers that say how an op works (axes, sizes, scales) must stay visible as constants.
+bool staysConstant(ConstantOp op) {
+  return op.getType().getNumElements() <= (isa<IntegerType>(op.getType().getElementType()) ? 1024 : 16);
+}
 
 class Folder {
 public:

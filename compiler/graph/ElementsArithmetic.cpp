@@ -124,6 +124,13 @@ std::optional<Elements> SubOp::elements() {
 std::optional<Elements> MulOp::elements() {
   return arithmetic(*this, [](AffineExpr a, AffineExpr b) { return size::mul(a, b); });
 }
+std::optional<Elements> NegOp::elements() {
+  Type type = elementOf(getInput());
+  return forEach(*this, [&](ArrayRef<AffineExpr> x) {
+    AffineExpr result = size::mul(x[0], -1);
+    return result ? inRange(result, type) : AffineExpr();
+  });
+}
 std::optional<Elements> DivOp::elements() { return arithmetic(*this, divide); }
 std::optional<Elements> ModOp::elements() {
   return arithmetic(*this, [&](AffineExpr a, AffineExpr b) { return remainder(a, b, getFmod() != 0); });

@@ -59,7 +59,12 @@ def FloorOp : Graph_Unary<"Floor">;
 def HardSwishOp : Graph_Unary<"HardSwish">;
 def LogOp : Graph_Unary<"Log">;
 def MishOp : Graph_Unary<"Mish">;
-def NegOp : Graph_Unary<"Neg">;
+def NegOp : Graph_ShapeArithOp<"Neg", [Graph_Elementwise]> {
+  let arguments = (ins Graph_Tensor:$input);
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferTypes(::llvm::SmallVectorImpl<::mlir::Type> &types) { return inferSameAs(*this, types); }
+  }];
+}
 def NotOp : Graph_Unary<"Not">;
 def ReciprocalOp : Graph_Unary<"Reciprocal">;
 def ReluOp : Graph_Unary<"Relu">;

@@ -17,9 +17,8 @@ template <typename Op> struct FunctionRewrite : mlir::OpRewritePattern<Op> {
   Function function;
 };
 
-// `sizes` as the shape operand of a Reshape: constants, a zero where dimension 0 is kept, and at most one size that Reshape has to
-// find out. Null where that does not suffice.
-mlir::Value reshapeOperand(mlir::PatternRewriter &rewriter, mlir::Operation *like, mlir::Value input,
-                           llvm::ArrayRef<mlir::AffineExpr> sizes);
+// The input with other sizes, which may be symbolic.
+mlir::Value reshape(mlir::PatternRewriter &rewriter, mlir::Operation *like, llvm::StringRef suffix, mlir::Value input,
+                    llvm::ArrayRef<mlir::AffineExpr> sizes);
 
 } // namespace fathom

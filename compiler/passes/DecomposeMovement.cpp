@@ -6,32 +6,36 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-Value reshapeOperand(PatternRewriter &rewriter, Operation *like, Value input, ArrayRef<AffineExpr> sizes) {
-  SmallVector<int64_t> shape;
-  for (auto [i, size] : llvm::enumerate(sizes)) {
-    auto constant = constantSize(size);
-    if (!constant && i == 0 && sizesOf(input)[0] == size)
-      shape.push_back(0);
-    else
-      shape.push_back(constant.value_or(-1));
-    // A zero means "keep"; an empty dimension cannot be said.
-    if (constant == 0)
-      return Value();
+// Sizes as an operand: a constant, or expressions over the symbols.
+static Value sizesOperand(PatternRewriter &rewriter, Operation *like, ArrayRef<AffineExpr> sizes) {
+  SmallVector<int64_t> constants;
+  unsigned symbols = 0;
+  for (AffineExpr size : sizes) {
+    if (auto constant = constantSize(size))
+      constants.push_back(*constant);
+    size.walk([&](AffineExpr part) {
+      if (auto symbol = dyn_cast<AffineSymbolExpr>(part))
+        symbols = std::max(symbols, symbol.getPosition() + 1);
+    });
   }
-  return llvm::count(shape, -1) > 1 ? Value() : makeInts(rewriter, like, shape);
+  if (constants.size() == sizes.size())
+    return makeInts(rewriter, like, constants);
+  auto type = RankedTensorType::get({int64_t(sizes.size())}, rewriter.getI64Type());
+  return SizesOp::create(rewriter, like->getLoc(), type, AffineMap::get(0, symbols, sizes, like->getContext()));
+}
+
+Value reshape(PatternRewriter &rewriter, Operation *like, StringRef suffix, Value input, ArrayRef<AffineExpr> sizes) {
+  // A zero is a size here, not "as it was".
+  return createNamed<ReshapeOp>(rewriter, like, suffix, input, sizesOperand(rewriter, like, sizes), rewriter.getI64IntegerAttr(1));
 }
 
 namespace {
 
 template <typename Op>
 LogicalResult shuffle(Op op, PatternRewriter &rewriter, ArrayRef<AffineExpr> split, ArrayRef<int64_t> perm) {
-  Value inner = reshapeOperand(rewriter, op, op.getInput(), split);
-  Value outer = reshapeOperand(rewriter, op, op.getInput(), sizesOf(op.getType()));
-  if (!inner || !outer)
-    return failure();
-  Value blocks = createNamed<ReshapeOp>(rewriter, op, ".blocks", op.getInput(), inner, rewriter.getI64IntegerAttr(0));
+  Value blocks = reshape(rewriter, op, ".blocks", op.getInput(), split);
   Value moved = createNamed<TransposeOp>(rewriter, op, ".moved", blocks, rewriter.getDenseI64ArrayAttr(perm));
-  rewriter.replaceOp(op, createNamed<ReshapeOp>(rewriter, op, "", moved, outer, rewriter.getI64IntegerAttr(0)));
+  rewriter.replaceOp(op, reshape(rewriter, op, "", moved, sizesOf(op.getType())));
   return success();
 }
 

@@ -46,17 +46,11 @@ LogicalResult expandGroupNorm(GroupNormalizationOp op, PatternRewriter &rewriter
   for (AffineExpr size : ArrayRef(sizes).drop_front(2))
     rest = rest * size;
   auto constant = [&](int64_t value) { return getAffineConstantExpr(value, op.getContext()); };
-  Value split = reshapeOperand(rewriter, op, op.getInput(), {sizes[0], constant(groups), constant(*channels / groups), rest});
-  Value back = reshapeOperand(rewriter, op, op.getInput(), sizes);
-  if (!split || !back)
-    return failure();
-  IntegerAttr no = rewriter.getI64IntegerAttr(0);
-  auto perGroup = [&](Value vector, StringRef suffix) {
-    return createNamed<ReshapeOp>(rewriter, op, suffix, vector, makeInts(rewriter, op, {groups, *channels / groups, 1}), no).getResult();
-  };
-  Value input = createNamed<ReshapeOp>(rewriter, op, ".groups", op.getInput(), split, no);
+  AffineExpr count = constant(groups), each = constant(*channels / groups);
+  auto perGroup = [&](Value vector, StringRef suffix) { return reshape(rewriter, op, suffix, vector, {count, each, constant(1)}); };
+  Value input = reshape(rewriter, op, ".groups", op.getInput(), {sizes[0], count, each, rest});
   Value result = normalize(rewriter, op, ".shifted", input, perGroup(op.getScale(), ".scale"), perGroup(op.getBias(), ".bias"), op.getEpsilonAttr());
-  rewriter.replaceOp(op, createNamed<ReshapeOp>(rewriter, op, "", result, back, no));
+  rewriter.replaceOp(op, reshape(rewriter, op, "", result, sizes));
   return success();
 }
 
@@ -67,18 +61,14 @@ LogicalResult expandLrn(LRNOp op, PatternRewriter &rewriter) {
   AffineExpr one = getAffineConstantExpr(1, op.getContext()), rest = one;
   for (AffineExpr size : ArrayRef(sizes).drop_front(2))
     rest = rest * size;
-  Value split = reshapeOperand(rewriter, op, op.getInput(), {sizes[0], one, sizes[1], rest});
-  Value back = reshapeOperand(rewriter, op, op.getInput(), sizes);
-  if (!split || !back)
-    return failure();
   int64_t window = op.getSize(), before = (window - 1) / 2, after = window - 1 - before;
   IntegerAttr no = rewriter.getI64IntegerAttr(0);
   Value squares = createNamed<MulOp>(rewriter, op, ".squares", op.getInput(), op.getInput());
-  Value rows = createNamed<ReshapeOp>(rewriter, op, ".rows", squares, split, no);
+  Value rows = reshape(rewriter, op, ".rows", squares, {sizes[0], one, sizes[1], rest});
   Value mean = createNamed<AveragePoolOp>(rewriter, op, ".mean", rows, rewriter.getStringAttr("NOTSET"), DenseI64ArrayAttr(),
                                           rewriter.getDenseI64ArrayAttr({window, 1}), rewriter.getDenseI64ArrayAttr({before, 0, after, 0}),
                                           DenseI64ArrayAttr(), no, rewriter.getI64IntegerAttr(1));
-  mean = createNamed<ReshapeOp>(rewriter, op, ".means", mean, back, no);
+  mean = reshape(rewriter, op, ".means", mean, sizes);
   Value scaled = createNamed<MulOp>(rewriter, op, ".scaled", mean, makeScalar(rewriter, op, element, op.getAlpha().convertToDouble()));
   Value shifted = createNamed<AddOp>(rewriter, op, ".shifted", scaled, makeScalar(rewriter, op, element, op.getBias().convertToDouble()));
   Value power = createNamed<PowOp>(rewriter, op, ".power", shifted, makeScalar(rewriter, op, element, op.getBeta().convertToDouble()));

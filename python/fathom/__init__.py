@@ -1,7 +1,7 @@
 """Fathom compiles ONNX models to native code and runs them.
 
-    artifact = fathom.compile("model.onnx")
-    outputs = fathom.Session(artifact).run(None, {"input": array})
+artifact = fathom.compile("model.onnx")
+outputs = fathom.Session(artifact).run(None, {"input": array})
 """
 
 from .compile import Artifact, check, compile, options

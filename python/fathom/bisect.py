@@ -15,7 +15,9 @@ BATCH = 48
 class Bisection:
     """`check(model)` compares all outputs of a changed model; see run()."""
 
-    def __init__(self, proto, folder: str, reference, inputs: dict, options: dict, threads: int, rtol: float, atol: float, note):
+    def __init__(
+        self, proto, folder: str, reference, inputs: dict, options: dict, threads: int, rtol: float, atol: float, note
+    ):
         self.onnx = import_onnx()
         self.proto = proto
         self.folder = folder
@@ -26,7 +28,9 @@ class Bisection:
         self.rtol, self.atol = rtol, atol
         self.note = note
         self.declared = self._declared_values()
-        self.candidates = [(node, name) for node in proto.graph.node for name in node.output if name and self._is_tensor(name)]
+        self.candidates = [
+            (node, name) for node in proto.graph.node for name in node.output if name and self._is_tensor(name)
+        ]
 
     def run(self, failed: list[str]) -> dict | None:
         """The first node that diverges, or None. `failed` are the outputs that differ."""

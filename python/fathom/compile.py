@@ -24,7 +24,10 @@ def _option_table() -> dict[str, dict]:
 
 def options() -> list[dict]:
     """The keywords that compile() takes: name, type, default and help of each."""
-    return [{"name": name, **{k: entry[k] for k in ("type", "value", "default", "help")}} for name, entry in _option_table().items()]
+    return [
+        {"name": name, **{k: entry[k] for k in ("type", "value", "default", "help")}}
+        for name, entry in _option_table().items()
+    ]
 
 
 class Artifact:

@@ -45,4 +45,6 @@ def raise_status(status: int, message: str):
 def raise_diagnostics(diagnostics: list[dict], worst: int):
     """Raises the error for a compilation that failed."""
     chosen = diagnostics[worst]
-    raise Error(chosen["message"], chosen["code"], chosen["exit_code"], chosen["node"], "; ".join(chosen["hints"]), diagnostics)
+    raise Error(
+        chosen["message"], chosen["code"], chosen["exit_code"], chosen["node"], "; ".join(chosen["hints"]), diagnostics
+    )

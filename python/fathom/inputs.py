@@ -62,7 +62,9 @@ def _sizes(session, dims: dict) -> dict:
 def random_inputs(session, seed: int = 0, dims: dict | None = None) -> dict:
     """Inputs for a session: floating-point ones nearly normal, integers small enough to be indices."""
     sizes = _sizes(session, dims or {})
-    shapes = [[sizes.get(size, 1) if not isinstance(size, int) else size for size in info.shape] for info in session.inputs]
+    shapes = [
+        [sizes.get(size, 1) if not isinstance(size, int) else size for size in info.shape] for info in session.inputs
+    ]
     indices = any(info.dtype in (np.int32, np.int64) for info in session.inputs)
     values = {}
     for bound in (100, 2, 1):

@@ -8,7 +8,12 @@ from .errors import Error
 
 
 def _missing(package: str) -> Error:
-    return Error(f"the package '{package}' is not installed", "F5001", 5, hint=f"install it with 'pip install {package}', or set FATHOM_PYTHON to a Python that has it")
+    return Error(
+        f"the package '{package}' is not installed",
+        "F5001",
+        5,
+        hint=f"install it with 'pip install {package}', or set FATHOM_PYTHON to a Python that has it",
+    )
 
 
 def import_onnx():
@@ -31,17 +36,23 @@ class OnnxRuntime:
         options.log_severity_level = 3
         options.intra_op_num_threads = threads
         # A model in memory has no folder of its own to look for its weights in.
-        options.add_session_config_entry("session.model_external_initializers_file_folder_path", os.path.abspath(folder))
+        options.add_session_config_entry(
+            "session.model_external_initializers_file_folder_path", os.path.abspath(folder)
+        )
         try:
             self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         except Exception as error:
-            raise Error(f"ONNX Runtime cannot load the model: {error}", "F5001", 5, hint="try --against reference") from error
+            raise Error(
+                f"ONNX Runtime cannot load the model: {error}", "F5001", 5, hint="try --against reference"
+            ) from error
 
     def run(self, names: list[str], inputs: dict) -> list:
         try:
             return self._session.run(names, inputs)
         except Exception as error:
-            raise Error(f"ONNX Runtime cannot run the model: {error}", "F5001", 5, hint="try --against reference") from error
+            raise Error(
+                f"ONNX Runtime cannot run the model: {error}", "F5001", 5, hint="try --against reference"
+            ) from error
 
 
 class Reference:

@@ -91,8 +91,13 @@ class Session:
                 value = np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
             # A silent conversion would hide a mistake, and cost a copy at every run.
             if value.dtype != info.dtype:
-                raise _bad_input(f"input '{info.name}' is {info.dtype}, the array is {value.dtype}", f"convert it with array.astype('{info.dtype}')")
-            if value.ndim != len(info.shape) or any(isinstance(n, int) and n != m for n, m in zip(info.shape, value.shape)):
+                raise _bad_input(
+                    f"input '{info.name}' is {info.dtype}, the array is {value.dtype}",
+                    f"convert it with array.astype('{info.dtype}')",
+                )
+            if value.ndim != len(info.shape) or any(
+                isinstance(n, int) and n != m for n, m in zip(info.shape, value.shape)
+            ):
                 raise _bad_input(f"input '{info.name}' has shape {_spell(info.shape)}, the array {_spell(value.shape)}")
             arrays.append(np.require(value, requirements=("C", "ALIGNED")))
         return arrays

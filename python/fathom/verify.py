@@ -15,7 +15,19 @@ from .reference import REFERENCES, import_onnx
 from .session import Session
 
 
-def verify(model, *, against="onnxruntime", seed=0, dims=None, threads=0, rtol=1e-3, atol=1e-4, bisect=True, note=lambda text: None, **options) -> dict:
+def verify(
+    model,
+    *,
+    against="onnxruntime",
+    seed=0,
+    dims=None,
+    threads=0,
+    rtol=1e-3,
+    atol=1e-4,
+    bisect=True,
+    note=lambda text: None,
+    **options,
+) -> dict:
     """Compiles `model`, runs it on random inputs and compares every output; `ok` in the result says whether all agree.
 
     `atol` is relative to each output's largest magnitude. Other options are those of fathom.compile.
@@ -67,8 +79,12 @@ def _print_report(report: dict):
     if not found:
         print("no node diverges on its own")
         return
-    print(f"first node that diverges: '{found['node']}' ({found['op']}), its output '{found['output']}' {found['how']}:")
-    print(f"  max abs {found['max_abs']:.3g}, max rel {found['max_rel']:.3g}, max ulp {found['max_ulp']:.3g}, {found['mismatches']} values differ")
+    print(
+        f"first node that diverges: '{found['node']}' ({found['op']}), its output '{found['output']}' {found['how']}:"
+    )
+    print(
+        f"  max abs {found['max_abs']:.3g}, max rel {found['max_rel']:.3g}, max ulp {found['max_ulp']:.3g}, {found['mismatches']} values differ"
+    )
 
 
 def _split_dims(texts: list[str]) -> tuple[dict, list[str]]:
@@ -113,12 +129,18 @@ def main(request: dict) -> int:
         _print_report(report)
     if report["ok"]:
         return 0
-    print(f"error: [F4001] the results differ from those of {report['against']} (seed {report['seed']})", file=sys.stderr)
+    print(
+        f"error: [F4001] the results differ from those of {report['against']} (seed {report['seed']})", file=sys.stderr
+    )
     return 4
 
 
 def _print_error(error: Error):
-    others = [d for d in error.diagnostics if d["severity"] == "error" and (d["code"], d["message"]) != (error.code, error.message)]
+    others = [
+        d
+        for d in error.diagnostics
+        if d["severity"] == "error" and (d["code"], d["message"]) != (error.code, error.message)
+    ]
     print(f"error: {error}", file=sys.stderr)
     for other in others:
         node = f"node '{other['node']}': " if other["node"] else ""

@@ -16,7 +16,9 @@ def fathom(tmp_path):
     def run(*arguments, env=None, cwd=None):
         environment = {**os.environ, "FATHOM_PYTHON": sys.executable, "NO_COLOR": "1", **(env or {})}
         words = [TOOL, *map(str, arguments)]
-        process = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment, cwd=cwd or tmp_path)
+        process = subprocess.run(
+            words, capture_output=True, text=True, timeout=300, env=environment, cwd=cwd or tmp_path
+        )
         assert not list(tmp_path.glob("*.tmp*")), "a temporary file was left behind"
         if process.returncode != 70:
             assert not list(tmp_path.glob("fathom-crash-*"))

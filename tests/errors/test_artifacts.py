@@ -52,7 +52,9 @@ class TestBroken:
     def test_another_shared_object(self, fathom, command):
         import ctypes.util
 
-        library = f"/lib/{platform.machine()}-linux-gnu/" + (ctypes.util.find_library("z") or ctypes.util.find_library("c"))
+        library = f"/lib/{platform.machine()}-linux-gnu/" + (
+            ctypes.util.find_library("z") or ctypes.util.find_library("c")
+        )
         fathom(command, library).expect(1, "[F1011]")
 
 
@@ -114,7 +116,9 @@ def test_input_without_a_file(fathom, artifact):
         b"\x93NUMPY\x09\x00\x04\x00{}  ",
         b"\x93NUMPY\x01\x00\x04\x00{}  ",
         b"\x93NUMPY\x01\x00\x3a\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2,3), } \n",
-        b"\x93NUMPY\x01\x00\x60\x00" + b"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999,9999999999,9999999999), }".ljust(95) + b"\n",
+        b"\x93NUMPY\x01\x00\x60\x00"
+        + b"{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999,9999999999,9999999999), }".ljust(95)
+        + b"\n",
     ],
 )
 def test_broken_npy(fathom, artifact, tmp_path, data):
@@ -142,7 +146,9 @@ def test_index_out_of_range(fathom, save, tmp_path):
 
 def test_names_with_slashes(fathom, save, tmp_path):
     nodes = [helper.make_node("Relu", ["x"], ["/block/relu/out"])]
-    fathom("compile", save(make_model(nodes, [value("x", [2])], [value("/block/relu/out", [2])])), "-o", "x.fathom").expect(0)
+    fathom(
+        "compile", save(make_model(nodes, [value("x", [2])], [value("/block/relu/out", [2])])), "-o", "x.fathom"
+    ).expect(0)
     fathom("run", "x.fathom", "--output-dir", "out").expect(0)
     assert (tmp_path / "out" / "_block_relu_out.npy").exists()
 
@@ -158,7 +164,9 @@ def test_run_is_deterministic(fathom, save, tmp_path):
 
 
 def test_bench_prints_one_object(fathom, artifact, tmp_path):
-    result = fathom("bench", artifact, "--min-time", "0.01", "--warm-up", "0", "--json", "--threads", "1", "--profile", "trace.json").expect(0)
+    result = fathom(
+        "bench", artifact, "--min-time", "0.01", "--warm-up", "0", "--json", "--threads", "1", "--profile", "trace.json"
+    ).expect(0)
     assert result.out.count("\n") == 1
     data = json.loads(result.out)
     assert {"median_ms", "p10_ms", "p90_ms", "min_ms", "runs", "threads", "target"} <= data.keys()

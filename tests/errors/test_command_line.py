@@ -71,7 +71,9 @@ def test_output_is_needed(fathom, save):
 
 
 def test_unknown_target(fathom, save):
-    fathom("compile", save(relu_model()), "-o", "x.fathom", "--target", "i486dx").expect(1, "[F1010]", "i486dx", "--target help")
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--target", "i486dx").expect(
+        1, "[F1010]", "i486dx", "--target help"
+    )
     fathom("compile", save(relu_model()), "-o", "x.fathom", "--target", "sparc:ultra").expect(1, "[F1010]")
 
 
@@ -90,10 +92,14 @@ def test_bad_dim(fathom, save, dim):
 
 
 def test_plan_that_is_missing(fathom, save):
-    fathom("compile", save(relu_model()), "-o", "x.fathom", "--plan", "nowhere.plan").expect(1, "[F1001]", "nowhere.plan")
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--plan", "nowhere.plan").expect(
+        1, "[F1001]", "nowhere.plan"
+    )
 
 
-@pytest.mark.parametrize("text", ["", "hello", "fathom-plan: 9\ntarget: x\nkernels: []\n", "fathom-plan: 1\ntarget: [\n", "kernels: 3\n"])
+@pytest.mark.parametrize(
+    "text", ["", "hello", "fathom-plan: 9\ntarget: x\nkernels: []\n", "fathom-plan: 1\ntarget: [\n", "kernels: 3\n"]
+)
 def test_plan_that_is_no_plan(fathom, save, tmp_path, text):
     (tmp_path / "bad.plan").write_text(text)
     fathom("compile", save(relu_model()), "-o", "x.fathom", "--plan", "bad.plan").expect(1, "[F1009]", "bad.plan")
@@ -118,7 +124,9 @@ def test_unwritable_output(fathom, save, output):
 
 
 def test_unwritable_text(fathom, save):
-    fathom("compile", save(relu_model()), "--emit", "plan", "-o", "nowhere/x.plan").expect(1, "[F1014]", "nowhere/x.plan")
+    fathom("compile", save(relu_model()), "--emit", "plan", "-o", "nowhere/x.plan").expect(
+        1, "[F1014]", "nowhere/x.plan"
+    )
 
 
 def test_failed_compilation_keeps_the_old_artifact(fathom, save, artifact):
@@ -130,7 +138,9 @@ def test_failed_compilation_keeps_the_old_artifact(fathom, save, artifact):
 def test_full_stdout(fathom, save, tmp_path):
     """What was asked for did not arrive, so it is not a success."""
     with open("/dev/full", "w") as full:
-        process = subprocess.run([TOOL, "compile", str(save(add_model())), "--emit", "asm"], stdout=full, stderr=subprocess.PIPE, text=True)
+        process = subprocess.run(
+            [TOOL, "compile", str(save(add_model())), "--emit", "asm"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
     assert process.returncode == 1 and "[F1014]" in process.stderr
 
 
@@ -156,7 +166,10 @@ def slow(save):
     nodes, weights, last = [], [], "x"
     for i in range(60):
         weights.append(numpy_helper.from_array(np.ones((64 + i, 65 + i), np.float32), f"w{i}"))
-        nodes += [helper.make_node("MatMul", [last, f"w{i}"], [f"p{i}"]), helper.make_node("Tanh", [f"p{i}"], [f"t{i}"])]
+        nodes += [
+            helper.make_node("MatMul", [last, f"w{i}"], [f"p{i}"]),
+            helper.make_node("Tanh", [f"p{i}"], [f"t{i}"]),
+        ]
         last = f"t{i}"
     path = save(make_model(nodes, [value("x", [32, 64])], [value(last, [32, 124])], weights))
 

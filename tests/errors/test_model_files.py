@@ -77,7 +77,9 @@ def test_cyclic(refuse, save):
 
 
 def test_undefined_input(refuse, save):
-    model = make_model([helper.make_node("Relu", ["nothing"], ["y"], name="relu")], [value("x", [2])], [value("y", [2])])
+    model = make_model(
+        [helper.make_node("Relu", ["nothing"], ["y"], name="relu")], [value("x", [2])], [value("y", [2])]
+    )
     refuse(save(model), 1, "F1003", "'nothing'", "relu")
 
 
@@ -129,7 +131,9 @@ def test_external_data_through_a_link(refuse, save, tmp_path):
     refuse(save(external(add_model(), location="link/passwd")), 1, "F1005", "link/passwd")
 
 
-@pytest.mark.parametrize("entries", [{"offset": "4096"}, {"length": "999999"}, {"offset": "-1"}, {"offset": str(2**63)}])
+@pytest.mark.parametrize(
+    "entries", [{"offset": "4096"}, {"length": "999999"}, {"offset": "-1"}, {"offset": str(2**63)}]
+)
 def test_external_data_past_the_end(refuse, save, tmp_path, entries):
     (tmp_path / "weights.bin").write_bytes(bytes(4096))
     refuse(save(external(add_model(), location="weights.bin", **entries)), 1, "F1005", "w")

@@ -21,7 +21,9 @@ def model(save):
 
 @pytest.mark.parametrize("against", ["onnxruntime", "reference"])
 def test_match(fathom, model, against):
-    data = json.loads(fathom("verify", model, "--against", against, "--seed", "3", "--dim", "batch=5", "--json").expect(0).out)
+    data = json.loads(
+        fathom("verify", model, "--against", against, "--seed", "3", "--dim", "batch=5", "--json").expect(0).out
+    )
     assert data["ok"] and data["against"] == against and data["inputs"] == {"x": [5, 3]}
     assert data["outputs"][0]["shape"] == [5, 4] and data["outputs"][0]["max_ulp"] < 100
 

@@ -60,7 +60,9 @@ def test_plan(model, tmp_path):
 def test_external_data(model, tmp_path):
     onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0)
     light = onnx.load(tmp_path / "m.onnx", load_external_data=False)
-    np.testing.assert_array_equal(run(fathom.compile(light, base_folder=tmp_path)), run(fathom.compile(tmp_path / "m.onnx")))
+    np.testing.assert_array_equal(
+        run(fathom.compile(light, base_folder=tmp_path)), run(fathom.compile(tmp_path / "m.onnx"))
+    )
     with pytest.raises(fathom.Error) as caught:
         fathom.compile(light)
     assert caught.value.code == "F1005"
@@ -71,7 +73,15 @@ def test_options():
     assert {"target", "fp", "plan", "dim", "jobs", "emit", "weights"} <= set(names)
 
 
-@pytest.mark.parametrize("options, text", [({"speed": 3}, "speed"), ({"fp": "sloppy"}, "fast, strict"), ({"jobs": -1}, "whole number"), ({"jobs": []}, "list")])
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"speed": 3}, "speed"),
+        ({"fp": "sloppy"}, "fast, strict"),
+        ({"jobs": -1}, "whole number"),
+        ({"jobs": []}, "list"),
+    ],
+)
 def test_bad_options(model, options, text):
     with pytest.raises(fathom.Error, match=text) as caught:
         fathom.compile(model, **options)

@@ -46,7 +46,10 @@ def test_convolution(groups):
         helper.make_node("Conv", ["x", "w", "b"], ["c"], group=groups, pads=[1, 1, 1, 1], strides=[2, 2]),
         helper.make_node("Relu", ["c"], ["y"]),
     ]
-    check(make_model(nodes, [value("x", [2, 8, 13, 13])], [value("y", [2, 16, 7, 7])], [weight, bias]), {"x": randn(2, 8, 13, 13)})
+    check(
+        make_model(nodes, [value("x", [2, 8, 13, 13])], [value("y", [2, 16, 7, 7])], [weight, bias]),
+        {"x": randn(2, 8, 13, 13)},
+    )
 
 
 def test_dynamic_batch(model):
@@ -117,17 +120,29 @@ def test_contiguous_inputs_are_not_copied(model):
 def test_strided_inputs(model):
     session = fathom.Session(fathom.compile(model))
     array = randn(16, 4)
-    np.testing.assert_array_equal(session.run(None, {"x": array.T})[0], session.run(None, {"x": np.ascontiguousarray(array.T)})[0])
+    np.testing.assert_array_equal(
+        session.run(None, {"x": array.T})[0], session.run(None, {"x": np.ascontiguousarray(array.T)})[0]
+    )
     wide = randn(4, 32)[:, ::2]
     np.testing.assert_array_equal(session.run(None, {"x": wide})[0], session.run(None, {"x": wide.copy()})[0])
 
 
 @pytest.mark.parametrize(
     "dtype, onnx_dtype",
-    [(np.float64, TensorProto.DOUBLE), (np.int64, TensorProto.INT64), (np.int32, TensorProto.INT32), (np.int8, TensorProto.INT8), (np.uint8, TensorProto.UINT8)],
+    [
+        (np.float64, TensorProto.DOUBLE),
+        (np.int64, TensorProto.INT64),
+        (np.int32, TensorProto.INT32),
+        (np.int8, TensorProto.INT8),
+        (np.uint8, TensorProto.UINT8),
+    ],
 )
 def test_types(dtype, onnx_dtype):
-    model = make_model([helper.make_node("Add", ["x", "z"], ["y"])], [value("x", [5], onnx_dtype), value("z", [5], onnx_dtype)], [value("y", [5], onnx_dtype)])
+    model = make_model(
+        [helper.make_node("Add", ["x", "z"], ["y"])],
+        [value("x", [5], onnx_dtype), value("z", [5], onnx_dtype)],
+        [value("y", [5], onnx_dtype)],
+    )
     inputs = {"x": np.arange(5).astype(dtype), "z": np.arange(5, 10).astype(dtype)}
     (got,) = fathom.Session(fathom.compile(model)).run(None, inputs)
     assert got.dtype == dtype
@@ -228,7 +243,11 @@ def test_random_inputs_are_those_of_the_tool(model, tmp_path):
     path = fathom.compile(model, tmp_path / "m.fathom")
     session = fathom.Session(path)
     tool = os.environ.get("FATHOM_BIN", str(ROOT / "build" / "bin" / "fathom"))
-    subprocess.run([tool, "run", path, "--seed", "7", "--dim", "batch=3", "--output-dir", tmp_path / "out"], check=True, capture_output=True)
+    subprocess.run(
+        [tool, "run", path, "--seed", "7", "--dim", "batch=3", "--output-dir", tmp_path / "out"],
+        check=True,
+        capture_output=True,
+    )
     expected = session.run(None, random_inputs(session, 7, {"batch": 3}))
     for info, array in zip(session.outputs, expected):
         np.testing.assert_array_equal(np.load(tmp_path / "out" / f"{info.name}.npy"), array)

@@ -71,7 +71,9 @@ def test_finds_the_node(tmp_path, monkeypatch, value, node):
     class Wrong(reference.OnnxRuntime):
         def run(self, names, inputs):
             results = super().run(names, inputs)
-            return [array + 1 if order.index(name) >= order.index(value) else array for name, array in zip(names, results)]
+            return [
+                array + 1 if order.index(name) >= order.index(value) else array for name, array in zip(names, results)
+            ]
 
     monkeypatch.setitem(reference.REFERENCES, "onnxruntime", Wrong)
     report = verify(tmp_path / "m.onnx")

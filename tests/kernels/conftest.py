@@ -1,0 +1,43 @@
+"""Small models made on the spot, run by Fathom and by ONNX Runtime."""
+import os
+import random
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import fathom
+
+TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64}
+
+
+def make_model(nodes, inputs, weights, outputs=("y",)):
+    """A model of these nodes; inputs and weights are arrays by name."""
+    infos = [helper.make_tensor_value_info(name, TYPES[array.dtype], array.shape) for name, array in inputs.items()]
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs]
+    graph = helper.make_graph(nodes, "g", infos, results, [numpy_helper.from_array(w, n) for n, w in weights.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def compare(nodes, inputs, weights, outputs=("y",), tolerance=2e-5):
+    """Runs the model at one and two threads and compares with ONNX Runtime; the same bits at both."""
+    model = make_model(nodes, inputs, weights, outputs)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    expected = session.run(None, inputs)
+    artifact = fathom.compile(model)
+    one, two = (fathom.Session(artifact, threads=threads).run(None, inputs) for threads in (1, 2))
+    for got, other, want in zip(one, two, expected):
+        assert got.tobytes() == other.tobytes(), "results depend on the thread count"
+        assert got.shape == want.shape
+        scale = np.abs(want).max() if want.size else 1
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=tolerance * max(scale, 1e-6))
+
+
+@pytest.fixture
+def seed(request):
+    """A fresh seed for every run, printed with a failure; FATHOM_TEST_SEED repeats one."""
+    value = int(os.environ.get("FATHOM_TEST_SEED", random.SystemRandom().randrange(1 << 31)))
+    print(f"repeat with FATHOM_TEST_SEED={value}")
+    return value

@@ -1,0 +1,88 @@
+"""Matrix products and convolutions of awkward sizes with fused producers and consumers, on fresh random data."""
+import random
+
+import numpy as np
+import pytest
+from conftest import compare
+from onnx import helper
+
+SIZES = [1, 2, 3, 4, 5, 7, 8, 12, 13, 31, 48, 64, 100, 131, 200, 272, 768]
+
+
+def around(anchor, rng):
+    """The anchor's node with an activation before and after it, sometimes."""
+    before, after = rng.choice([None, "Relu", "Tanh"]), rng.choice([None, "Sigmoid", "Relu"])
+    nodes = []
+    source, target = "x", "y"
+    if before:
+        nodes.append(helper.make_node(before, ["x"], ["before"]))
+        source = "before"
+    if after:
+        target = "product"
+    nodes.append(anchor(source, target))
+    if after:
+        nodes.append(helper.make_node(after, ["product"], ["gate"]))
+        nodes.append(helper.make_node("Mul", ["product", "gate"], ["y"]))
+    return nodes
+
+
+@pytest.mark.parametrize("case", range(12))
+def test_matmul(case, seed):
+    rng, data = random.Random(seed + case), np.random.default_rng(seed + case)
+    rows, columns, depth = (rng.choice(SIZES) for _ in range(3))
+    batch = rng.choice([(), (), (3,), (2, 5)])
+    nodes = around(lambda a, b: helper.make_node("MatMul", [a, "w"], [b]), rng)
+    x = data.standard_normal((*batch, rows, depth)).astype(np.float32)
+    w = (data.standard_normal((depth, columns)) / np.sqrt(depth)).astype(np.float32)
+    compare(nodes, {"x": x}, {"w": w})
+
+
+@pytest.mark.parametrize("case", range(6))
+def test_matmul_of_two_inputs(case, seed):
+    """Both operands arrive at run time: the right one is packed by a kernel."""
+    rng, data = random.Random(seed + case), np.random.default_rng(seed + case)
+    rows, columns, depth = (rng.choice(SIZES[:12]) for _ in range(3))
+    left, right = rng.choice([((), ()), ((2, 3), (2, 3)), ((3,), ()), ((2, 1), (1, 3))])
+    x = data.standard_normal((*left, rows, depth)).astype(np.float32)
+    w = data.standard_normal((*right, depth, columns)).astype(np.float32)
+    compare([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": x, "w": w}, {})
+
+
+@pytest.mark.parametrize("case", range(20))
+def test_conv(case, seed):
+    rng, data = random.Random(seed + case), np.random.default_rng(seed + case)
+    channels, filters = rng.choice([1, 3, 8, 13, 16, 24, 56, 160]), rng.choice([1, 5, 8, 16, 24, 131, 160])
+    group = 1
+    if case % 4 == 1:  # grouped, with a prime number of channels in a group at times
+        group = rng.choice([2, 3, 4])
+        channels, filters = group * rng.choice([1, 2, 5, 8]), group * rng.choice([1, 3, 4, 8, 17])
+    if case % 4 == 2:  # depthwise
+        group = filters = channels
+    kernel, stride, dilation = rng.choice([1, 1, 2, 3, 5]), rng.choice([1, 1, 2, 3]), rng.choice([1, 1, 2])
+    pads = [rng.choice([0, kernel // 2, 1]) for _ in range(4)]
+    reach = dilation * (kernel - 1) + 1
+    height, width = (rng.choice([1, 5, 7, 12, 14, 24, 33]) + reach for _ in range(2))
+    nodes = around(
+        lambda a, b: helper.make_node(
+            "Conv", [a, "w", "b"], [b], kernel_shape=[kernel] * 2, strides=[stride] * 2, dilations=[dilation] * 2, pads=pads, group=group
+        ),
+        rng,
+    )
+    x = data.standard_normal((rng.choice([1, 1, 2]), channels, height, width)).astype(np.float32)
+    w = (data.standard_normal((filters, channels // group, kernel, kernel)) / (kernel * np.sqrt(channels / group))).astype(np.float32)
+    compare(nodes, {"x": x}, {"w": w, "b": data.standard_normal(filters).astype(np.float32)})
+
+
+@pytest.mark.parametrize("spatial", [1, 3])
+def test_conv_of_other_ranks(spatial, seed):
+    data = np.random.default_rng(seed)
+    node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1] * (2 * spatial))
+    x = data.standard_normal((2, 5, *[6, 7, 5][:spatial])).astype(np.float32)
+    compare([node], {"x": x}, {"w": data.standard_normal((11, 5, *[3] * spatial)).astype(np.float32)})
+
+
+@pytest.mark.parametrize("shape", [(0, 4, 3), (5, 0, 3), (5, 4, 0)])
+def test_empty_products(shape):
+    rows, columns, depth = shape
+    x, w = np.zeros((rows, depth), np.float32), np.zeros((depth, columns), np.float32)
+    compare([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": x, "w": w}, {})

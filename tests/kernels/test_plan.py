@@ -1,0 +1,82 @@
+"""The Plan decides: a changed number changes the code, an illegal one is refused with the constraint it breaks."""
+import re
+
+import numpy as np
+import pytest
+from conftest import make_model
+from onnx import helper
+
+import fathom
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    data = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]),
+        helper.make_node("Relu", ["c"], ["r"], name="relu"),
+        helper.make_node("MaxPool", ["r"], ["y"], name="pool", kernel_shape=[2, 2]),
+    ]
+    weights = {"w": data.standard_normal((24, 8, 3, 3)).astype(np.float32)}
+    return make_model(nodes, {"x": np.zeros((1, 8, 14, 14), np.float32)}, weights)
+
+
+def emit(model, stage, tmp_path, plan=None):
+    output = tmp_path / f"{stage}.txt"
+    options = {"plan": str(plan)} if plan else {}
+    fathom.compile(model, output=str(output), emit=stage, **options)
+    return output.read_text()
+
+
+def edited(model, tmp_path, pattern, replacement):
+    text = emit(model, "plan", tmp_path)
+    changed, count = re.subn(pattern, replacement, text, count=1)
+    assert count, f"the plan has no {pattern}:\n{text}"
+    path = tmp_path / "edited.plan"
+    path.write_text(changed)
+    return path
+
+
+def test_round_trip(model, tmp_path):
+    plan = tmp_path / "plan"
+    plan.write_text(emit(model, "plan", tmp_path))
+    first, second = tmp_path / "first.fathom", tmp_path / "second.fathom"
+    fathom.compile(model, output=str(first))
+    fathom.compile(model, output=str(second), plan=str(plan))
+    assert first.read_bytes() == second.read_bytes()
+    assert emit(model, "plan", tmp_path, plan) == plan.read_text()
+
+
+@pytest.mark.parametrize("knob, value", [("tile_m", 2), ("tile_n", 4), ("unroll_k", 1), ("class: +pool[^{]*?lanes", 4)])
+def test_a_changed_knob_changes_the_code(model, tmp_path, knob, value):
+    before = emit(model, "asm", tmp_path)
+    plan = edited(model, tmp_path, rf"({knob}): +\d+", rf"\1: {value}")
+    if knob == "tile_m":
+        plan.write_text(re.sub(r"task_m: +\d+", "task_m: 14", plan.read_text(), count=1))
+    assert emit(model, "asm", tmp_path, plan) != before
+    x = np.random.default_rng(1).standard_normal((1, 8, 14, 14)).astype(np.float32)
+    as_it_was, as_planned = fathom.compile(model), fathom.compile(model, plan=str(plan))
+    want, got = (fathom.Session(artifact).run(None, {"x": x})[0] for artifact in (as_it_was, as_planned))
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "pattern, replacement, reason",
+    [
+        (r"tile_m: +\d+", "tile_m: 31", "vector registers"),
+        (r"task_m: +\d+", "task_m: 1000001", "multiple of tile_m"),
+        (r"tile_n: +\d+", "tile_n: 1000", "outside"),
+        (r"lanes: +\d+", "lains: 4", "no knob 'lains'"),
+        (r"class: +contract", "class: pool", "class 'contract'"),
+        (r"fathom-plan: +1", "fathom-plan: 9", "version"),
+        (r"target: .*", "target: nothing", "target"),
+        (r"- r\n", "- q\n", "no op 'q'"),
+        (r"order: \[ 0, 2, 3, 1 \]", "order: [ 0, 1, 2, 3 ]", "channels innermost"),
+        (r"schedule:", "shedule:", "line"),
+    ],
+)
+def test_an_illegal_plan_is_refused(model, tmp_path, pattern, replacement, reason):
+    plan = edited(model, tmp_path, pattern, replacement)
+    with pytest.raises(fathom.Error, match=re.escape(reason)) as error:
+        fathom.compile(model, plan=str(plan))
+    assert error.value.exit_code == 1

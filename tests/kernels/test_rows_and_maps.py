@@ -1,0 +1,70 @@
+"""Reductions, softmaxes, normalisations, pooling and movement over sizes of zero, one and primes, on fresh random data."""
+import numpy as np
+import pytest
+from conftest import compare
+from onnx import helper
+
+SHAPES = [(1,), (7,), (1, 1), (3, 5), (2, 13, 1), (5, 1, 17), (2, 3, 4, 5), (1, 16, 7, 7), (3, 0, 2)]
+
+
+def data(shape, seed):
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_elementwise_chain(shape, seed):
+    nodes = [
+        helper.make_node("Erf", ["x"], ["a"]),
+        helper.make_node("Mul", ["a", "w"], ["b"]),
+        helper.make_node("Add", ["b", "x"], ["c"]),
+        helper.make_node("Clip", ["c"], ["d"]),
+        helper.make_node("Sigmoid", ["d"], ["y"]),
+    ]
+    compare(nodes, {"x": data(shape, seed)}, {"w": data(shape[-1:], seed + 1)})
+
+
+@pytest.mark.parametrize("op", ["ReduceMean", "ReduceMax", "ReduceL2", "ReduceLogSumExp"])
+@pytest.mark.parametrize("shape", [s for s in SHAPES if 0 not in s], ids=str)
+def test_reductions(op, shape, seed):
+    for axes in {(0,), (len(shape) - 1,), tuple(range(len(shape)))}:
+        compare([helper.make_node(op, ["x"], ["y"], axes=list(axes), keepdims=len(axes) % 2)], {"x": data(shape, seed)}, {})
+
+
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_softmax(op, shape, seed):
+    for axis in {0, len(shape) - 1}:
+        compare([helper.make_node(op, ["x"], ["y"], axis=axis)], {"x": 5 * data(shape, seed)}, {})
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (5, 1, 17), (2, 7, 131)], ids=str)
+def test_layer_norm(shape, seed):
+    weights = {"scale": data(shape[-1:], seed + 1), "bias": data(shape[-1:], seed + 2)}
+    compare([helper.make_node("LayerNormalization", ["x", "scale", "bias"], ["y"])], {"x": data(shape, seed)}, weights)
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
+@pytest.mark.parametrize("channels", [1, 5, 16, 67])
+def test_pool_after_conv(op, channels, seed):
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]),
+        helper.make_node(op, ["c"], ["y"], kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 1], ceil_mode=1),
+    ]
+    compare(nodes, {"x": data((2, 3, 11, 8), seed)}, {"w": data((channels, 3, 3, 3), seed + 1)})
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 5), (1, 7, 1)], ids=str)
+def test_movement(shape, seed):
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["t"], perm=[2, 0, 1]),
+        helper.make_node("Reshape", ["t", "flat"], ["r"]),
+        helper.make_node("Concat", ["r", "r"], ["c"], axis=0),
+        helper.make_node("Slice", ["c", "start", "end", "axis", "step"], ["y"]),
+    ]
+    integers = {"flat": [-1], "start": [1], "end": [np.iinfo(np.int64).max], "axis": [0], "step": [2]}
+    compare(nodes, {"x": data(shape, seed)}, {name: np.array(value, np.int64) for name, value in integers.items()})
+
+
+@pytest.mark.parametrize("index", [[0, -1, 2], [[1], [0]], 3])
+def test_gather(index, seed):
+    compare([helper.make_node("Gather", ["x", "i"], ["y"], axis=1)], {"x": data((2, 5, 3), seed), "i": np.array(index, np.int64)}, {})
