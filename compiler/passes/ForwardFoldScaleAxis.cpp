@@ -12,10 +12,21 @@ namespace fathom {
 
 namespace {
 
+// Whether the value depends on constants only, so that folding will make a constant of it.
+bool isConstantExpression(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (isa<ConstantOp, NoneOp>(op))
+    return true;
+  return (op->hasTrait<Elementwise>() || isa<ReshapeOp, UnsqueezeOp, SqueezeOp, TransposeOp, ExpandOp>(op)) &&
+         llvm::all_of(op->getOperands(), isConstantExpression);
+}
+
 // Whether `value` is a constant with one element, or one per channel of a convolution's result of this rank.
 bool isPerChannel(Value value, int64_t rank) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !type.hasStaticShape() || !isConstantValue(value))
+  if (!type || !type.hasStaticShape() || !isConstantExpression(value))
     return false;
   for (int64_t d = 0; d < type.getRank(); ++d)
     if (type.getDimSize(d) != 1 && d + rank - type.getRank() != 1)
@@ -28,7 +39,7 @@ std::pair<ConvOp, Value> convAndFactor(Operation *op) {
   for (int side : {0, 1}) {
     auto conv = op->getOperand(side).getDefiningOp<ConvOp>();
     Value other = op->getOperand(1 - side);
-    if (conv && conv->hasOneUse() && isConstantValue(conv.getWeight()) && isPerChannel(other, conv.getType().getRank()) &&
+    if (conv && conv->hasOneUse() && isConstantExpression(conv.getWeight()) && isPerChannel(other, conv.getType().getRank()) &&
         op->getResult(0).getType() == conv.getType())
       return {conv, other};
   }

@@ -16,6 +16,8 @@ def EliminateCommonSubexprPass : Pass<"eliminate-common-subexpr", "mlir::func::F
 }
 def FoldConstantPass : Pass<"fold-constant", "mlir::ModuleOp"> {
   let summary = "Compute what depends on constants only, with kernels compiled for this machine";
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::cf::ControlFlowDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect",
+                           "mlir::scf::SCFDialect", "mlir::ub::UBDialect", "mlir::vector::VectorDialect"];
 }
 def ForwardFoldScaleAxisPass : Pass<"forward-fold-scale-axis", "mlir::func::FuncOp"> {
   let summary = "Move per-channel scales and shifts after a convolution into its weights and bias";

@@ -45,7 +45,7 @@ class Bisection:
         return self._run_cut(candidates)
 
     def _run_cut(self, candidates) -> dict | None:
-        """Values that are outputs are not fused away, which may hide the fault: cut the model behind a value instead."""
+        """An output is not fused away, which may hide the fault: cut the model behind a value instead."""
         low, high, found = 0, len(candidates) - 1, None
         while low <= high:
             middle = (low + high) // 2

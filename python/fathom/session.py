@@ -78,7 +78,7 @@ class Session:
         return self._output_index[name]
 
     def _arrange(self, inputs: dict) -> list[np.ndarray]:
-        """The inputs in the model's order, contiguous and of the right type. An array that already is so is used in place."""
+        """The inputs in the model's order, contiguous; an array that already is so is used in place."""
         for name in inputs:
             if name not in self._input_index:
                 raise _bad_input(f"the model has no input '{name}'", f"its inputs are {', '.join(self._input_index)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import traceback
 
 from .bisect import Bisection
 from .compare import compare
@@ -82,9 +83,8 @@ def _print_report(report: dict):
     print(
         f"first node that diverges: '{found['node']}' ({found['op']}), its output '{found['output']}' {found['how']}:"
     )
-    print(
-        f"  max abs {found['max_abs']:.3g}, max rel {found['max_rel']:.3g}, max ulp {found['max_ulp']:.3g}, {found['mismatches']} values differ"
-    )
+    errors = ", ".join(f"max {kind} {found[f'max_{kind}']:.3g}" for kind in ("abs", "rel", "ulp"))
+    print(f"  {errors}, {found['mismatches']} values differ")
 
 
 def _split_dims(texts: list[str]) -> tuple[dict, list[str]]:
@@ -153,3 +153,9 @@ if __name__ == "__main__":
     except Error as error:
         _print_error(error)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception:
+        traceback.print_exc()
+        print("error: [F7001] fathom verify failed; please report this with the model", file=sys.stderr)
+        sys.exit(70)

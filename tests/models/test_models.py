@@ -28,7 +28,9 @@ CHOSEN = os.environ.get("FATHOM_MODELS", "").split(",") if os.environ.get("FATHO
 
 
 def fathom(*arguments):
-    return subprocess.run([BUILD / "bin" / "fathom", *map(str, arguments)], check=True, capture_output=True, text=True).stdout
+    result = subprocess.run([BUILD / "bin" / "fathom", *map(str, arguments)], capture_output=True, text=True)
+    assert result.returncode == 0, f"fathom {' '.join(map(str, arguments))} exits with {result.returncode}:\n{result.stderr}"
+    return result.stdout
 
 
 class Model:

@@ -5,7 +5,7 @@ import os
 import sys
 
 import pytest
-from models import ROOT, perceptron
+from networks import ROOT, perceptron
 
 if importlib.util.find_spec("fathom") is None or importlib.util.find_spec("fathom._runtime") is None:
     sys.path.insert(0, os.environ.get("FATHOM_PACKAGE", str(ROOT / "build" / "python")))

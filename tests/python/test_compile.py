@@ -10,7 +10,7 @@ import fathom
 import numpy as np
 import onnx
 import pytest
-from models import make_model, perceptron, value
+from networks import make_model, perceptron, value
 from onnx import helper
 
 

@@ -6,7 +6,7 @@ import time
 import fathom
 import numpy as np
 import pytest
-from models import make_model, perceptron, reference, value
+from networks import make_model, perceptron, reference, value
 from onnx import TensorProto, helper, numpy_helper
 
 
@@ -237,7 +237,7 @@ def test_random_inputs_are_those_of_the_tool(model, tmp_path):
     import os
     import subprocess
 
-    from models import ROOT
+    from networks import ROOT
     from fathom.inputs import random_inputs
 
     path = fathom.compile(model, tmp_path / "m.fathom")
