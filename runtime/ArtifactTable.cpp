@@ -64,6 +64,9 @@ fathom_status *fathom::checkTable(const char *Path, const fathom_artifact &Artif
     return broken(Path, "it has no plan, run or manifest");
   if (Artifact.weights_size < 0 || Artifact.scratch_size < 0)
     return broken(Path, "a size is negative");
+  if (Artifact.weights_kept < 0 || Artifact.weights_kept > Artifact.weights_size ||
+      (Artifact.weights_kept > 0 && !Artifact.weights))
+    return broken(Path, "the weights it keeps are missing or too many");
   if (Artifact.weights_size > 0 && !Artifact.weights && !Artifact.weights_seeded)
     return broken(Path, "its weights are missing");
 

@@ -28,7 +28,8 @@ fathom_status *fathom_model::load(const char *Path) {
   Weights = Artifact->weights;
   if (!Artifact->weights_seeded)
     return nullptr;
-  fathom_status *Status = makeSeededWeights(Artifact->weights_seed, size_t(Artifact->weights_size), &SeededWeights);
+  fathom_status *Status = makeSeededWeights(Artifact->weights_seed, size_t(Artifact->weights_size), Artifact->weights,
+                                            size_t(Artifact->weights_kept), &SeededWeights);
   Weights = SeededWeights;
   return Status;
 }

@@ -45,7 +45,8 @@ int32_t fillBlock(const void *Env, int64_t Task, void *) {
 
 } // namespace
 
-fathom_status *fathom::makeSeededWeights(uint64_t Seed, size_t Bytes, char **Weights) {
+fathom_status *fathom::makeSeededWeights(uint64_t Seed, size_t Bytes, const char *Kept, size_t KeptBytes,
+                                         char **Weights) {
   *Weights = nullptr;
   if (!Bytes)
     return nullptr;
@@ -62,6 +63,8 @@ fathom_status *fathom::makeSeededWeights(uint64_t Seed, size_t Bytes, char **Wei
     return Status;
   }
   Pool.launch(fillBlock, &F, Blocks);
+  if (KeptBytes)
+    memcpy(F.Weights, Kept, KeptBytes);
   // From here on nothing may change them.
   mprotect(Memory, Bytes, PROT_READ);
   *Weights = F.Weights;

@@ -1,5 +1,6 @@
 // What an artifact and the runtime agree on: the table an artifact exports and the services it is handed.
-// Plain C, shared by the runtime (which reads the table) and the compiler (which emits it); any change raises FATHOM_ABI_VERSION.
+// Plain C, shared by the runtime (which reads the table) and the compiler (which emits it); any change raises
+// FATHOM_ABI_VERSION.
 #ifndef FATHOM_ABI_H
 #define FATHOM_ABI_H
 
@@ -13,8 +14,8 @@ extern "C" {
 #define FATHOM_ABI_MAGIC 0x4d4f485441460001ull /* "FATHOM" and a byte that no text file starts with */
 #define FATHOM_ARTIFACT_SYMBOL "fathom_artifact"
 
-// One unit of a kernel's fixed task grid. `env` is the kernel's argument block (buffer pointers, then symbolic sizes), `scratch` is
-// private to the worker and 64-byte aligned. Returns 0, or a FATHOM_FAULT_ code when the data is at fault.
+// One unit of a kernel's fixed task grid. `env` is the kernel's argument block (buffer pointers, then symbolic sizes),
+// `scratch` is private to the worker and 64-byte aligned. Returns 0, or a FATHOM_FAULT_ code when the data is at fault.
 typedef int32_t (*fathom_task_fn)(const void *env, int64_t task, void *scratch);
 
 enum {
@@ -28,26 +29,37 @@ enum {
 typedef struct fathom_services {
   uint32_t version;
   uint32_t reserved;
-  // Runs fn(env, t, scratch) for every t in [0, tasks) on the context's workers and waits; returns the first fault or 0.
-  // `kernel` indexes fathom_artifact.kernels and serves profiling and messages.
+  // Runs fn(env, t, scratch) for every t in [0, tasks) on the context's workers and waits; returns the first fault or
+  // 0. `kernel` indexes fathom_artifact.kernels and serves profiling and messages.
   int32_t (*launch)(void *host, int32_t kernel, fathom_task_fn fn, const void *env, int64_t tasks);
 } fathom_services;
 
 // One call of the model.
 typedef struct fathom_call {
   const fathom_services *services;
-  void *host;              // the runtime's own handle, passed back to every service
-  const char *weights;     // base of the weights; compiled code adds 64-bit offsets
-  char *arena;             // planned tensors; 64-byte aligned, size from plan()
-  const int64_t *symbols;  // values of the symbolic dimensions, by symbol index
+  void *host;             // the runtime's own handle, passed back to every service
+  const char *weights;    // base of the weights; compiled code adds 64-bit offsets
+  char *arena;            // planned tensors; 64-byte aligned, size from plan()
+  const int64_t *symbols; // values of the symbolic dimensions, by symbol index
   const void *const *inputs;
   void *const *outputs;
 } fathom_call;
 
 typedef enum fathom_abi_dtype {
-  FATHOM_ABI_F32 = 1, FATHOM_ABI_U8 = 2, FATHOM_ABI_I8 = 3, FATHOM_ABI_U16 = 4, FATHOM_ABI_I16 = 5, FATHOM_ABI_I32 = 6,
-  FATHOM_ABI_I64 = 7, FATHOM_ABI_STRING = 8, FATHOM_ABI_BOOL = 9, FATHOM_ABI_F16 = 10, FATHOM_ABI_F64 = 11, FATHOM_ABI_U32 = 12,
-  FATHOM_ABI_U64 = 13, FATHOM_ABI_BF16 = 16
+  FATHOM_ABI_F32 = 1,
+  FATHOM_ABI_U8 = 2,
+  FATHOM_ABI_I8 = 3,
+  FATHOM_ABI_U16 = 4,
+  FATHOM_ABI_I16 = 5,
+  FATHOM_ABI_I32 = 6,
+  FATHOM_ABI_I64 = 7,
+  FATHOM_ABI_STRING = 8,
+  FATHOM_ABI_BOOL = 9,
+  FATHOM_ABI_F16 = 10,
+  FATHOM_ABI_F64 = 11,
+  FATHOM_ABI_U32 = 12,
+  FATHOM_ABI_U64 = 13,
+  FATHOM_ABI_BF16 = 16
 } fathom_abi_dtype; // the numbers of ONNX's TensorProto.DataType
 
 typedef struct fathom_abi_tensor {
@@ -83,13 +95,16 @@ typedef struct fathom_artifact {
   const char *weights;         // base of the weights
   int64_t weights_size;
   int64_t scratch_size; // bytes a worker's scratch must hold, enough for every kernel
-  uint64_t weights_seed; // when weights_seeded: the runtime fills the weights from this seed (artifact made without weights)
+  // An artifact made without its weights: when weights_seeded, `weights` holds the first weights_kept bytes only, and
+  // the runtime makes up the rest from the seed.
+  uint64_t weights_seed;
   uint32_t weights_seeded;
   uint32_t reserved;
   // From the symbols: sizes[0] is the arena's bytes, then every output's dimensions in order (all ranks concatenated).
   // Returns 0 or a fault.
   int32_t (*plan)(const int64_t *symbols, int64_t *sizes);
   int32_t (*run)(const fathom_call *call);
+  int64_t weights_kept;
 } fathom_artifact;
 
 #ifdef __cplusplus

@@ -29,7 +29,8 @@ private:
   Clock::time_point start;
 };
 
-// Code for every kernel, each in a module of its own, so that they are compiled in parallel and their order does not matter.
+// Code for every kernel, each in a module of its own, so that they are compiled in parallel and their order does not
+// matter.
 LogicalResult generateCode(Program &program, const CompileOptions &options, std::vector<Object> &objects) {
   unsigned symbols = graph::getSymbols(program.module).size();
   CodegenOptions codegen{options.target, options.strict};
@@ -68,7 +69,8 @@ LogicalResult generateCode(Program &program, const CompileOptions &options, std:
       generate(i);
   } else {
     llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.threads));
-    // The largest first would balance better, but their cost is not known; in order is good enough for many small pieces.
+    // The largest first would balance better, but their cost is not known; in order is good enough for many small
+    // pieces.
     for (size_t i = 0; i < program.codes.size(); ++i)
       pool.async(generate, i);
     pool.wait();
@@ -79,7 +81,8 @@ LogicalResult generateCode(Program &program, const CompileOptions &options, std:
   return failure(failedAny);
 }
 
-Object generateHost(const Program &program, const MemoryPlan &memory, const CompileOptions &options, const ArtifactInfo &info) {
+Object generateHost(const Program &program, const MemoryPlan &memory, const CompileOptions &options,
+                    const ArtifactInfo &info) {
   CodegenOptions codegen{options.target, options.strict};
   OwningOpRef<ModuleOp> host = ModuleOp::create(ModuleOp(program.module).getLoc());
   emitHost(program, memory, *host);

@@ -37,7 +37,8 @@ struct CompileReport {
 std::unique_ptr<mlir::MLIRContext> createContext();
 
 // Compiles an imported module to an artifact at `path`. Problems are diagnostics of the module's context.
-llvm::LogicalResult compileModule(mlir::ModuleOp module, const CompileOptions &options, llvm::StringRef path, CompileReport &report);
+llvm::LogicalResult compileModule(mlir::ModuleOp module, const CompileOptions &options, llvm::StringRef path,
+                                  CompileReport &report);
 
 // Graph to graph: what does not depend on the target.
 llvm::LogicalResult simplifyGraph(mlir::ModuleOp module, CompileReport &report);

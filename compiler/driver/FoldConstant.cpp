@@ -1,14 +1,14 @@
-// Constant folding by the compiler's own kernels: the constant part of the graph becomes a model of its own, which is compiled for the build
-// machine with strict floating point and run once.
+// Constant folding by the compiler's own kernels: the constant part of the graph becomes a model of its own, which is
+// compiled for the build machine with strict floating point and run once.
 #include "compiler/driver/FoldConstant.h"
 
 #include "compiler/driver/Compile.h"
-#include "compiler/passes/FuseOps.h"
 #include "compiler/package/Weights.h"
+#include "compiler/passes/FuseOps.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/support/Diagnostics.h"
-#include "runtime/abi.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "runtime/abi.h"
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -65,7 +65,9 @@ private:
         if (known && !isa<NoneOp>(def))
           operandBytes += bytesOf(operand);
       }
-      bool small = llvm::all_of(op.getResults(), [&](Value r) { return isa<RankedTensorType>(r.getType()) && bytesOf(r) <= std::max(freeBytes, 2 * operandBytes); });
+      bool small = llvm::all_of(op.getResults(), [&](Value r) {
+        return isa<RankedTensorType>(r.getType()) && bytesOf(r) <= std::max(freeBytes, 2 * operandBytes);
+      });
       if (known && small)
         folded.insert(&op);
     }
@@ -119,7 +121,8 @@ private:
     auto target = parseTarget("host");
     if (!target)
       return emitError(module.getLoc(), ErrorCode::Internal) << llvm::toString(target.takeError());
-    CompileOptions options{*target};
+    CompileOptions options;
+    options.target = *target;
     options.strict = true;
     options.fold = false;
     int fd = memfd_create("fathom-fold", MFD_CLOEXEC);
@@ -133,7 +136,8 @@ private:
     auto *artifact = library ? static_cast<const fathom_artifact *>(dlsym(library, FATHOM_ARTIFACT_SYMBOL)) : nullptr;
     LogicalResult outcome = success();
     if (!artifact || failed(call(*artifact, results)))
-      outcome = emitError(module.getLoc(), ErrorCode::Internal) << "constants could not be computed: " << (artifact ? "a fault in their data" : dlerror());
+      outcome = emitError(module.getLoc(), ErrorCode::Internal)
+                << "constants could not be computed: " << (artifact ? "a fault in their data" : dlerror());
     if (library)
       dlclose(library);
     close(fd);
@@ -162,15 +166,19 @@ private:
     if (artifact.plan(nullptr, sizes.data()))
       return failure();
     std::vector<char> arena(sizes[0] + 64), scratch(artifact.scratch_size + 64);
-    auto aligned = [](std::vector<char> &buffer) { return reinterpret_cast<char *>(llvm::alignTo(reinterpret_cast<uintptr_t>(buffer.data()), 64)); };
+    auto aligned = [](std::vector<char> &buffer) {
+      return reinterpret_cast<char *>(llvm::alignTo(reinterpret_cast<uintptr_t>(buffer.data()), 64));
+    };
     char *scratchBase = aligned(scratch);
-    fathom_services services{FATHOM_ABI_VERSION, 0, [](void *host, int32_t, fathom_task_fn fn, const void *env, int64_t tasks) {
+    fathom_services services{FATHOM_ABI_VERSION, 0,
+                             [](void *host, int32_t, fathom_task_fn fn, const void *env, int64_t tasks) {
                                for (int64_t t = 0; t < tasks; ++t)
                                  if (int32_t fault = fn(env, t, host))
                                    return fault;
                                return 0;
                              }};
-    fathom_call arguments{&services, scratchBase, artifact.weights, aligned(arena), nullptr, inputPointers.data(), outputPointers.data()};
+    fathom_call arguments{&services, scratchBase,          artifact.weights,     aligned(arena),
+                          nullptr,   inputPointers.data(), outputPointers.data()};
     return success(artifact.run(&arguments) == 0);
   }
 
@@ -190,7 +198,9 @@ private:
       } else {
         // The blob owns the bytes; the manager makes the name unique.
         auto *owned = new std::vector<char>(std::move(bytes));
-        AsmResourceBlob blob(ArrayRef<char>(owned->data(), owned->size()), 8, [owned](void *, size_t, size_t) { delete owned; }, /*dataIsMutable=*/false);
+        AsmResourceBlob blob(
+            ArrayRef<char>(owned->data(), owned->size()), 8, [owned](void *, size_t, size_t) { delete owned; },
+            /*dataIsMutable=*/false);
         attr = DenseResourceElementsAttr::get(type, "folded", std::move(blob));
       }
       auto constant = ConstantOp::create(b, def->getLoc(), type, attr);

@@ -15,7 +15,8 @@ std::string spell(Type type) {
 llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool inputs, ArrayRef<graph::Symbol> symbols) {
   llvm::json::Array tensors;
   for (auto [i, type] : llvm::enumerate(types)) {
-    auto name = inputs ? main.getArgAttrOfType<StringAttr>(i, "graph.name") : main.getResultAttrOfType<StringAttr>(i, "graph.name");
+    auto name = inputs ? main.getArgAttrOfType<StringAttr>(i, "graph.name")
+                       : main.getResultAttrOfType<StringAttr>(i, "graph.name");
     llvm::json::Array shape;
     for (AffineExpr size : graph::sizesOf(cast<RankedTensorType>(type))) {
       if (auto known = graph::constantSize(size))
@@ -25,7 +26,9 @@ llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool input
       else
         shape.push_back("?");
     }
-    tensors.push_back(llvm::json::Object{{"name", name ? name.str() : ""}, {"type", spell(cast<RankedTensorType>(type).getElementType())}, {"shape", std::move(shape)}});
+    tensors.push_back(llvm::json::Object{{"name", name ? name.str() : ""},
+                                         {"type", spell(cast<RankedTensorType>(type).getElementType())},
+                                         {"shape", std::move(shape)}});
   }
   return tensors;
 }
@@ -56,7 +59,9 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
       {"fathom", compilerVersion},
       {"fp", options.strict ? "strict" : "fast"},
       {"model_hash", hash ? hash.str() : ""},
-      {"target", llvm::json::Object{{"triple", options.target.triple}, {"cpu", options.target.cpu}, {"features", llvm::json::Array(options.target.required)}}},
+      {"target", llvm::json::Object{{"triple", options.target.triple},
+                                    {"cpu", options.target.cpu},
+                                    {"features", llvm::json::Array(options.target.required)}}},
       {"inputs", describeTensors(main, main.getArgumentTypes(), true, symbols)},
       {"outputs", describeTensors(main, main.getBody().front().getTerminator()->getOperandTypes(), false, symbols)},
       {"symbols", std::move(symbolList)},

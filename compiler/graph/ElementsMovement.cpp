@@ -162,8 +162,10 @@ std::optional<Elements> ExpandOp::elements() {
 
 LogicalResult SizesOp::inferTypes(SmallVectorImpl<Type> &types) {
   RankedTensorType type = getType();
-  if (!type.hasStaticShape() || !isa<IntegerType>(type.getElementType()) || type.getNumElements() != getValues().getNumResults())
-    return fathom::emitError(getOperation(), ErrorCode::BadShape) << "needs an integer tensor with one element for each expression";
+  if (!type.hasStaticShape() || !isa<IntegerType>(type.getElementType()) ||
+      type.getNumElements() != getValues().getNumResults())
+    return fathom::emitError(getOperation(), ErrorCode::BadShape)
+           << "needs an integer tensor with one element for each expression";
   types.push_back(type);
   return success();
 }

@@ -1,4 +1,5 @@
-// Default register tiles, loop orders and task grids of contractions, and the constraints that any schedule of theirs must meet.
+// Default register tiles, loop orders and task grids of contractions, and the constraints that any schedule of theirs
+// must meet.
 #include "compiler/codegen/common/Layout.h"
 #include "compiler/kernel/KernelClass.h"
 
@@ -15,7 +16,7 @@ struct Problem {
   int64_t panel = 0;        // columns of a panel where the weights are packed already
   unsigned bits = 32;
   bool knownColumns = true;
-  bool producesLeft = false;   // the left operand is computed inside the kernel
+  bool producesLeft = false;    // the left operand is computed inside the kernel
   bool keepsPartialSums = true; // the result's buffer can hold them between blocks of the reduction
 };
 
@@ -31,8 +32,9 @@ Problem problemOf(Operation *op) {
   p.keepsPartialSums = width >= 32;
   if (op->getParentOfType<func::FuncOp>().getName() != "main") {
     Operation *terminator = op->getBlock()->getTerminator();
-    p.keepsPartialSums &= terminator->getNumOperands() == 1 &&
-                          cast<RankedTensorType>(terminator->getOperand(0).getType()).getElementType() == type.getElementType();
+    p.keepsPartialSums &=
+        terminator->getNumOperands() == 1 &&
+        cast<RankedTensorType>(terminator->getOperand(0).getType()).getElementType() == type.getElementType();
   }
   if (isa<MatMulOp>(op)) {
     auto right = cast<RankedTensorType>(op->getOperand(1).getType());
@@ -40,7 +42,8 @@ Problem problemOf(Operation *op) {
     p.knownColumns = constantSize(sizes.back()).has_value();
     p.depth = size(sizesOf(right)[right.getRank() - 2]);
     p.run = constantSize(sizesOf(right)[right.getRank() - 2]).value_or(0);
-    bool batched = llvm::any_of(llvm::seq<int64_t>(0, right.getRank() - 2), [&](int64_t d) { return !isConstant(sizesOf(right)[d], 1); });
+    bool batched = llvm::any_of(llvm::seq<int64_t>(0, right.getRank() - 2),
+                                [&](int64_t d) { return !isConstant(sizesOf(right)[d], 1); });
     for (int64_t d = batched ? type.getRank() - 2 : 0; d < type.getRank() - 1; ++d)
       p.rows *= size(sizes[d]);
     return p;
@@ -58,8 +61,9 @@ Problem problemOf(Operation *op) {
   return p;
 }
 
-// Registers a tile of rows x columns occupies: accumulators, the left operand's rows and a row of the panel. A packed left operand has the
-// rows side by side in a few vectors; one read in place takes a vector for each row; without lane-wise multiply-adds one broadcast is enough.
+// Registers a tile of rows x columns occupies: accumulators, the left operand's rows and a row of the panel. A packed
+// left operand has the rows side by side in a few vectors; one read in place takes a vector for each row; without
+// lane-wise multiply-adds one broadcast is enough.
 int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits) {
   int64_t lanes = target.lanes(bits), vectors = llvm::divideCeil(columns, lanes);
   int64_t leftRegisters = !target.laneFma ? 1 : packed ? llvm::divideCeil(rows, lanes) : rows;
@@ -125,7 +129,8 @@ Schedule contractDefaults(Operation *op, const Target &target) {
   Problem p = problemOf(op);
   // Packing pays when the packed rows meet many panels; a producer inside the kernel needs it.
   constexpr int64_t worthPacking = 128;
-  bool wants = target.laneFma && p.bits == 32 && p.keepsPartialSums && p.columns >= worthPacking && p.rows >= target.lanes(32);
+  bool wants =
+      target.laneFma && p.bits == 32 && p.keepsPartialSums && p.columns >= worthPacking && p.rows >= target.lanes(32);
   bool packed = canPack(p) && (p.producesLeft || wants);
   Tile tile = bestTile(p, packed, target);
   if (tile.score < 0) // no tile of this panel width is packable
@@ -138,14 +143,17 @@ Schedule contractDefaults(Operation *op, const Target &target) {
   s.set("tile_n", tile.columns);
   s.set("unroll_k", target.laneFma && !packed ? target.lanes(p.bits) : 2);
   s.set("pack_a", packed);
-  // A block of a panel fits the first-level cache with room for the rows that stream past; blocks are of about equal length.
+  // A block of a panel fits the first-level cache with room for the rows that stream past; blocks are of about equal
+  // length.
   int64_t limit = std::max<int64_t>(64, target.l1Bytes * 5 / 8 / (tile.columns * elementBytes));
   int64_t run = std::max<int64_t>(1, p.run), blocks = p.keepsPartialSums ? llvm::divideCeil(run, limit) : 1;
   s.set("block_k", llvm::alignTo(llvm::divideCeil(run, blocks), 4));
-  // A tile of rows that fits the first-level cache stays there while the panels, one contiguous stream, pass; longer rows stream instead.
+  // A tile of rows that fits the first-level cache stays there while the panels, one contiguous stream, pass; longer
+  // rows stream instead.
   s.set("rows_outer", !packed && tile.rows * p.depth * elementBytes <= target.l1Bytes * 3 / 4);
-  // A task's rows fit half the second-level cache. Few rows are not split further, which would read the panels again for each part: the
-  // panels are, into a few tasks for a handful of workers; fewer where every task packs the rows anew.
+  // A task's rows fit half the second-level cache. Few rows are not split further, which would read the panels again
+  // for each part: the panels are, into a few tasks for a handful of workers; fewer where every task packs the rows
+  // anew.
   int64_t rowBytes = (packed ? s["block_k"] : p.depth) * elementBytes;
   int64_t mostRows = std::max<int64_t>(target.l2Bytes / 2 / rowBytes, 4 * tile.rows);
   int64_t taskM = llvm::alignTo(llvm::divideCeil(p.rows, llvm::divideCeil(p.rows, mostRows)), tile.rows);
@@ -162,7 +170,8 @@ std::string contractViolation(const Schedule &s, Operation *op, const Target &ta
   auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
   bool packed = s["pack_a"];
   if (int64_t need = registersOf(s["tile_m"], s["tile_n"], packed, target, p.bits); need > target.vectorRegisters)
-    return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s["tile_m"], s["tile_n"], need, target.cpu, target.vectorRegisters);
+    return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s["tile_m"], s["tile_n"], need,
+                target.cpu, target.vectorRegisters);
   if (p.groupColumns && p.groupColumns % s["tile_n"])
     return text("tile_n = {0} must divide the {1} output channels of a group", s["tile_n"], p.groupColumns);
   if (p.panel && p.panel != s["tile_n"])
@@ -174,7 +183,8 @@ std::string contractViolation(const Schedule &s, Operation *op, const Target &ta
   if (packed && !canPack(p))
     return "pack_a must be 0: groups, and sizes known only at run time, are read in place";
   if (packed && s["block_k"] < p.run && !p.keepsPartialSums)
-    return text("block_k = {0} must be at least {1}: the result's buffer cannot hold partial sums", s["block_k"], p.run);
+    return text("block_k = {0} must be at least {1}: the result's buffer cannot hold partial sums", s["block_k"],
+                p.run);
   if (packed && s["task_m"] * std::min(s["block_k"], p.run) * p.bits / 8 > (int64_t(16) << 20))
     return text("task_m = {0} rows of block_k = {1} steps do not fit 16 MiB of scratch", s["task_m"], s["block_k"]);
   return "";

@@ -25,7 +25,8 @@ Schedule mapDefaults(Operation *, const Target &target) {
   s.set("grain", elementsPerTask);
   return s;
 }
-constexpr Knob mapKnobs[] = {{"lanes", 1, 256, "elements computed together"}, {"grain", 1, 1 << 30, "elements of a task"}};
+constexpr Knob mapKnobs[] = {{"lanes", 1, 256, "elements computed together"},
+                             {"grain", 1, 1 << 30, "elements of a task"}};
 
 Schedule concatDefaults(Operation *op, const Target &target) {
   Schedule s;
@@ -62,7 +63,8 @@ Schedule rowDefaults(Operation *op, const Target &target) {
   s.set("grain", llvm::alignTo(grain, 4 * target.lanes(32)));
   return s;
 }
-constexpr Knob rowKnobs[] = {{"lanes", 1, 256, "elements combined together"}, {"grain", 1, 1 << 30, "rows, or elements along kept lanes, of a task"}};
+constexpr Knob rowKnobs[] = {{"lanes", 1, 256, "elements combined together"},
+                             {"grain", 1, 1 << 30, "rows, or elements along kept lanes, of a task"}};
 
 Schedule poolDefaults(Operation *op, const Target &target) {
   Schedule s;
@@ -72,7 +74,8 @@ Schedule poolDefaults(Operation *op, const Target &target) {
   s.set("grain", std::max<int64_t>(1, elementsPerTask / 4 / std::max<int64_t>(1, innermostSize)));
   return s;
 }
-constexpr Knob poolKnobs[] = {{"lanes", 1, 256, "channels computed together"}, {"grain", 1, 1 << 30, "windows of a task"}};
+constexpr Knob poolKnobs[] = {{"lanes", 1, 256, "channels computed together"},
+                              {"grain", 1, 1 << 30, "windows of a task"}};
 
 Schedule depthwiseDefaults(Operation *op, const Target &target) {
   Schedule s;
@@ -114,28 +117,37 @@ bool isDepthwise(Operation *op) {
 
 Schedule contractDefaults(Operation *op, const Target &target);
 std::string contractViolation(const Schedule &schedule, Operation *op, const Target &target);
-constexpr Knob contractKnobs[] = {{"tile_m", 1, 32, "rows (pixels) of the register tile"},
-                                  {"tile_n", 1, 256, "columns (channels) of the register tile and of a packed panel"},
-                                  {"unroll_k", 1, 16, "steps of the reduction per iteration"},
-                                  {"pack_a", 0, 1, "1: rows are packed block by block, computing fused producers; 0: read in place"},
-                                  {"block_k", 1, 1 << 20, "steps of the reduction per packed block"},
-                                  {"rows_outer", 0, 1, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
-                                  {"task_m", 1, 1 << 30, "rows of a task"},
-                                  {"task_n", 1, 1 << 30, "panels of a task"}};
+constexpr Knob contractKnobs[] = {
+    {"tile_m", 1, 32, "rows (pixels) of the register tile"},
+    {"tile_n", 1, 256, "columns (channels) of the register tile and of a packed panel"},
+    {"unroll_k", 1, 16, "steps of the reduction per iteration"},
+    {"pack_a", 0, 1, "1: rows are packed block by block, computing fused producers; 0: read in place"},
+    {"block_k", 1, 1 << 20, "steps of the reduction per packed block"},
+    {"rows_outer", 0, 1, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
+    {"task_m", 1, 1 << 30, "rows of a task"},
+    {"task_n", 1, 1 << 30, "panels of a task"}};
 
 static const KernelClass mapClass{"map", "elements computed on demand", mapKnobs, mapDefaults, noConstraint};
-static const KernelClass concatClass{"concat", "copies of several inputs side by side", concatKnobs, concatDefaults, noConstraint};
+static const KernelClass concatClass{"concat", "copies of several inputs side by side", concatKnobs, concatDefaults,
+                                     noConstraint};
 static const KernelClass reduceClass{"reduce", "elements combined along axes", rowKnobs, rowDefaults, noConstraint};
-static const KernelClass argReduceClass{"arg_reduce", "positions of extreme elements along an axis", rowKnobs, rowDefaults, noConstraint};
-static const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a row", rowKnobs, rowDefaults, noConstraint};
-static const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", rowKnobs, rowDefaults, noConstraint};
+static const KernelClass argReduceClass{"arg_reduce", "positions of extreme elements along an axis", rowKnobs,
+                                        rowDefaults, noConstraint};
+static const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a row", rowKnobs, rowDefaults,
+                                      noConstraint};
+static const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", rowKnobs,
+                                        rowDefaults, noConstraint};
 static const KernelClass poolClass{"pool", "pooling windows", poolKnobs, poolDefaults, noConstraint};
-static const KernelClass contractClass{"contract", "matrix products and convolutions", contractKnobs, contractDefaults, contractViolation};
-static const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", depthwiseKnobs, depthwiseDefaults, noConstraint};
-static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialDefaults, noConstraint};
+static const KernelClass contractClass{"contract", "matrix products and convolutions", contractKnobs, contractDefaults,
+                                       contractViolation};
+static const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", depthwiseKnobs,
+                                        depthwiseDefaults, noConstraint};
+static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialDefaults,
+                                         noConstraint};
 
-static const KernelClass *const classes[] = {&mapClass,       &concatClass, &reduceClass,   &argReduceClass, &softmaxClass,
-                                             &layerNormClass, &poolClass,   &contractClass, &depthwiseClass, &sequentialClass};
+static const KernelClass *const classes[] = {&mapClass,       &concatClass,    &reduceClass, &argReduceClass,
+                                             &softmaxClass,   &layerNormClass, &poolClass,   &contractClass,
+                                             &depthwiseClass, &sequentialClass};
 
 ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
 
@@ -157,7 +169,8 @@ const KernelClass &kernelClassOf(Operation *anchor) {
               .Case([](ConcatOp) { return &concatClass; })
               .Case([](MatMulOp) { return &contractClass; })
               .Case([](ConvOp op) { return isDepthwise(op) ? &depthwiseClass : &contractClass; })
-              .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, ConvTransposeOp>([](auto) { return &sequentialClass; })
+              .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, ConvTransposeOp>(
+                  [](auto) { return &sequentialClass; })
               .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
 }
 
@@ -174,7 +187,8 @@ llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, Op
     if (knob == klass.knobs.end())
       return llvm::createStringError("class '%s' has no knob '%s'", klass.name.data(), name.c_str());
     if (value < knob->min || value > knob->max)
-      return llvm::createStringError("%s = %lld is outside [%lld, %lld]", name.c_str(), (long long)value, (long long)knob->min, (long long)knob->max);
+      return llvm::createStringError("%s = %lld is outside [%lld, %lld]", name.c_str(), (long long)value,
+                                     (long long)knob->min, (long long)knob->max);
   }
   for (const Knob &knob : klass.knobs)
     if (llvm::none_of(schedule.knobs, [&](const auto &entry) { return entry.first == knob.name; }))

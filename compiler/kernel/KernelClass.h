@@ -33,7 +33,8 @@ bool isAnchor(mlir::Operation *op);
 bool isDepthwise(mlir::Operation *op);
 
 // Checks that a schedule names exactly the class's knobs and breaks no constraint.
-llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, mlir::Operation *anchor, const Target &target);
+llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, mlir::Operation *anchor,
+                          const Target &target);
 
 // The anchor among a kernel's ops, or null.
 mlir::Operation *anchorOf(mlir::func::FuncOp kernel);

@@ -2,8 +2,8 @@
 #include "compiler/kernel/Program.h"
 
 #include "compiler/passes/Passes.h"
-#include "llvm/ADT/StringSet.h"
 #include "compiler/support/Diagnostics.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -11,7 +11,8 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-// Constants that belong into the code: numbers broadcast over everything, and operands that say how an op works (axes, pads, ...).
+// Constants that belong into the code: numbers broadcast over everything, and operands that say how an op works (axes,
+// pads, ...).
 bool isInlined(Value value) {
   if (value.getDefiningOp<SizesOp>())
     return true;
@@ -21,10 +22,12 @@ bool isInlined(Value value) {
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
   if (dense && dense.isSplat() && constant.getType() == dense.getType())
     return true;
-  bool givesScales = llvm::any_of(value.getUses(), [](OpOperand &use) { return isa<ResizeOp>(use.getOwner()) && use.getOperandNumber() > 0; });
+  bool givesScales = llvm::any_of(
+      value.getUses(), [](OpOperand &use) { return isa<ResizeOp>(use.getOwner()) && use.getOperandNumber() > 0; });
   if (dense && givesScales)
     return true;
-  return isa<IntegerType>(constant.getType().getElementType()) && constant.getType().getNumElements() <= 64 && elementsOf(value).has_value();
+  return isa<IntegerType>(constant.getType().getElementType()) && constant.getType().getNumElements() <= 64 &&
+         elementsOf(value).has_value();
 }
 
 // A symbol that assemblers, debuggers and profilers take.
@@ -61,7 +64,8 @@ public:
     SmallVector<Type> types;
     for (Value output : outputs)
       types.push_back(output.getType());
-    auto call = func::CallOp::create(b, group.back()->getLoc(), program.codes[kernel.code].function.getName(), types, inputs);
+    auto call =
+        func::CallOp::create(b, group.back()->getLoc(), program.codes[kernel.code].function.getName(), types, inputs);
     for (auto [output, result] : llvm::zip(outputs, call.getResults()))
       output.replaceUsesWithIf(result, [&](OpOperand &use) { return !llvm::is_contained(group, use.getOwner()); });
     for (Operation *op : llvm::reverse(group))
@@ -72,18 +76,21 @@ public:
 
 private:
   // The group as a function of its inputs; names and weights stay outside.
-  func::FuncOp buildFunction(const FusionGroup &group, SmallVector<Value> &inputs, SmallVector<Value> &outputs, Kernel &kernel) {
+  func::FuncOp buildFunction(const FusionGroup &group, SmallVector<Value> &inputs, SmallVector<Value> &outputs,
+                             Kernel &kernel) {
     llvm::SmallSetVector<Value, 8> external;
     for (Operation *op : group)
       for (Value operand : op->getOperands())
-        if (!isa<NoneType>(operand.getType()) && !isInlined(operand) && !llvm::is_contained(group, operand.getDefiningOp()))
+        if (!isa<NoneType>(operand.getType()) && !isInlined(operand) &&
+            !llvm::is_contained(group, operand.getDefiningOp()))
           external.insert(operand);
     inputs = llvm::to_vector(external);
     for (Operation *op : group)
       for (Value result : op->getResults())
         if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !llvm::is_contained(group, user); }))
           outputs.push_back(result);
-    // A result that nobody uses still has a buffer when its op has to run for another one; a dead group returns its last result.
+    // A result that nobody uses still has a buffer when its op has to run for another one; a dead group returns its
+    // last result.
     if (outputs.empty())
       outputs.push_back(group.back()->getResult(0));
 
@@ -96,7 +103,8 @@ private:
     SmallVector<Location> locations;
     for (Operation *op : group)
       locations.push_back(op->getLoc());
-    auto function = func::FuncOp::create(b, b.getFusedLoc(locations), "kernel", b.getFunctionType(inputTypes, outputTypes));
+    auto function =
+        func::FuncOp::create(b, b.getFusedLoc(locations), "kernel", b.getFunctionType(inputTypes, outputTypes));
     function.setPrivate();
     Block *body = function.addEntryBlock();
     b.setInsertionPointToStart(body);
@@ -158,7 +166,8 @@ private:
       if (symbol.size() < 40)
         symbol += op->getName().stripDialect().str() + "_";
     StringRef node = nodeName(group.front()->getLoc());
-    symbol = symbolFor(symbol + (node.empty() ? StringRef(kernel.name) : node).str()) + "." + std::to_string(kernel.code);
+    symbol =
+        symbolFor(symbol + (node.empty() ? StringRef(kernel.name) : node).str()) + "." + std::to_string(kernel.code);
     function.setName(symbol);
     program.codes.push_back({function, kernel.kernelClass, kernel.schedule, symbol, {}});
   }
@@ -214,7 +223,8 @@ FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Pla
   program.main = module.lookupSymbol<func::FuncOp>("main");
   program.plan.target = target.spelling();
   if (plan && plan->target != program.plan.target)
-    return emitError(program.main.getLoc(), ErrorCode::BadPlan) << "the plan is for target " << plan->target << " and this compilation for " << program.plan.target;
+    return emitError(program.main.getLoc(), ErrorCode::BadPlan)
+           << "the plan is for target " << plan->target << " and this compilation for " << program.plan.target;
   nameOps(program.main);
   if (failed(assignLayouts(program.main, target, plan)))
     return failure();

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "compiler/codegen/cpu/Kernels.h"
-#include "compiler/passes/FuseOps.h"
 #include "compiler/kernel/KernelClass.h"
+#include "compiler/passes/FuseOps.h"
 #include "compiler/schedule/Plan.h"
 
 namespace fathom {
@@ -28,7 +28,7 @@ struct KernelCode {
 
 struct Program {
   mlir::ModuleOp module;
-  mlir::func::FuncOp main; // calls of kernels, views and constants
+  mlir::func::FuncOp main;     // calls of kernels, views and constants
   std::vector<Kernel> kernels; // in the order of the calls
   std::vector<KernelCode> codes;
   Plan plan;

@@ -15,14 +15,16 @@ struct ArtifactInfo {
 };
 
 // Adds the table `fathom_artifact` (runtime/abi.h), which refers to the host functions, to the host's module.
-void addArtifactTable(llvm::Module &host, const Program &program, const MemoryPlan &memory, const Target &target, const ArtifactInfo &info);
+void addArtifactTable(llvm::Module &host, const Program &program, const MemoryPlan &memory, const Target &target,
+                      const ArtifactInfo &info);
 
 // Functions that LLVM may call though nobody wrote them: memcpy, memset and the like.
 std::unique_ptr<llvm::Module> createBuiltins(llvm::LLVMContext &context, const Target &target);
 
 using Object = llvm::SmallVector<char, 0>;
-// Links objects into a file and streams the weights behind the code. The file appears under its name only when it is whole.
-llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memory, const Target &target, const ArtifactInfo &info,
-                          llvm::StringRef path);
+// Links objects into a file and streams the weights behind the code. The file appears under its name only when it is
+// whole.
+llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memory, const Target &target,
+                          const ArtifactInfo &info, llvm::StringRef path);
 
 } // namespace fathom

@@ -2,8 +2,8 @@
 #include "compiler/package/Host.h"
 
 #include "compiler/codegen/common/Code.h"
-#include "runtime/abi.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "runtime/abi.h"
 #include <cstddef>
 
 using namespace mlir;
@@ -15,8 +15,8 @@ namespace {
 class HostEmitter {
 public:
   HostEmitter(const Program &program, const MemoryPlan &memory, ModuleOp host)
-      : program(program), main(program.main), memory(memory), host(host), b(host.getContext()), loc(host.getLoc()), c(b, loc),
-        pointer(LLVM::LLVMPointerType::get(host.getContext())) {}
+      : program(program), main(program.main), memory(memory), host(host), b(host.getContext()), loc(host.getLoc()),
+        c(b, loc), pointer(LLVM::LLVMPointerType::get(host.getContext())) {}
 
   void run() {
     symbolCount = getSymbols(program.module).size();
@@ -74,7 +74,9 @@ private:
   Value addressOf(Value tensor) {
     Value root = memory.places.contains(tensor) ? tensor : bufferRoot(tensor);
     Place place = memory.places.lookup(root);
-    auto entry = [&](Value table) { return LLVM::LoadOp::create(b, loc, pointer, c.address(table, c.i64(place.at), b.getI64Type()), 8); };
+    auto entry = [&](Value table) {
+      return LLVM::LoadOp::create(b, loc, pointer, c.address(table, c.i64(place.at), b.getI64Type()), 8);
+    };
     switch (place.kind) {
     case Place::Input:
       return entry(inputs);
@@ -110,13 +112,16 @@ private:
     Block *failed = function.addBlock();
     Value fault = failed->addArgument(b.getI32Type(), loc);
     size_t kernel = 0;
-    auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, b.getI32Type(), pointer, pointer, b.getI64Type()});
+    auto type =
+        LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, b.getI32Type(), pointer, pointer, b.getI64Type()});
     for (Operation &op : main.getBody().front()) {
       auto invoke = dyn_cast<func::CallOp>(op);
       if (!invoke)
         continue;
       int64_t at = 0;
-      auto put = [&](Value value) { LLVM::StoreOp::create(b, loc, value, c.address(block, c.i64(at++), b.getI64Type()), 8); };
+      auto put = [&](Value value) {
+        LLVM::StoreOp::create(b, loc, value, c.address(block, c.i64(at++), b.getI64Type()), 8);
+      };
       for (Value operand : invoke.getOperands())
         put(addressOf(operand));
       for (Value result : invoke.getResults())
@@ -125,7 +130,10 @@ private:
         put(symbol);
       const KernelCode &code = program.codes[program.kernels[kernel].code];
       Value entry = LLVM::AddressOfOp::create(b, loc, pointer, code.symbol + ".task");
-      Value result = LLVM::CallOp::create(b, loc, type, ValueRange{launch, runtime, c.i32(kernel), entry, block, c.expr(code.grid.tasks)}).getResult();
+      Value result =
+          LLVM::CallOp::create(b, loc, type,
+                               ValueRange{launch, runtime, c.i32(kernel), entry, block, c.expr(code.grid.tasks)})
+              .getResult();
       ++kernel;
       Block *next = b.createBlock(failed);
       b.setInsertionPointToEnd(next->getPrevNode());
@@ -153,6 +161,8 @@ private:
 
 } // namespace
 
-void emitHost(const Program &program, const MemoryPlan &memory, ModuleOp host) { HostEmitter(program, memory, host).run(); }
+void emitHost(const Program &program, const MemoryPlan &memory, ModuleOp host) {
+  HostEmitter(program, memory, host).run();
+}
 
 } // namespace fathom

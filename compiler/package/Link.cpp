@@ -7,6 +7,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Signals.h"
 #include <elf.h>
 #include <fcntl.h>
 #include <mutex>
@@ -89,9 +90,24 @@ std::string pathOf(const Descriptor &file) { return "/proc/self/fd/" + std::to_s
 
 llvm::Error linkObjects(llvm::ArrayRef<Object> objects, const Target &target, const std::string &output) {
   std::vector<Descriptor> files;
-  std::vector<std::string> arguments{"ld.lld", "-m", target.isAArch64() ? "aarch64linux" : "elf_x86_64", "-shared", "-nostdlib", "-z", "defs",
-                                     "-z", "now", "-z", "max-page-size=65536", "--hash-style=gnu", "--build-id=none", "-soname", "model.fathom",
-                                     "--threads=1", "-o", output};
+  std::vector<std::string> arguments{"ld.lld",
+                                     "-m",
+                                     target.isAArch64() ? "aarch64linux" : "elf_x86_64",
+                                     "-shared",
+                                     "-nostdlib",
+                                     "-z",
+                                     "defs",
+                                     "-z",
+                                     "now",
+                                     "-z",
+                                     "max-page-size=65536",
+                                     "--hash-style=gnu",
+                                     "--build-id=none",
+                                     "-soname",
+                                     "model.fathom",
+                                     "--threads=1",
+                                     "-o",
+                                     output};
   auto script = inMemory(linkerScript, sizeof(linkerScript) - 1);
   if (!script)
     return script.takeError();
@@ -119,7 +135,7 @@ llvm::Error linkObjects(llvm::ArrayRef<Object> objects, const Target &target, co
 }
 
 // Points the last segment at the file's tail and writes the weights there, one at a time.
-llvm::Error appendWeights(int fd, const MemoryPlan &memory) {
+llvm::Error appendWeights(int fd, const MemoryPlan &memory, int64_t bytes) {
   Elf64_Ehdr header;
   struct stat status;
   if (pread(fd, &header, sizeof header, 0) != sizeof header || fstat(fd, &status))
@@ -137,18 +153,22 @@ llvm::Error appendWeights(int fd, const MemoryPlan &memory) {
   for (Elf64_Shdr &section : sections)
     if ((section.sh_flags & SHF_ALLOC) && section.sh_addr == last->p_vaddr) {
       section.sh_offset = offset;
-      section.sh_size = memory.weightBytes;
+      section.sh_size = bytes;
     }
   last->p_offset = offset;
-  last->p_filesz = last->p_memsz = memory.weightBytes;
-  if (llvm::Error error = writeAll(fd, (const char *)segments.data(), segments.size() * sizeof(Elf64_Phdr), header.e_phoff))
+  last->p_filesz = last->p_memsz = bytes;
+  if (llvm::Error error =
+          writeAll(fd, (const char *)segments.data(), segments.size() * sizeof(Elf64_Phdr), header.e_phoff))
     return error;
-  if (llvm::Error error = writeAll(fd, (const char *)sections.data(), sections.size() * sizeof(Elf64_Shdr), header.e_shoff))
+  if (llvm::Error error =
+          writeAll(fd, (const char *)sections.data(), sections.size() * sizeof(Elf64_Shdr), header.e_shoff))
     return error;
-  if (ftruncate(fd, offset + memory.weightBytes))
+  if (ftruncate(fd, offset + bytes))
     return systemError("cannot grow the artifact");
   std::vector<char> buffer;
   for (const Weight &weight : memory.weights) {
+    if (weight.offset >= bytes)
+      continue;
     buffer.assign(weight.bytes, 0);
     writeWeight(weight, buffer);
     if (llvm::Error error = writeAll(fd, buffer.data(), buffer.size(), offset + weight.offset))
@@ -159,7 +179,8 @@ llvm::Error appendWeights(int fd, const MemoryPlan &memory) {
 
 } // namespace
 
-llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memory, const Target &target, const ArtifactInfo &info, llvm::StringRef path) {
+llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memory, const Target &target,
+                          const ArtifactInfo &info, llvm::StringRef path) {
   // Written beside its final place and renamed, so that nobody ever sees half an artifact.
   std::string temporary = (path + ".tmp-" + std::to_string(getpid())).str();
   bool direct = path.starts_with("/proc/self/fd/");
@@ -174,6 +195,7 @@ llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memo
   if (std::error_code code = llvm::sys::fs::createTemporaryFile("fathom", "so", linked))
     return llvm::createStringError(code, "cannot create a temporary file: %s", code.message().c_str());
   llvm::FileRemover remover(linked);
+  llvm::sys::RemoveFileOnSignal(linked);
   if (llvm::Error error = linkObjects(objects, target, std::string(linked)))
     return error;
   auto bytes = llvm::MemoryBuffer::getFile(linked, /*IsText=*/false, /*RequiresNullTerminator=*/false);
@@ -184,8 +206,8 @@ llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memo
     return systemError(("cannot create '" + output + "'").c_str());
   if (llvm::Error error = writeAll(file.fd, (*bytes)->getBufferStart(), (*bytes)->getBufferSize(), 0))
     return abandon(std::move(error));
-  if (memory.weightBytes && !info.weightsSeed)
-    if (llvm::Error error = appendWeights(file.fd, memory))
+  if (int64_t bytes = info.weightsSeed ? memory.keptBytes : memory.weightBytes)
+    if (llvm::Error error = appendWeights(file.fd, memory, bytes))
       return abandon(std::move(error));
   if (!direct && rename(temporary.c_str(), path.str().c_str()))
     return abandon(systemError(("cannot write '" + path.str() + "'").c_str()));

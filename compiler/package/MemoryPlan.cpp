@@ -23,12 +23,13 @@ namespace {
 
 struct Lifetime {
   Value value;
+  unsigned result; // which of its kernel's results
   int64_t first, last, bytes, offset = 0;
 };
 
 class Planner {
 public:
-  explicit Planner(const Program &program) : program(program), main(program.main) {}
+  explicit Planner(const Program &program) : main(program.main) {}
 
   MemoryPlan run() {
     placeOutputs();
@@ -45,6 +46,7 @@ public:
           born[result] = {step, step};
       ++step;
     }
+    placeWeights();
     placeFixed();
     placeSlots();
     return std::move(plan);
@@ -70,16 +72,29 @@ private:
     if (auto relayout = operand.getDefiningOp<RelayoutOp>())
       inner = relayout.getInput();
     auto constant = bufferRoot(inner).getDefiningOp<ConstantOp>();
-    Weight weight{constant.getValue(), cast<RankedTensorType>(inner.getType()), cast<RankedTensorType>(operand.getType())};
+    Weight weight{constant.getValue(), cast<RankedTensorType>(inner.getType()),
+                  cast<RankedTensorType>(operand.getType())};
     // The same data in the same layout is stored once.
     auto [found, inserted] = weightIndex.try_emplace({weight.value, weight.source, weight.type}, plan.weights.size());
     plan.places[operand] = {Place::WeightData, int64_t(found->second)};
     if (!inserted)
       return;
     weight.bytes = constantSize(bufferBytes(weight.type)).value_or(0);
-    weight.offset = plan.weightBytes;
-    plan.weightBytes = llvm::alignTo(plan.weightBytes + weight.bytes, alignment);
     plan.weights.push_back(weight);
+  }
+
+  // Indices and the like first, so that an artifact without weights can keep them.
+  void placeWeights() {
+    for (bool floats : {false, true}) {
+      for (Weight &weight : plan.weights) {
+        if (isa<FloatType>(weight.type.getElementType()) != floats)
+          continue;
+        weight.offset = plan.weightBytes;
+        plan.weightBytes = llvm::alignTo(plan.weightBytes + weight.bytes, alignment);
+      }
+      if (!floats)
+        plan.keptBytes = plan.weightBytes;
+    }
   }
 
   static AffineExpr alignedBytes(Value value) {
@@ -92,8 +107,10 @@ private:
     SmallVector<Lifetime> tensors;
     for (auto &[value, span] : born)
       if (auto bytes = constantSize(alignedBytes(value)))
-        tensors.push_back({value, span.first, span.second, *bytes});
-    llvm::stable_sort(tensors, [](const Lifetime &a, const Lifetime &b) { return a.bytes > b.bytes; });
+        tensors.push_back({value, cast<OpResult>(value).getResultNumber(), span.first, span.second, *bytes});
+    llvm::sort(tensors, [](const Lifetime &a, const Lifetime &b) {
+      return std::tuple(-a.bytes, a.first, a.result) < std::tuple(-b.bytes, b.first, b.result);
+    });
     SmallVector<Lifetime *> placed;
     for (Lifetime &tensor : tensors) {
       SmallVector<Lifetime *> neighbours;
@@ -135,7 +152,6 @@ private:
     }
   }
 
-  const Program &program;
   func::FuncOp main;
   MemoryPlan plan;
   llvm::MapVector<Value, std::pair<int64_t, int64_t>> born;

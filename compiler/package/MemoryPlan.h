@@ -1,4 +1,5 @@
-// Where every tensor of a program lives: an input, an output, a weight or a place in the arena shared by tensors that are never alive together.
+// Where every tensor of a program lives: an input, an output, a weight or a place in the arena shared by tensors that
+// are never alive together.
 #pragma once
 
 #include "compiler/kernel/Program.h"
@@ -22,6 +23,7 @@ struct MemoryPlan {
   llvm::DenseMap<mlir::Value, Place> places; // arguments, kernel results and constants that kernels read
   std::vector<Weight> weights;
   int64_t weightBytes = 0;
+  int64_t keptBytes = 0;  // the first of them: weights that are not floating point, which no seed can stand in for
   int64_t fixedBytes = 0; // the arena's part for tensors of static size
   // Tensors of symbolic size share slots behind it; a slot is as large as its largest tensor.
   std::vector<llvm::SmallVector<mlir::AffineExpr>> slots;

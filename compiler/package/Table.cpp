@@ -43,18 +43,24 @@ public:
   IntegerType *i32() { return Type::getInt32Ty(context); }
   IntegerType *i64() { return Type::getInt64Ty(context); }
   PointerType *pointer() { return PointerType::get(context, 0); }
-  Constant *number(Type *type, int64_t value) { return ConstantInt::get(type, value, /*IsSigned=*/true, /*ImplicitTrunc=*/true); }
+  Constant *number(Type *type, int64_t value) {
+    return ConstantInt::get(type, value, /*IsSigned=*/true, /*ImplicitTrunc=*/true);
+  }
 
   Constant *global(Constant *value) {
-    auto *variable = new GlobalVariable(module, value->getType(), /*isConstant=*/true, GlobalValue::PrivateLinkage, value);
+    auto *variable =
+        new GlobalVariable(module, value->getType(), /*isConstant=*/true, GlobalValue::PrivateLinkage, value);
     variable->setAlignment(Align(8));
     return variable;
   }
   Constant *text(StringRef value) { return global(ConstantDataArray::getString(context, value)); }
   Constant *array(Type *type, ArrayRef<Constant *> values) {
-    return values.empty() ? ConstantPointerNull::get(pointer()) : global(ConstantArray::get(ArrayType::get(type, values.size()), values));
+    return values.empty() ? ConstantPointerNull::get(pointer())
+                          : global(ConstantArray::get(ArrayType::get(type, values.size()), values));
   }
-  Constant *structs(ArrayRef<Constant *> values) { return array(values.empty() ? i32() : values[0]->getType(), values); }
+  Constant *structs(ArrayRef<Constant *> values) {
+    return array(values.empty() ? i32() : values[0]->getType(), values);
+  }
   Constant *record(ArrayRef<Constant *> fields) { return ConstantStruct::getAnon(context, fields); }
   Constant *function(StringRef name) { return module.getFunction(name); }
 
@@ -68,7 +74,8 @@ public:
         value = -1 - int64_t(symbol.getPosition());
       dims.push_back(number(i64(), value));
     }
-    return record({text(name), number(i32(), dtypeOf(type.getElementType())), number(i32(), type.getRank()), array(i64(), dims)});
+    return record(
+        {text(name), number(i32(), dtypeOf(type.getElementType())), number(i32(), type.getRank()), array(i64(), dims)});
   }
 
   Module &module;
@@ -77,15 +84,20 @@ public:
 
 } // namespace
 
-void addArtifactTable(Module &host, const Program &program, const MemoryPlan &memory, const Target &target, const ArtifactInfo &info) {
+void addArtifactTable(Module &host, const Program &program, const MemoryPlan &memory, const Target &target,
+                      const ArtifactInfo &info) {
   Table t(host);
   mlir::func::FuncOp main = program.main;
   SmallVector<Constant *> inputs, outputs, symbols, kernels, features;
-  auto nameOf = [](mlir::Attribute attr, StringRef fallback) { return attr ? cast<mlir::StringAttr>(attr).getValue().str() : fallback.str(); };
+  auto nameOf = [](mlir::Attribute attr, StringRef fallback) {
+    return attr ? cast<mlir::StringAttr>(attr).getValue().str() : fallback.str();
+  };
   for (auto [i, argument] : llvm::enumerate(main.getArguments()))
-    inputs.push_back(t.tensor(nameOf(main.getArgAttr(i, "graph.name"), "input" + std::to_string(i)), cast<mlir::RankedTensorType>(argument.getType()), true));
+    inputs.push_back(t.tensor(nameOf(main.getArgAttr(i, "graph.name"), "input" + std::to_string(i)),
+                              cast<mlir::RankedTensorType>(argument.getType()), true));
   for (auto [i, value] : llvm::enumerate(main.getBody().front().getTerminator()->getOperands()))
-    outputs.push_back(t.tensor(nameOf(main.getResultAttr(i, "graph.name"), "output" + std::to_string(i)), cast<mlir::RankedTensorType>(value.getType()), false));
+    outputs.push_back(t.tensor(nameOf(main.getResultAttr(i, "graph.name"), "output" + std::to_string(i)),
+                               cast<mlir::RankedTensorType>(value.getType()), false));
   for (const Symbol &symbol : getSymbols(program.module))
     symbols.push_back(t.record({t.text(symbol.name), t.number(t.i64(), symbol.min), t.number(t.i64(), symbol.max)}));
   int64_t scratch = 0;
@@ -97,27 +109,45 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
     features.push_back(t.text(feature));
   Constant *none = ConstantPointerNull::get(t.pointer());
   Constant *weights = none;
-  if (memory.weightBytes && !info.weightsSeed) {
+  if (info.weightsSeed ? memory.keptBytes : memory.weightBytes) {
     // Defined by the linker script at the start of the weights' segment.
-    auto *base = new GlobalVariable(host, ArrayType::get(Type::getInt8Ty(t.context), 0), true, GlobalValue::ExternalLinkage, nullptr, "fathom_weights");
+    auto *base = new GlobalVariable(host, ArrayType::get(Type::getInt8Ty(t.context), 0), true,
+                                    GlobalValue::ExternalLinkage, nullptr, "fathom_weights");
     base->setVisibility(GlobalValue::HiddenVisibility);
     weights = base;
   }
   std::string manifest;
   raw_string_ostream(manifest) << json::Value(json::Object(info.manifest));
-  Constant *table = t.record({t.number(t.i64(), FATHOM_ABI_MAGIC), t.number(t.i32(), FATHOM_ABI_VERSION), t.number(t.i32(), inputs.size()),
-                              t.number(t.i32(), outputs.size()), t.number(t.i32(), symbols.size()), t.number(t.i32(), kernels.size()),
-                              t.number(t.i32(), features.size()), t.structs(inputs), t.structs(outputs), t.structs(symbols), t.structs(kernels),
-                              t.array(t.pointer(), features), t.text(manifest), weights, t.number(t.i64(), memory.weightBytes),
-                              t.number(t.i64(), scratch), t.number(t.i64(), info.weightsSeed.value_or(0)),
-                              t.number(t.i32(), info.weightsSeed.has_value()), t.number(t.i32(), 0), t.function("fathom_plan"), t.function("fathom_run")});
-  auto *variable = new GlobalVariable(host, table->getType(), true, GlobalValue::ExternalLinkage, table, FATHOM_ARTIFACT_SYMBOL);
+  Constant *table = t.record({t.number(t.i64(), FATHOM_ABI_MAGIC),
+                              t.number(t.i32(), FATHOM_ABI_VERSION),
+                              t.number(t.i32(), inputs.size()),
+                              t.number(t.i32(), outputs.size()),
+                              t.number(t.i32(), symbols.size()),
+                              t.number(t.i32(), kernels.size()),
+                              t.number(t.i32(), features.size()),
+                              t.structs(inputs),
+                              t.structs(outputs),
+                              t.structs(symbols),
+                              t.structs(kernels),
+                              t.array(t.pointer(), features),
+                              t.text(manifest),
+                              weights,
+                              t.number(t.i64(), memory.weightBytes),
+                              t.number(t.i64(), scratch),
+                              t.number(t.i64(), info.weightsSeed.value_or(0)),
+                              t.number(t.i32(), info.weightsSeed.has_value()),
+                              t.number(t.i32(), 0),
+                              t.function("fathom_plan"),
+                              t.function("fathom_run"),
+                              t.number(t.i64(), info.weightsSeed ? memory.keptBytes : 0)});
+  auto *variable =
+      new GlobalVariable(host, table->getType(), true, GlobalValue::ExternalLinkage, table, FATHOM_ARTIFACT_SYMBOL);
   variable->setAlignment(Align(8));
   for (StringRef name : {"fathom_plan", "fathom_run"})
     host.getFunction(name)->setVisibility(GlobalValue::HiddenVisibility);
   // A copy of the manifest that tools find without loading the code, whatever machine it is for.
-  auto *section = new GlobalVariable(host, ConstantDataArray::getString(t.context, manifest)->getType(), true, GlobalValue::PrivateLinkage,
-                                     ConstantDataArray::getString(t.context, manifest));
+  auto *section = new GlobalVariable(host, ConstantDataArray::getString(t.context, manifest)->getType(), true,
+                                     GlobalValue::PrivateLinkage, ConstantDataArray::getString(t.context, manifest));
   section->setSection(".fathom.manifest");
 }
 

@@ -9,7 +9,8 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-// The raw bytes of a constant in row-major order, one byte for a bool; `storage` holds them when they have to be expanded.
+// The raw bytes of a constant in row-major order, one byte for a bool; `storage` holds them when they have to be
+// expanded.
 ArrayRef<char> rawBytes(ElementsAttr value, std::vector<char> &storage) {
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
@@ -44,8 +45,7 @@ struct Side {
   }
 };
 
-template <typename T>
-void copyElements(const T *from, T *to, RankedTensorType source, RankedTensorType type) {
+template <typename T> void copyElements(const T *from, T *to, RankedTensorType source, RankedTensorType type) {
   Side in(source), out(type);
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<int64_t> order = layoutOf(type).order;
@@ -62,7 +62,8 @@ void copyElements(const T *from, T *to, RankedTensorType source, RankedTensorTyp
     bool last = depth + 1 == order.size();
     if (d != out.blockedDim) {
       for (int64_t i = 0; i < size; ++i)
-        last ? void(to[toAt + i * out.strides[d]] = from[fromAt + i * step]) : nest(depth + 1, fromAt + i * step, toAt + i * out.strides[d]);
+        last ? void(to[toAt + i * out.strides[d]] = from[fromAt + i * step])
+             : nest(depth + 1, fromAt + i * step, toAt + i * out.strides[d]);
       return;
     }
     for (int64_t start = 0, block = 0; start < size; start += out.block, ++block) {
@@ -86,7 +87,8 @@ void writeWeight(const Weight &weight, MutableArrayRef<char> out) {
   if (bytes.empty())
     return;
   auto copy = [&]<typename T>() {
-    copyElements(reinterpret_cast<const T *>(bytes.data()), reinterpret_cast<T *>(out.data()), weight.source, weight.type);
+    copyElements(reinterpret_cast<const T *>(bytes.data()), reinterpret_cast<T *>(out.data()), weight.source,
+                 weight.type);
   };
   switch (elementBytes(weight.type.getElementType())) {
   case 1:

@@ -13,8 +13,7 @@ namespace fathom {
 
 namespace {
 
-template <typename Op>
-struct Rewrite : OpRewritePattern<Op> {
+template <typename Op> struct Rewrite : OpRewritePattern<Op> {
   using Function = LogicalResult (*)(Op, PatternRewriter &);
   Rewrite(MLIRContext *context, Function function) : OpRewritePattern<Op>(context), function(function) {}
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override { return function(op, rewriter); }
@@ -35,8 +34,7 @@ LogicalResult dropSameCast(CastOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-template <typename Op>
-LogicalResult dropSameShape(Op op, PatternRewriter &rewriter) {
+template <typename Op> LogicalResult dropSameShape(Op op, PatternRewriter &rewriter) {
   if (op.getInput().getType() != op.getType())
     return failure();
   rewriter.replaceOp(op, op.getInput());
@@ -82,7 +80,10 @@ LogicalResult expandGemm(GemmOp op, PatternRewriter &rewriter) {
     if (isa<FloatType>(element))
       constant = makeScalar(rewriter, op, element, factor.convertToDouble());
     else
-      constant = makeConstant(rewriter, op, DenseElementsAttr::get(RankedTensorType::get({}, element), rewriter.getIntegerAttr(element, int64_t(factor.convertToDouble()))));
+      constant =
+          makeConstant(rewriter, op,
+                       DenseElementsAttr::get(RankedTensorType::get({}, element),
+                                              rewriter.getIntegerAttr(element, int64_t(factor.convertToDouble()))));
     return createNamed<MulOp>(rewriter, op, suffix, x, constant);
   };
   bool plain = op.getAlpha().isExactlyValue(1.0) && !hasBias;
@@ -116,8 +117,7 @@ LogicalResult expandVectorMatMul(MatMulOp op, PatternRewriter &rewriter) {
   return success();
 }
 
-template <typename Pool, typename Reduce>
-LogicalResult expandGlobalPool(Pool op, PatternRewriter &rewriter) {
+template <typename Pool, typename Reduce> LogicalResult expandGlobalPool(Pool op, PatternRewriter &rewriter) {
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(op.getInput())));
   auto reduce = createNamed<Reduce>(rewriter, op, "", op.getInput(), makeInts(rewriter, op, axes),
                                     rewriter.getI64IntegerAttr(1), rewriter.getI64IntegerAttr(0));
@@ -133,8 +133,9 @@ LogicalResult expandSplit(SplitOp op, PatternRewriter &rewriter) {
     auto size = constantSize(sizesOf(part)[axis]);
     if (!size)
       return failure();
-    auto slice = createNamed<SliceOp>(rewriter, op, "." + std::to_string(i), op.getInput(), makeInts(rewriter, op, {start}),
-                                      makeInts(rewriter, op, {start + *size}), makeInts(rewriter, op, {axis}), makeNone(rewriter, op.getLoc()));
+    auto slice = createNamed<SliceOp>(rewriter, op, "." + std::to_string(i), op.getInput(),
+                                      makeInts(rewriter, op, {start}), makeInts(rewriter, op, {start + *size}),
+                                      makeInts(rewriter, op, {axis}), makeNone(rewriter, op.getLoc()));
     parts.push_back(slice);
     start += *size;
   }
@@ -177,7 +178,9 @@ struct CanonicalizeOpsPass : impl::CanonicalizeOpsPassBase<CanonicalizeOpsPass> 
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    auto add = [&]<typename Op>(LogicalResult (*function)(Op, PatternRewriter &)) { patterns.add(std::make_unique<Rewrite<Op>>(context, function)); };
+    auto add = [&]<typename Op>(LogicalResult (*function)(Op, PatternRewriter &)) {
+      patterns.add(std::make_unique<Rewrite<Op>>(context, function));
+    };
     add(dropIdentity);
     add(dropSameCast);
     add(dropSameShape<ExpandOp>);

@@ -31,7 +31,8 @@ SmallVector<int64_t> channelsLast(int64_t rank) {
 
 class LayoutAssignment {
 public:
-  LayoutAssignment(func::FuncOp main, const Target &target, const Plan *plan) : main(main), target(target), plan(plan), b(main.getContext()) {}
+  LayoutAssignment(func::FuncOp main, const Target &target, const Plan *plan)
+      : main(main), target(target), plan(plan), b(main.getContext()) {}
 
   LogicalResult run() {
     main.walk([&](ConvOp conv) { noteHalo(conv); });
@@ -104,7 +105,8 @@ private:
       plannedOrder = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
       plannedHalo.clear();
       if (isa<ConvOp>(op) && !llvm::equal(order, plannedOrder))
-        return emitError(op, ErrorCode::BadPlan) << "the plan gives '" << opName(op) << "' no layout, and a convolution writes channels innermost";
+        return emitError(op, ErrorCode::BadPlan)
+               << "the plan gives '" << opName(op) << "' no layout, and a convolution writes channels innermost";
     }
     result.setType(withLayout(type, plannedOrder, 0, plannedHalo));
     return success();
@@ -113,13 +115,18 @@ private:
     SmallVector<int64_t> sorted(planned.order.begin(), planned.order.end());
     llvm::sort(sorted);
     if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
-      return emitError(op, ErrorCode::BadPlan) << "layout of '" << planned.value << "': order must be a permutation of the " << rank << " dimensions";
-    if (!planned.halo.empty() && (int64_t(planned.halo.size()) != 2 * rank || llvm::any_of(planned.halo, [](int64_t h) { return h < 0 || h > 1024; })))
-      return emitError(op, ErrorCode::BadPlan) << "layout of '" << planned.value << "': halo must have " << 2 * rank << " entries between 0 and 1024";
+      return emitError(op, ErrorCode::BadPlan)
+             << "layout of '" << planned.value << "': order must be a permutation of the " << rank << " dimensions";
+    if (!planned.halo.empty() && (int64_t(planned.halo.size()) != 2 * rank ||
+                                  llvm::any_of(planned.halo, [](int64_t h) { return h < 0 || h > 1024; })))
+      return emitError(op, ErrorCode::BadPlan)
+             << "layout of '" << planned.value << "': halo must have " << 2 * rank << " entries between 0 and 1024";
     if (isa<ConvOp>(op) && planned.order.back() != 1)
-      return emitError(op, ErrorCode::BadPlan) << "layout of '" << planned.value << "': a convolution writes channels innermost";
+      return emitError(op, ErrorCode::BadPlan)
+             << "layout of '" << planned.value << "': a convolution writes channels innermost";
     if (isa<MatMulOp>(op) && planned.order.back() != rank - 1)
-      return emitError(op, ErrorCode::BadPlan) << "layout of '" << planned.value << "': a matrix product writes columns innermost";
+      return emitError(op, ErrorCode::BadPlan)
+             << "layout of '" << planned.value << "': a matrix product writes columns innermost";
     return success();
   }
 
@@ -152,7 +159,8 @@ private:
   // The order that a result takes over from the operands: that of the first of its rank that is not row-major.
   SmallVector<int64_t> flowingOrder(Operation *op, RankedTensorType type) {
     SmallVector<int64_t> identity = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-    if (isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, ConvTransposeOp>(op))
+    if (isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, ConvTransposeOp>(
+            op))
       return identity;
     for (Value operand : op->getOperands()) {
       auto operandType = dyn_cast<RankedTensorType>(operand.getType());
@@ -181,7 +189,8 @@ private:
         return emitError(conv, ErrorCode::UnsupportedAttribute) << "negative padding of a convolution";
     }
     if (!fits)
-      conv.getInputMutable().assign(relayout(conv, input, withLayout(withoutLayout(type), order, 0, halos[input]), "pixels"));
+      conv.getInputMutable().assign(
+          relayout(conv, input, withLayout(withoutLayout(type), order, 0, halos[input]), "pixels"));
     auto weight = typeOf(conv.getWeight());
     if (isDepthwise(conv)) {
       SmallVector<int64_t> byChannel = llvm::to_vector(llvm::seq<int64_t>(2, rank));
@@ -194,7 +203,8 @@ private:
       SmallVector<int64_t> packed{0};
       llvm::append_range(packed, llvm::seq<int64_t>(2, rank));
       packed.append({1, 0});
-      conv.getWeightMutable().assign(relayout(conv, conv.getWeight(), withLayout(withoutLayout(weight), packed, *panel), "packed"));
+      conv.getWeightMutable().assign(
+          relayout(conv, conv.getWeight(), withLayout(withoutLayout(weight), packed, *panel), "packed"));
     }
     return assign(conv.getResult(), order);
   }
@@ -214,7 +224,8 @@ private:
     int64_t resultRank = op.getType().getRank();
     SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, resultRank));
     if (op->hasOneUse())
-      if (auto transpose = dyn_cast<TransposeOp>(*op->user_begin()); transpose && transpose.getPerm() && transpose.getPerm()->back() == resultRank - 1)
+      if (auto transpose = dyn_cast<TransposeOp>(*op->user_begin());
+          transpose && transpose.getPerm() && transpose.getPerm()->back() == resultRank - 1)
         order = llvm::to_vector(*transpose.getPerm());
     return assign(op.getResult(), order);
   }
@@ -242,7 +253,8 @@ private:
     if (!planned)
       return klass.defaults(op, target)["tile_n"];
     if (llvm::Error error = checkSchedule(klass, planned->schedule, op, target))
-      return emitError(op, ErrorCode::BadPlan) << "kernel '" << planned->name << "': " << llvm::toString(std::move(error));
+      return emitError(op, ErrorCode::BadPlan)
+             << "kernel '" << planned->name << "': " << llvm::toString(std::move(error));
     return planned->schedule["tile_n"];
   }
 
@@ -270,6 +282,8 @@ struct ConvertLayoutPass : impl::ConvertLayoutPassBase<ConvertLayoutPass> {
 
 } // namespace
 
-LogicalResult assignLayouts(func::FuncOp main, const Target &target, const Plan *plan) { return LayoutAssignment(main, target, plan).run(); }
+LogicalResult assignLayouts(func::FuncOp main, const Target &target, const Plan *plan) {
+  return LayoutAssignment(main, target, plan).run();
+}
 
 } // namespace fathom

@@ -7,8 +7,8 @@
 
 namespace fathom {
 
-// Convolutions run channels-last with their padding as a halo of their input, weights are packed for the register tile, transposes become
-// views. `plan` may be null; what it says wins where it is legal and is an error otherwise.
+// Convolutions run channels-last with their padding as a halo of their input, weights are packed for the register tile,
+// transposes become views. `plan` may be null; what it says wins where it is legal and is an error otherwise.
 llvm::LogicalResult assignLayouts(mlir::func::FuncOp main, const Target &target, const Plan *plan);
 
 // Whether the op only reinterprets its operand's buffer.

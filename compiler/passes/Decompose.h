@@ -12,8 +12,11 @@ void populateDecomposeMovement(mlir::RewritePatternSet &patterns);
 // A rewrite that is one function.
 template <typename Op> struct FunctionRewrite : mlir::OpRewritePattern<Op> {
   using Function = llvm::LogicalResult (*)(Op, mlir::PatternRewriter &);
-  FunctionRewrite(mlir::MLIRContext *context, Function function) : mlir::OpRewritePattern<Op>(context), function(function) {}
-  llvm::LogicalResult matchAndRewrite(Op op, mlir::PatternRewriter &rewriter) const override { return function(op, rewriter); }
+  FunctionRewrite(mlir::MLIRContext *context, Function function)
+      : mlir::OpRewritePattern<Op>(context), function(function) {}
+  llvm::LogicalResult matchAndRewrite(Op op, mlir::PatternRewriter &rewriter) const override {
+    return function(op, rewriter);
+  }
   Function function;
 };
 

@@ -26,7 +26,8 @@ static Value sizesOperand(PatternRewriter &rewriter, Operation *like, ArrayRef<A
 
 Value reshape(PatternRewriter &rewriter, Operation *like, StringRef suffix, Value input, ArrayRef<AffineExpr> sizes) {
   // A zero is a size here, not "as it was".
-  return createNamed<ReshapeOp>(rewriter, like, suffix, input, sizesOperand(rewriter, like, sizes), rewriter.getI64IntegerAttr(1));
+  return createNamed<ReshapeOp>(rewriter, like, suffix, input, sizesOperand(rewriter, like, sizes),
+                                rewriter.getI64IntegerAttr(1));
 }
 
 namespace {

@@ -17,20 +17,22 @@ Value alongChannels(PatternRewriter &rewriter, Operation *op, Value vector, int6
   return createNamed<UnsqueezeOp>(rewriter, op, suffix, vector, makeInts(rewriter, op, axes));
 }
 
-// Normalises over all dimensions from 2 on, then scales and shifts by what broadcasts to the input. The scale of the layer normalisation
-// itself could not differ along the dimensions before.
-Value normalize(PatternRewriter &rewriter, Operation *op, StringRef suffix, Value input, Value scale, Value bias, FloatAttr epsilon) {
+// Normalises over all dimensions from 2 on, then scales and shifts by what broadcasts to the input. The scale of the
+// layer normalisation itself could not differ along the dimensions before.
+Value normalize(PatternRewriter &rewriter, Operation *op, StringRef suffix, Value input, Value scale, Value bias,
+                FloatAttr epsilon) {
   Type unknown = placeholder(op->getContext()), element = cast<RankedTensorType>(input.getType()).getElementType();
-  auto normal = createNamed<LayerNormalizationOp>(rewriter, op, ".normal", unknown, unknown, input, makeScalar(rewriter, op, element, 1),
-                                                  makeNone(rewriter, op->getLoc()), rewriter.getI64IntegerAttr(2), epsilon,
-                                                  rewriter.getI64IntegerAttr(1));
+  auto normal = createNamed<LayerNormalizationOp>(
+      rewriter, op, ".normal", unknown, unknown, input, makeScalar(rewriter, op, element, 1),
+      makeNone(rewriter, op->getLoc()), rewriter.getI64IntegerAttr(2), epsilon, rewriter.getI64IntegerAttr(1));
   Value scaled = createNamed<MulOp>(rewriter, op, ".scaled", normal.getResult(), scale);
   return createNamed<AddOp>(rewriter, op, suffix, scaled, bias);
 }
 
 LogicalResult expandInstanceNorm(InstanceNormalizationOp op, PatternRewriter &rewriter) {
   int64_t spatial = rankOf(op.getInput()) - 2;
-  Value scale = alongChannels(rewriter, op, op.getScale(), spatial, ".scale"), bias = alongChannels(rewriter, op, op.getBias(), spatial, ".bias");
+  Value scale = alongChannels(rewriter, op, op.getScale(), spatial, ".scale"),
+        bias = alongChannels(rewriter, op, op.getBias(), spatial, ".bias");
   rewriter.replaceOp(op, normalize(rewriter, op, "", op.getInput(), scale, bias, op.getEpsilonAttr()));
   return success();
 }
@@ -47,9 +49,12 @@ LogicalResult expandGroupNorm(GroupNormalizationOp op, PatternRewriter &rewriter
     rest = rest * size;
   auto constant = [&](int64_t value) { return getAffineConstantExpr(value, op.getContext()); };
   AffineExpr count = constant(groups), each = constant(*channels / groups);
-  auto perGroup = [&](Value vector, StringRef suffix) { return reshape(rewriter, op, suffix, vector, {count, each, constant(1)}); };
+  auto perGroup = [&](Value vector, StringRef suffix) {
+    return reshape(rewriter, op, suffix, vector, {count, each, constant(1)});
+  };
   Value input = reshape(rewriter, op, ".groups", op.getInput(), {sizes[0], count, each, rest});
-  Value result = normalize(rewriter, op, ".shifted", input, perGroup(op.getScale(), ".scale"), perGroup(op.getBias(), ".bias"), op.getEpsilonAttr());
+  Value result = normalize(rewriter, op, ".shifted", input, perGroup(op.getScale(), ".scale"),
+                           perGroup(op.getBias(), ".bias"), op.getEpsilonAttr());
   rewriter.replaceOp(op, reshape(rewriter, op, "", result, sizes));
   return success();
 }
@@ -65,13 +70,17 @@ LogicalResult expandLrn(LRNOp op, PatternRewriter &rewriter) {
   IntegerAttr no = rewriter.getI64IntegerAttr(0);
   Value squares = createNamed<MulOp>(rewriter, op, ".squares", op.getInput(), op.getInput());
   Value rows = reshape(rewriter, op, ".rows", squares, {sizes[0], one, sizes[1], rest});
-  Value mean = createNamed<AveragePoolOp>(rewriter, op, ".mean", rows, rewriter.getStringAttr("NOTSET"), DenseI64ArrayAttr(),
-                                          rewriter.getDenseI64ArrayAttr({window, 1}), rewriter.getDenseI64ArrayAttr({before, 0, after, 0}),
-                                          DenseI64ArrayAttr(), no, rewriter.getI64IntegerAttr(1));
+  Value mean = createNamed<AveragePoolOp>(rewriter, op, ".mean", rows, rewriter.getStringAttr("NOTSET"),
+                                          DenseI64ArrayAttr(), rewriter.getDenseI64ArrayAttr({window, 1}),
+                                          rewriter.getDenseI64ArrayAttr({before, 0, after, 0}), DenseI64ArrayAttr(), no,
+                                          rewriter.getI64IntegerAttr(1));
   mean = reshape(rewriter, op, ".means", mean, sizes);
-  Value scaled = createNamed<MulOp>(rewriter, op, ".scaled", mean, makeScalar(rewriter, op, element, op.getAlpha().convertToDouble()));
-  Value shifted = createNamed<AddOp>(rewriter, op, ".shifted", scaled, makeScalar(rewriter, op, element, op.getBias().convertToDouble()));
-  Value power = createNamed<PowOp>(rewriter, op, ".power", shifted, makeScalar(rewriter, op, element, op.getBeta().convertToDouble()));
+  Value scaled = createNamed<MulOp>(rewriter, op, ".scaled", mean,
+                                    makeScalar(rewriter, op, element, op.getAlpha().convertToDouble()));
+  Value shifted = createNamed<AddOp>(rewriter, op, ".shifted", scaled,
+                                     makeScalar(rewriter, op, element, op.getBias().convertToDouble()));
+  Value power = createNamed<PowOp>(rewriter, op, ".power", shifted,
+                                   makeScalar(rewriter, op, element, op.getBeta().convertToDouble()));
   rewriter.replaceOp(op, createNamed<DivOp>(rewriter, op, "", op.getInput(), power));
   return success();
 }
@@ -84,7 +93,8 @@ LogicalResult expandGlobalLpPool(GlobalLpPoolOp op, PatternRewriter &rewriter) {
   if (op.getP() == 2)
     return rewriter.replaceOp(op, createNamed<ReduceL2Op>(rewriter, op, "", op.getInput(), axes, keep, no)), success();
   Type element = op.getType().getElementType();
-  Value powers = createNamed<PowOp>(rewriter, op, ".powers", createNamed<AbsOp>(rewriter, op, ".abs", op.getInput()), makeScalar(rewriter, op, element, op.getP()));
+  Value powers = createNamed<PowOp>(rewriter, op, ".powers", createNamed<AbsOp>(rewriter, op, ".abs", op.getInput()),
+                                    makeScalar(rewriter, op, element, op.getP()));
   Value sum = createNamed<ReduceSumOp>(rewriter, op, ".sum", powers, axes, keep, no);
   rewriter.replaceOp(op, createNamed<PowOp>(rewriter, op, "", sum, makeScalar(rewriter, op, element, 1.0 / op.getP())));
   return success();
@@ -105,7 +115,8 @@ LogicalResult expandTrainingBatchNorm(BatchNormalizationOp op, PatternRewriter &
   Value squares = createNamed<MulOp>(rewriter, op, ".squares", centered, centered);
   Value variance = createNamed<ReduceMeanOp>(rewriter, op, ".variance", squares, axes, keep, no);
   Value epsilon = makeScalar(rewriter, op, element, op.getEpsilon().convertToDouble());
-  Value deviation = createNamed<SqrtOp>(rewriter, op, ".deviation", createNamed<AddOp>(rewriter, op, ".positive", variance, epsilon));
+  Value deviation =
+      createNamed<SqrtOp>(rewriter, op, ".deviation", createNamed<AddOp>(rewriter, op, ".positive", variance, epsilon));
   auto inElement = [&](Value vector, StringRef suffix) -> Value {
     vector = alongChannels(rewriter, op, vector, rank - 2, suffix);
     if (cast<RankedTensorType>(vector.getType()).getElementType() == element)
@@ -121,8 +132,10 @@ LogicalResult expandTrainingBatchNorm(BatchNormalizationOp op, PatternRewriter &
     now = createNamed<SqueezeOp>(rewriter, op, (suffix + ".flat").str(), now, axes);
     if (type != element)
       now = createNamed<CastOp>(rewriter, op, (suffix + ".cast").str(), now, TypeAttr::get(type));
-    Value kept = createNamed<MulOp>(rewriter, op, (suffix + ".kept").str(), old, makeScalar(rewriter, op, type, momentum));
-    Value added = createNamed<MulOp>(rewriter, op, (suffix + ".added").str(), now, makeScalar(rewriter, op, type, 1 - momentum));
+    Value kept =
+        createNamed<MulOp>(rewriter, op, (suffix + ".kept").str(), old, makeScalar(rewriter, op, type, momentum));
+    Value added =
+        createNamed<MulOp>(rewriter, op, (suffix + ".added").str(), now, makeScalar(rewriter, op, type, 1 - momentum));
     return createNamed<AddOp>(rewriter, op, suffix, kept, added);
   };
   if (op.getNumResults() > 1)

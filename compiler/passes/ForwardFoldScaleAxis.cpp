@@ -39,8 +39,8 @@ std::pair<ConvOp, Value> convAndFactor(Operation *op) {
   for (int side : {0, 1}) {
     auto conv = op->getOperand(side).getDefiningOp<ConvOp>();
     Value other = op->getOperand(1 - side);
-    if (conv && conv->hasOneUse() && isConstantExpression(conv.getWeight()) && isPerChannel(other, conv.getType().getRank()) &&
-        op->getResult(0).getType() == conv.getType())
+    if (conv && conv->hasOneUse() && isConstantExpression(conv.getWeight()) &&
+        isPerChannel(other, conv.getType().getRank()) && op->getResult(0).getType() == conv.getType())
       return {conv, other};
   }
   return {};
@@ -48,7 +48,8 @@ std::pair<ConvOp, Value> convAndFactor(Operation *op) {
 
 // The constant as a tensor of the given shape (one entry may be -1).
 Value reshaped(PatternRewriter &rewriter, Operation *like, Value value, ArrayRef<int64_t> shape, StringRef suffix) {
-  return createNamed<ReshapeOp>(rewriter, like, suffix, value, makeInts(rewriter, like, shape), rewriter.getI64IntegerAttr(0));
+  return createNamed<ReshapeOp>(rewriter, like, suffix, value, makeInts(rewriter, like, shape),
+                                rewriter.getI64IntegerAttr(0));
 }
 
 // A copy of the convolution with other weights and bias in place of `op`.
@@ -71,7 +72,8 @@ struct FoldScale : OpRewritePattern<MulOp> {
     rewriter.setInsertionPoint(op);
     SmallVector<int64_t> shape(conv.getType().getRank(), 1);
     shape[0] = -1;
-    Value weight = createNamed<MulOp>(rewriter, op, ".weight", conv.getWeight(), reshaped(rewriter, op, factor, shape, ".factor"));
+    Value weight =
+        createNamed<MulOp>(rewriter, op, ".weight", conv.getWeight(), reshaped(rewriter, op, factor, shape, ".factor"));
     Value bias = conv.getBias();
     if (!isa<NoneType>(bias.getType()))
       bias = createNamed<MulOp>(rewriter, op, ".bias", bias, reshaped(rewriter, op, factor, {-1}, ".factor.flat"));

@@ -20,25 +20,29 @@ bool isPackedWeight(Value value) {
 }
 
 bool needsNoKernel(Operation *op) {
-  return isa<ConstantOp, NoneOp, SizesOp, func::ReturnOp>(op) || isView(op) || (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
+  return isa<ConstantOp, NoneOp, SizesOp, func::ReturnOp>(op) || isView(op) ||
+         (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
 }
 
 namespace {
 
 RankedTensorType typeOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
 
-// Whether an anchor computes its first operand's elements on demand, each about once: reductions, and products that pack their rows.
+// Whether an anchor computes its first operand's elements on demand, each about once: reductions, and products that
+// pack their rows.
 bool takesProducer(Operation *anchor) {
   if (anchor->hasTrait<Reduction>())
     return true;
-  // Known sizes, and enough columns that packing costs little; a window would compute every pixel once for each of its positions.
+  // Known sizes, and enough columns that packing costs little; a window would compute every pixel once for each of its
+  // positions.
   auto type = typeOf(anchor->getResult(0));
   if (isa<MatMulOp>(anchor))
     return type.hasStaticShape() && typeOf(anchor->getOperand(0)).hasStaticShape();
   auto conv = dyn_cast<ConvOp>(anchor);
   auto window = conv ? getWindow(conv) : FailureOr<Window>(failure());
   return succeeded(window) && conv.getGroup() == 1 && llvm::all_of(window->kernel, [](int64_t k) { return k == 1; }) &&
-         llvm::all_of(window->strides, [](int64_t s) { return s == 1; }) && llvm::all_of(window->padsBegin, [](int64_t p) { return p == 0; }) &&
+         llvm::all_of(window->strides, [](int64_t s) { return s == 1; }) &&
+         llvm::all_of(window->padsBegin, [](int64_t p) { return p == 0; }) &&
          llvm::all_of(window->padsEnd, [](int64_t p) { return p == 0; });
 }
 
@@ -61,7 +65,8 @@ public:
     for (FusionGroup &group : groups)
       if (!group.empty())
         result.push_back(std::move(group));
-    llvm::sort(result, [&](const FusionGroup &a, const FusionGroup &b) { return position[a.back()] < position[b.back()]; });
+    llvm::sort(result,
+               [&](const FusionGroup &a, const FusionGroup &b) { return position[a.back()] < position[b.back()]; });
     return result;
   }
 
@@ -98,7 +103,8 @@ private:
       }
       if (!uses && !dependent)
         continue;
-      bool takes = uses && !dependent && op->hasTrait<Elementwise>() && !groupOf.contains(op) && sameIteration(op, seed);
+      bool takes =
+          uses && !dependent && op->hasTrait<Elementwise>() && !groupOf.contains(op) && sameIteration(op, seed);
       if (!takes) {
         tainted.insert(op);
         continue;
@@ -142,9 +148,11 @@ private:
   }
 
   bool joins(Value value, Operation *consumer, const FusionGroup &producer, size_t g) {
-    if (llvm::any_of(producer, [](Operation *op) { return isAnchor(op) || isa<RelayoutOp>(op); }) || producer.back()->getResult(0) != value)
+    if (llvm::any_of(producer, [](Operation *op) { return isAnchor(op) || isa<RelayoutOp>(op); }) ||
+        producer.back()->getResult(0) != value)
       return false;
-    if (!llvm::all_of(value.getUsers(), [&](Operation *user) { return groupOf.lookup_or(user, SIZE_MAX) == g && user == consumer; }))
+    if (!llvm::all_of(value.getUsers(),
+                      [&](Operation *user) { return groupOf.lookup_or(user, SIZE_MAX) == g && user == consumer; }))
       return false;
     if (isAnchor(consumer))
       return takesProducer(consumer) && consumer->getOperand(0) == value;
@@ -194,11 +202,13 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
       for (Value result : op->getResults())
         for (Operation *user : result.getUsers())
           if (op != group.back() && group.size() > 1 && !llvm::is_contained(group, user))
-            return refuse(kernel, "'" + opName(op) + "' is also used by '" + opName(user) + "', which is in another kernel");
+            return refuse(kernel,
+                          "'" + opName(op) + "' is also used by '" + opName(user) + "', which is in another kernel");
     }
     for (Operation *op : group)
       if (anchor && op != anchor && position[op] > position[anchor] && !op->hasTrait<Elementwise>())
-        return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) + "' in one kernel: it is not elementwise");
+        return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) +
+                                  "' in one kernel: it is not elementwise");
     for (Operation *op : group)
       if (anchor && op != anchor && position[op] < position[anchor] && !takesProducer(anchor) &&
           llvm::is_contained(op->getResult(0).getUsers(), anchor))
@@ -210,7 +220,8 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
       emitError(entry.second, ErrorCode::BadPlan) << "the plan has no kernel for op '" << entry.first() << "'";
       return failure();
     }
-  llvm::sort(groups, [&](const FusionGroup &a, const FusionGroup &b) { return position[a.back()] < position[b.back()]; });
+  llvm::sort(groups,
+             [&](const FusionGroup &a, const FusionGroup &b) { return position[a.back()] < position[b.back()]; });
   return groups;
 }
 

@@ -35,7 +35,8 @@ template <typename Op, typename... Args>
 Op createNamed(mlir::OpBuilder &b, mlir::Operation *like, llvm::StringRef suffix, Args &&...args) {
   auto op = Op::create(b, like->getLoc(), placeholder(like->getContext()), std::forward<Args>(args)...);
   nameAfter(op, like, suffix);
-  // Operands come from ops whose shapes were checked; a failure here is reported on the op and surfaces in verification.
+  // Operands come from ops whose shapes were checked; a failure here is reported on the op and surfaces in
+  // verification.
   (void)graph::inferResultTypes(op);
   return op;
 }

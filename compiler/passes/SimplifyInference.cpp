@@ -12,7 +12,8 @@ namespace fathom {
 
 namespace {
 
-// y = x * s + (bias - mean * s) with s = scale / sqrt(var + epsilon); everything but x is usually constant and gets folded.
+// y = x * s + (bias - mean * s) with s = scale / sqrt(var + epsilon); everything but x is usually constant and gets
+// folded.
 struct ScaleAndShift : OpRewritePattern<BatchNormalizationOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BatchNormalizationOp op, PatternRewriter &rewriter) const override {
@@ -21,9 +22,11 @@ struct ScaleAndShift : OpRewritePattern<BatchNormalizationOp> {
     int64_t rank = cast<RankedTensorType>(op.getInput().getType()).getRank();
     Type element = cast<RankedTensorType>(op.getVar().getType()).getElementType();
     Value epsilon = makeScalar(rewriter, op, element, op.getEpsilon().convertToDouble());
-    Value deviation = createNamed<SqrtOp>(rewriter, op, ".deviation", createNamed<AddOp>(rewriter, op, ".variance", op.getVar(), epsilon));
+    Value deviation = createNamed<SqrtOp>(rewriter, op, ".deviation",
+                                          createNamed<AddOp>(rewriter, op, ".variance", op.getVar(), epsilon));
     Value scale = createNamed<DivOp>(rewriter, op, ".scale", op.getScale(), deviation);
-    Value shift = createNamed<SubOp>(rewriter, op, ".shift", op.getBias(), createNamed<MulOp>(rewriter, op, ".mean", op.getMean(), scale));
+    Value shift = createNamed<SubOp>(rewriter, op, ".shift", op.getBias(),
+                                     createNamed<MulOp>(rewriter, op, ".mean", op.getMean(), scale));
     auto alongChannels = [&](Value vector, StringRef suffix) -> Value {
       if (rank <= 2)
         return vector;

@@ -10,9 +10,7 @@ void nameAfter(Operation *op, Operation *like, StringRef suffix) {
     op->setAttr("graph.name", StringAttr::get(op->getContext(), name.getValue() + suffix));
 }
 
-Type placeholder(MLIRContext *context) {
-  return RankedTensorType::get({}, Float32Type::get(context));
-}
+Type placeholder(MLIRContext *context) { return RankedTensorType::get({}, Float32Type::get(context)); }
 
 Value makeConstant(OpBuilder &b, Operation *like, DenseElementsAttr value) {
   return graph::ConstantOp::create(b, like->getLoc(), value.getType(), value);
@@ -32,7 +30,8 @@ Value makeNone(OpBuilder &b, Location loc) { return graph::NoneOp::create(b, loc
 
 bool isConstantValue(Value value) {
   Operation *op = value.getDefiningOp();
-  while (op && isa<graph::TransposeOp, graph::ReshapeOp, graph::SqueezeOp, graph::UnsqueezeOp, graph::FlattenOp, graph::IdentityOp>(op))
+  while (op && isa<graph::TransposeOp, graph::ReshapeOp, graph::SqueezeOp, graph::UnsqueezeOp, graph::FlattenOp,
+                   graph::IdentityOp>(op))
     op = op->getOperand(0).getDefiningOp();
   return isa_and_nonnull<graph::ConstantOp>(op);
 }

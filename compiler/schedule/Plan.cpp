@@ -12,8 +12,7 @@ LLVM_YAML_IS_SEQUENCE_VECTOR(PlannedKernel)
 
 namespace llvm::yaml {
 
-template <>
-struct CustomMappingTraits<Schedule> {
+template <> struct CustomMappingTraits<Schedule> {
   static void inputOne(IO &io, StringRef key, Schedule &schedule) {
     int64_t value = 0;
     io.mapRequired(key.str().c_str(), value);
@@ -25,8 +24,7 @@ struct CustomMappingTraits<Schedule> {
   }
 };
 
-template <>
-struct MappingTraits<PlannedLayout> {
+template <> struct MappingTraits<PlannedLayout> {
   static const bool flow = true;
   static void mapping(IO &io, PlannedLayout &layout) {
     io.mapRequired("value", layout.value);
@@ -35,8 +33,7 @@ struct MappingTraits<PlannedLayout> {
   }
 };
 
-template <>
-struct MappingTraits<PlannedKernel> {
+template <> struct MappingTraits<PlannedKernel> {
   static void mapping(IO &io, PlannedKernel &kernel) {
     io.mapRequired("kernel", kernel.name);
     io.mapRequired("class", kernel.kernelClass);
@@ -45,8 +42,7 @@ struct MappingTraits<PlannedKernel> {
   }
 };
 
-template <>
-struct MappingTraits<Plan> {
+template <> struct MappingTraits<Plan> {
   static void mapping(IO &io, Plan &plan) {
     int version = 1;
     io.mapRequired("fathom-plan", version);

@@ -1,5 +1,5 @@
-// The Plan: every decision between graph and code as text. Writing it and reading it back gives the same artifact; a changed field changes
-// the code or is refused with the reason.
+// The Plan: every decision between graph and code as text. Writing it and reading it back gives the same artifact; a
+// changed field changes the code or is refused with the reason.
 #pragma once
 
 #include "compiler/schedule/Schedule.h"
@@ -15,7 +15,7 @@ struct PlannedLayout {
 };
 
 struct PlannedKernel {
-  std::string name;             // of the result it computes
+  std::string name; // of the result it computes
   std::string kernelClass;
   std::vector<std::string> ops; // the graph ops it fuses, by the names of their results
   Schedule schedule;

@@ -1,5 +1,5 @@
-// A schedule: how one kernel's loops are tiled, vectorised and split into tasks, as named numbers. Code is a pure function of the kernel,
-// its schedule and the target.
+// A schedule: how one kernel's loops are tiled, vectorised and split into tasks, as named numbers. Code is a pure
+// function of the kernel, its schedule and the target.
 #pragma once
 
 #include "llvm/ADT/SmallVector.h"

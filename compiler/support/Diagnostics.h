@@ -1,4 +1,5 @@
-// Errors with stable codes. Every message a user can meet names its code, the ONNX node (the location) and, where one helps, a hint.
+// Errors with stable codes. Every message a user can meet names its code, the ONNX node (the location) and, where one
+// helps, a hint.
 #pragma once
 
 #include "mlir/IR/Diagnostics.h"
@@ -13,17 +14,17 @@ enum class ErrorCode : unsigned {
   // 1xxx: the model or the command line is wrong (exit code 1)
   FileUnreadable = 1001,
   NotOnnx = 1002,
-  BadGraph = 1003,       // cyclic, duplicate or missing names, missing opset
-  BadTensor = 1004,      // sizes, offsets, raw data that disagree
-  ExternalData = 1005,   // missing, outside the model's folder, past the end
+  BadGraph = 1003,     // cyclic, duplicate or missing names, missing opset
+  BadTensor = 1004,    // sizes, offsets, raw data that disagree
+  ExternalData = 1005, // missing, outside the model's folder, past the end
   BadAttribute = 1006,
-  BadType = 1007,        // element types that the op does not take
+  BadType = 1007, // element types that the op does not take
   BadShape = 1008,
   BadPlan = 1009,
   BadTarget = 1010,
   BadArtifact = 1011,
   BadInput = 1012,
-  Limit = 1013,          // a declared limit of the importer was hit
+  Limit = 1013, // a declared limit of the importer was hit
   FileUnwritable = 1014,
   // 3xxx: valid, but Fathom cannot do it yet (exit code 3)
   UnsupportedOp = 3001,
@@ -36,7 +37,8 @@ enum class ErrorCode : unsigned {
   Internal = 7001,
 };
 
-// Starts an error "[F1003] ..." at a location (an ONNX node's name) or op; stream the message, then hint() where useful.
+// Starts an error "[F1003] ..." at a location (an ONNX node's name) or op; stream the message, then hint() where
+// useful.
 mlir::InFlightDiagnostic emitError(mlir::Location loc, ErrorCode code);
 mlir::InFlightDiagnostic emitError(mlir::Operation *op, ErrorCode code);
 // Adds a note "hint: ..." that says what the user can do about it.

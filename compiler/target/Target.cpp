@@ -15,13 +15,16 @@
 
 namespace fathom {
 
-static constexpr llvm::StringLiteral aarch64Triple = "aarch64-unknown-linux-gnu", x86Triple = "x86_64-unknown-linux-gnu";
+static constexpr llvm::StringLiteral aarch64Triple = "aarch64-unknown-linux-gnu",
+                                     x86Triple = "x86_64-unknown-linux-gnu";
 
-// What generated fp32 and integer code can come to use; other features never change it, so they are not required of the loader's machine.
+// What generated fp32 and integer code can come to use; other features never change it, so they are not required of the
+// loader's machine.
 static constexpr llvm::StringLiteral relevantFeatures[] = {
-    "neon",   "fullfp16", "dotprod", "i8mm", "bf16", "sve",  "sve2",    "sse3",     "ssse3",    "sse4.1",   "sse4.2",     "avx",
-    "avx2",   "fma",      "f16c",    "bmi",  "bmi2", "lzcnt", "movbe", "avx512f",  "avx512bw", "avx512cd", "avx512dq",   "avx512vl",
-    "popcnt", "avx512vnni", "avx512bf16", "avx512fp16"};
+    "neon",     "fullfp16", "dotprod",  "i8mm",   "bf16",       "sve",        "sve2",
+    "sse3",     "ssse3",    "sse4.1",   "sse4.2", "avx",        "avx2",       "fma",
+    "f16c",     "bmi",      "bmi2",     "lzcnt",  "movbe",      "avx512f",    "avx512bw",
+    "avx512cd", "avx512dq", "avx512vl", "popcnt", "avx512vnni", "avx512bf16", "avx512fp16"};
 
 void initializeLlvmTargets() {
   static std::once_flag once;
@@ -43,13 +46,16 @@ static const llvm::Target *lookup(llvm::StringRef triple) {
   return llvm::TargetRegistry::lookupTarget(llvm::Triple(triple), ignored);
 }
 
-static std::unique_ptr<llvm::MCSubtargetInfo> subtarget(llvm::StringRef triple, llvm::StringRef cpu, llvm::StringRef features) {
-  return std::unique_ptr<llvm::MCSubtargetInfo>(lookup(triple)->createMCSubtargetInfo(llvm::Triple(triple), cpu, features));
+static std::unique_ptr<llvm::MCSubtargetInfo> subtarget(llvm::StringRef triple, llvm::StringRef cpu,
+                                                        llvm::StringRef features) {
+  return std::unique_ptr<llvm::MCSubtargetInfo>(
+      lookup(triple)->createMCSubtargetInfo(llvm::Triple(triple), cpu, features));
 }
 
 static bool isKnownCpu(llvm::StringRef triple, llvm::StringRef cpu) {
   auto info = subtarget(triple, "", "");
-  return llvm::any_of(info->getAllProcessorDescriptions(), [&](const llvm::SubtargetSubTypeKV &kv) { return cpu == kv.Key; });
+  return llvm::any_of(info->getAllProcessorDescriptions(),
+                      [&](const llvm::SubtargetSubTypeKV &kv) { return cpu == kv.Key; });
 }
 
 // Fills in what follows from triple, cpu and features.
@@ -136,8 +142,10 @@ std::unique_ptr<llvm::TargetMachine> createTargetMachine(const Target &target) {
   options.FunctionSections = true;
   options.DataSections = true;
   llvm::Triple triple(target.triple);
-  return std::unique_ptr<llvm::TargetMachine>(lookup(target.triple)->createTargetMachine(
-      triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(lookup(target.triple)
+                                                  ->createTargetMachine(triple, target.cpu, target.features, options,
+                                                                        llvm::Reloc::PIC_, std::nullopt,
+                                                                        llvm::CodeGenOptLevel::Default));
 }
 
 } // namespace fathom

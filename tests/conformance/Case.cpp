@@ -50,7 +50,9 @@ std::string readDataSet(const Case &testCase, int number, DataSet &set) {
   return problem.empty() ? read("output", set.outputs) : problem;
 }
 
-bool isConstant(const Case &testCase, const TestTensor &input) { return testCase.constantInputs && input.dims.size() <= 1; }
+bool isConstant(const Case &testCase, const TestTensor &input) {
+  return testCase.constantInputs && input.dims.size() <= 1;
+}
 
 // The model's bytes; inputs that the case makes constants become initializers with the first data set's values.
 std::string readModel(const Case &testCase, onnx::ModelProto &model, std::string &bytes) {

@@ -10,7 +10,8 @@ namespace fathom::conformance {
 struct Case {
   std::string name; // such as "node/test_relu"
   std::filesystem::path folder;
-  // The variant "@constant" of a case whose sizes depend on its inputs' values: inputs of rank 0 and 1 are part of the model.
+  // The variant "@constant" of a case whose sizes depend on its inputs' values: inputs of rank 0 and 1 are part of the
+  // model.
   bool constantInputs = false;
 };
 

@@ -1,4 +1,5 @@
-// Memory between pages that may not be touched, so that reading or writing past either end of a tensor is a crash and not a wrong number.
+// Memory between pages that may not be touched, so that reading or writing past either end of a tensor is a crash and
+// not a wrong number.
 #pragma once
 
 #include "runtime/fathom_rt.h"

@@ -1,5 +1,5 @@
-// Runs the ONNX suite and compares which cases pass with the expected list: a case that is listed and passes fails the run as much as one
-// that is not listed and does not pass.
+// Runs the ONNX suite and compares which cases pass with the expected list: a case that is listed and passes fails the
+// run as much as one that is not listed and does not pass.
 #include "Workers.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -13,7 +13,8 @@ using namespace fathom::conformance;
 
 namespace {
 
-constexpr char usage[] = R"(usage: conformance_tests [--filter TEXT] [--jobs N] [--data DIR] [--expected FILE] [--verbose] [--update]
+constexpr char usage[] =
+    R"(usage: conformance_tests [--filter TEXT] [--jobs N] [--data DIR] [--expected FILE] [--verbose] [--update]
   --filter TEXT    only cases whose name contains TEXT
   --jobs N         worker processes (2)
   --data DIR       the suite, as Debian's libonnx-testdata has it
@@ -76,8 +77,8 @@ void writeExpected(const std::string &path, const std::vector<Case> &cases, cons
       file << cases[i].name << ": " << shortReason(results[i].problem) << "\n";
 }
 
-// Most cases give shapes, axes and the like as inputs. Where that makes sizes depend on data, which is not supported everywhere, the case
-// is run again with those inputs as constants, as real models have them.
+// Most cases give shapes, axes and the like as inputs. Where that makes sizes depend on data, which is not supported
+// everywhere, the case is run again with those inputs as constants, as real models have them.
 void addConstantVariants(std::vector<Case> &cases, std::vector<CaseResult> &results, int jobs) {
   std::vector<Case> variants;
   for (size_t i = 0; i < cases.size(); ++i)
@@ -96,7 +97,8 @@ void printCompileTimes(const std::vector<CaseResult> &results) {
   if (times.empty())
     return;
   std::sort(times.begin(), times.end());
-  llvm::outs() << llvm::formatv("one-node models compile in {0:f1} ms (median), {1:f1} ms (slowest)\n", times[times.size() / 2], times.back());
+  llvm::outs() << llvm::formatv("one-node models compile in {0:f1} ms (median), {1:f1} ms (slowest)\n",
+                                times[times.size() / 2], times.back());
 }
 
 } // namespace
@@ -120,7 +122,8 @@ int main(int argc, char **argv) {
   std::map<std::string, std::string> expected = readExpected(options.expected);
   size_t passed = 0, failed = 0, skipped = 0;
   for (const auto &[name, reason] : expected)
-    if (options.filter.empty() && std::none_of(cases.begin(), cases.end(), [&](const Case &c) { return c.name == name; })) {
+    if (options.filter.empty() &&
+        std::none_of(cases.begin(), cases.end(), [&](const Case &c) { return c.name == name; })) {
       llvm::outs() << name << ": listed as an expected failure, but there is no such case\n";
       ++failed;
     }

@@ -98,7 +98,8 @@ std::optional<TestTensor> readTensor(const std::filesystem::path &path) {
 
 std::string compare(const TestTensor &want, const char *got) {
   size_t element = fathom_dtype_bytes(want.dtype), count = want.bytes.size() / element, wrong = 0;
-  bool isFloat = want.dtype == FATHOM_F32 || want.dtype == FATHOM_F64 || want.dtype == FATHOM_F16 || want.dtype == FATHOM_BF16;
+  bool isFloat =
+      want.dtype == FATHOM_F32 || want.dtype == FATHOM_F64 || want.dtype == FATHOM_F16 || want.dtype == FATHOM_BF16;
   std::string first;
   for (size_t i = 0; i < count; ++i) {
     if (isFloat) {

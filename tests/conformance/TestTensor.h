@@ -19,7 +19,8 @@ struct TestTensor {
 // Reads a TensorProto; nothing for what is not one (a sequence, an optional) or holds strings.
 std::optional<TestTensor> readTensor(const std::filesystem::path &path);
 
-// The first difference beyond the ONNX runner's tolerance (|got - want| <= 1e-7 + 1e-3 |want|; integers exactly, NaN equals NaN), or "".
+// The first difference beyond the ONNX runner's tolerance (|got - want| <= 1e-7 + 1e-3 |want|; integers exactly, NaN
+// equals NaN), or "".
 std::string compare(const TestTensor &want, const char *got);
 
 } // namespace fathom::conformance

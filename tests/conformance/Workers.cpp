@@ -28,7 +28,9 @@ struct Shared {
   Slot slots[];
 };
 
-void setProblem(Slot &slot, const std::string &problem) { snprintf(slot.problem, sizeof slot.problem, "%s", problem.c_str()); }
+void setProblem(Slot &slot, const std::string &problem) {
+  snprintf(slot.problem, sizeof slot.problem, "%s", problem.c_str());
+}
 
 [[noreturn]] void work(Shared &shared, const std::vector<Case> &cases) {
   for (size_t i; (i = shared.next++) < cases.size();) {

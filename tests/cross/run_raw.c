@@ -1,5 +1,5 @@
-// Runs an artifact on inputs from raw files and writes the outputs to raw files, so that the results of two architectures can be
-// compared: run_raw ARTIFACT THREADS OUTPUT_PREFIX INPUT... [SYMBOL=SIZE...]
+// Runs an artifact on inputs from raw files and writes the outputs to raw files, so that the results of two
+// architectures can be compared: run_raw ARTIFACT THREADS OUTPUT_PREFIX INPUT... [SYMBOL=SIZE...]
 #include "fathom_rt.h"
 
 #include <stdio.h>

@@ -107,7 +107,8 @@ def test_plan_that_is_no_plan(fathom, save, tmp_path, text):
 
 def test_plan_of_another_model(fathom, save, tmp_path):
     fathom("compile", save(add_model()), "--emit", "plan", "-o", "add.plan").expect(0)
-    fathom("compile", save(relu_model()), "-o", "x.fathom", "--plan", "add.plan").expect(1, "[F1009]")
+    other = make_model([helper.make_node("Relu", ["x"], ["z"])], [value("x", [2, 3])], [value("z", [2, 3])])
+    fathom("compile", save(other), "-o", "x.fathom", "--plan", "add.plan").expect(1, "[F1009]")
 
 
 def test_plan_round_trip(fathom, save, tmp_path):

@@ -5,6 +5,7 @@ compilation printed. FATHOM_MODELS=resnet18,vgg16 picks models; FATHOM_BUILD nam
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -124,3 +125,22 @@ def same_bytes(a, b):
     if a.stat().st_size != b.stat().st_size:
         return False
     return (np.memmap(a, np.uint8, "r") == np.memmap(b, np.uint8, "r")).all()
+
+
+def test_changed_plan(tmp_path):
+    """A tile size in the plan's text changes the code; one that breaks a constraint is refused, and the refusal says which."""
+    fill("wrn_40_2_s")
+    onnx, plan = FILLED / "wrn_40_2_s.onnx", tmp_path / "plan"
+    text = fathom("compile", onnx, "--emit", "plan")
+    tile = re.search(r"^      tile_m: +(\d+)$", text, re.MULTILINE)
+    assert tile, text[:2000]
+
+    def with_tile(rows):
+        plan.write_text(text[: tile.start(1)] + str(rows) + text[tile.end(1) :])
+        return plan
+
+    original = fathom("compile", onnx, "--emit", "asm")
+    changed = fathom("compile", onnx, "--plan", with_tile(1), "--emit", "asm")
+    assert int(tile[1]) != 1 and changed != original
+    refused = subprocess.run([BUILD / "bin" / "fathom", "compile", onnx, "--plan", with_tile(32), "--emit", "asm"], capture_output=True, text=True)
+    assert refused.returncode == 1 and "[F1009]" in refused.stderr and "registers" in refused.stderr, refused.stderr

@@ -69,12 +69,8 @@ Value Code::expr(AffineExpr expr) {
 Value Code::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(loc, x, y); }
 Value Code::sub(Value x, Value y) { return b.createOrFold<arith::SubIOp>(loc, x, y); }
 Value Code::mul(Value x, Value y) { return b.createOrFold<arith::MulIOp>(loc, x, y); }
-Value Code::div(Value x, Value y) {
-  return constant(y) == 1 ? x : b.createOrFold<arith::DivUIOp>(loc, x, y);
-}
-Value Code::rem(Value x, Value y) {
-  return constant(y) == 1 ? i64(0) : b.createOrFold<arith::RemUIOp>(loc, x, y);
-}
+Value Code::div(Value x, Value y) { return constant(y) == 1 ? x : b.createOrFold<arith::DivUIOp>(loc, x, y); }
+Value Code::rem(Value x, Value y) { return constant(y) == 1 ? i64(0) : b.createOrFold<arith::RemUIOp>(loc, x, y); }
 Value Code::min(Value x, Value y) { return b.createOrFold<arith::MinSIOp>(loc, x, y); }
 Value Code::max(Value x, Value y) { return b.createOrFold<arith::MaxSIOp>(loc, x, y); }
 Value Code::cmp(arith::CmpIPredicate predicate, Value x, Value y) {

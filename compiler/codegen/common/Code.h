@@ -1,4 +1,5 @@
-// A thin builder for loop-level code: 64-bit index arithmetic that folds as it goes, loops, and loads and stores of scalars or vectors.
+// A thin builder for loop-level code: 64-bit index arithmetic that folds as it goes, loops, and loads and stores of
+// scalars or vectors.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -56,7 +57,8 @@ public:
   // for i in [lower, upper) by step; a loop that is known to run once is not a loop, one that never runs is nothing.
   void loop(mlir::Value lower, mlir::Value upper, int64_t step, Body body);
   void loop(int64_t count, Body body) { loop(i64(0), i64(count), 1, body); }
-  llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange init, CarryBody body);
+  llvm::SmallVector<mlir::Value> loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange init,
+                                      CarryBody body);
   void when(mlir::Value condition, llvm::function_ref<void()> body);
   mlir::Value when(mlir::Value condition, llvm::function_ref<mlir::Value()> yes, llvm::function_ref<mlir::Value()> no);
 

@@ -18,8 +18,7 @@ struct Arithmetic {
   bool isFloat() const { return isa<FloatType>(element); }
   bool isUnsigned() const { return element.isUnsignedInteger() || element.isInteger(1); }
   Value k(double value) const { return c.number(type, value); }
-  template <typename Op, typename... Args>
-  Value make(Args... args) const { return Op::create(c.b, c.loc, args...); }
+  template <typename Op, typename... Args> Value make(Args... args) const { return Op::create(c.b, c.loc, args...); }
   template <typename FloatOp, typename SignedOp, typename UnsignedOp = SignedOp, typename... Args>
   Value pick(Args... args) const {
     return isFloat() ? make<FloatOp>(args...) : isUnsigned() ? make<UnsignedOp>(args...) : make<SignedOp>(args...);
@@ -34,7 +33,9 @@ struct Arithmetic {
   Value min(Value x, Value y) const { return pick<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(x, y); }
   Value neg(Value x) const { return isFloat() ? make<arith::NegFOp>(x) : make<arith::SubIOp>(k(0), x); }
   Value exp(Value x) const { return make<math::ExpOp>(x); }
-  Value less(Value x, Value y) const { return compare(arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt, arith::CmpIPredicate::ult, x, y); }
+  Value less(Value x, Value y) const {
+    return compare(arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt, arith::CmpIPredicate::ult, x, y);
+  }
   Value compare(arith::CmpFPredicate f, arith::CmpIPredicate s, arith::CmpIPredicate u, Value x, Value y) const {
     return isFloat() ? make<arith::CmpFOp>(f, x, y) : make<arith::CmpIOp>(isUnsigned() ? u : s, x, y);
   }
@@ -103,7 +104,8 @@ Value integerPower(Arithmetic &a, Value x, Value y) {
 }
 
 Value emitPow(Emitter &e, PowOp op, Arithmetic &a, Value x, Value y) {
-  if (auto exponents = constantFloatsOf(op.getRhs()); exponents && a.isFloat() && !exponents->empty() && llvm::all_equal(*exponents)) {
+  if (auto exponents = constantFloatsOf(op.getRhs());
+      exponents && a.isFloat() && !exponents->empty() && llvm::all_equal(*exponents)) {
     // Exact shortcuts that exporters produce: x^2 in layer norms, x^0.5, x^3 in GELU.
     double exponent = exponents->front();
     if (exponent == 1)
@@ -131,8 +133,9 @@ Value emitMod(ModOp op, Arithmetic &a, Value x, Value y) {
     Value remainder = a.make<arith::RemFOp>(x, y);
     if (op.getFmod())
       return remainder;
-    Value differs = a.make<arith::AndIOp>(a.make<arith::CmpFOp>(arith::CmpFPredicate::ONE, remainder, a.k(0)),
-                                          a.make<arith::CmpIOp>(arith::CmpIPredicate::ne, a.less(remainder, a.k(0)), a.less(y, a.k(0))));
+    Value differs = a.make<arith::AndIOp>(
+        a.make<arith::CmpFOp>(arith::CmpFPredicate::ONE, remainder, a.k(0)),
+        a.make<arith::CmpIOp>(arith::CmpIPredicate::ne, a.less(remainder, a.k(0)), a.less(y, a.k(0))));
     return a.select(differs, a.add(remainder, y), remainder);
   }
   if (a.isUnsigned())
@@ -200,7 +203,9 @@ Value emitOp(Emitter &e, Operation *op, Arithmetic a, ValueRange x) {
       .Case([&](SigmoidOp) { return a.sigmoid(x[0]); })
       .Case([&](SignOp) {
         Value zero = a.k(0), one = a.k(1);
-        Value positive = a.select(a.less(zero, x[0]), one, a.isFloat() ? a.select(a.make<arith::CmpFOp>(FP::UNO, x[0], x[0]), x[0], zero) : zero);
+        Value positive =
+            a.select(a.less(zero, x[0]), one,
+                     a.isFloat() ? a.select(a.make<arith::CmpFOp>(FP::UNO, x[0], x[0]), x[0], zero) : zero);
         return a.isUnsigned() ? positive : a.select(a.less(x[0], zero), a.k(-1), positive);
       })
       .Case([&](SinOp) { return a.make<math::SinOp>(x[0]); })
@@ -216,7 +221,8 @@ Value emitOp(Emitter &e, Operation *op, Arithmetic a, ValueRange x) {
         Value scaled = a.mul(alpha(op), a.make<math::ExpM1Op>(a.div(x[0], alpha(op))));
         return a.add(a.max(x[0], a.k(0)), a.min(a.k(0), scaled));
       })
-      .Case([&](EluOp op) { return a.select(a.less(x[0], a.k(0)), a.mul(alpha(op), a.make<math::ExpM1Op>(x[0])), x[0]); })
+      .Case(
+          [&](EluOp op) { return a.select(a.less(x[0], a.k(0)), a.mul(alpha(op), a.make<math::ExpM1Op>(x[0])), x[0]); })
       .Case([&](GeluOp op) {
         if (op.getApproximate() == "tanh") {
           Value cube = a.mul(a.mul(x[0], x[0]), x[0]);
@@ -270,7 +276,8 @@ Value emitOp(Emitter &e, Operation *op, Arithmetic a, ValueRange x) {
       .Case([&](PReluOp) { return a.select(a.less(x[0], a.k(0)), a.mul(x[1], x[0]), x[0]); })
       .Case([&](BitShiftOp op) {
         unsigned bits = a.element.getIntOrFloatBitWidth();
-        Value shifted = op.getDirection() == "LEFT" ? a.make<arith::ShLIOp>(x[0], x[1]) : a.make<arith::ShRUIOp>(x[0], x[1]);
+        Value shifted =
+            op.getDirection() == "LEFT" ? a.make<arith::ShLIOp>(x[0], x[1]) : a.make<arith::ShRUIOp>(x[0], x[1]);
         return a.select(a.make<arith::CmpIOp>(IP::uge, x[1], a.c.integer(a.type, bits)), a.k(0), shifted);
       })
       .Case<AndOp, BitwiseAndOp>([&](auto) { return a.make<arith::AndIOp>(x[0], x[1]); })
@@ -310,7 +317,8 @@ Value emitElementwise(Emitter &e, Operation *op, ValueRange operands, int64_t la
   SmallVector<Value> widened;
   for (auto [value, operand] : llvm::zip(operands, op->getOperands())) {
     bool extend = value && isHalf(cast<RankedTensorType>(operand.getType()).getElementType());
-    widened.push_back(extend ? emitCast(c, value, cast<RankedTensorType>(operand.getType()).getElementType(), wide) : value);
+    widened.push_back(extend ? emitCast(c, value, cast<RankedTensorType>(operand.getType()).getElementType(), wide)
+                             : value);
   }
   Value value = emitOp(e, op, Arithmetic{c, wide, vectorType(wide, lanes)}, widened);
   return isHalf(result) ? emitCast(c, value, wide, result) : value;

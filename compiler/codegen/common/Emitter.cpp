@@ -76,7 +76,8 @@ void Emitter::clearHalo(const Buffer &buffer) {
     return;
   int64_t bytes = elementBytes(buffer.type.getElementType());
   ArrayRef<int64_t> order = layout.order;
-  // Clears the slabs before and after dimension order[position] and goes on inside it where deeper dimensions have a halo too.
+  // Clears the slabs before and after dimension order[position] and goes on inside it where deeper dimensions have a
+  // halo too.
   std::function<void(size_t, Value)> clear = [&](size_t position, Value base) {
     if (position == order.size())
       return;
@@ -92,9 +93,8 @@ void Emitter::clearHalo(const Buffer &buffer) {
     slab(c.i64(0), layout.haloLow[d]);
     slab(c.add(size, layout.haloLow[d]), layout.haloHigh[d]);
     if (deeper)
-      c.loop(c.i64(0), size, 1, [&](Value i) {
-        clear(position + 1, c.add(base, c.mul(c.add(i, layout.haloLow[d]), stride)));
-      });
+      c.loop(c.i64(0), size, 1,
+             [&](Value i) { clear(position + 1, c.add(base, c.mul(c.add(i, layout.haloLow[d]), stride))); });
   };
   clear(0, c.i64(0));
 }

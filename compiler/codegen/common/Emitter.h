@@ -1,5 +1,6 @@
-// Computes elements of a kernel's tensors on demand: asked for the element (or lanes of elements) of a value at an index, it emits the
-// code of the value's op, which asks for its operands in turn. Fusion is thus the absence of a stored intermediate.
+// Computes elements of a kernel's tensors on demand: asked for the element (or lanes of elements) of a value at an
+// index, it emits the code of the value's op, which asks for its operands in turn. Fusion is thus the absence of a
+// stored intermediate.
 #pragma once
 
 #include "compiler/codegen/common/Code.h"
@@ -31,7 +32,7 @@ public:
   Code &c;
   const Target &target;
   bool failed = false; // an error was reported
-  bool strict; // no approximation of math functions beyond the library's usual error
+  bool strict;         // no approximation of math functions beyond the library's usual error
 
   void addBuffer(mlir::Value tensor, mlir::Value pointer);
   const Buffer &buffer(mlir::Value tensor) const { return buffers.find(tensor)->second; }
@@ -77,7 +78,8 @@ private:
 mlir::Value emitElementwise(Emitter &emitter, mlir::Operation *op, mlir::ValueRange operands, int64_t lanes);
 // An element of a Resize; null where lanes have to be computed one at a time.
 mlir::Value emitResize(Emitter &emitter, graph::ResizeOp op, llvm::ArrayRef<Index> index, int64_t lanes);
-// Whether an element of this op's result can be computed on demand (elementwise, or movement that Emitter::moved knows).
+// Whether an element of this op's result can be computed on demand (elementwise, or movement that Emitter::moved
+// knows).
 bool isComputedOnDemand(mlir::Operation *op);
 
 } // namespace fathom

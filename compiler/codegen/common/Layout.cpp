@@ -12,7 +12,8 @@ bool Layout::hasHalo() const {
 }
 
 SmallVector<int64_t> orderOf(RankedTensorType type) {
-  if (auto encoding = dyn_cast_or_null<graph::EncodingAttr>(type.getEncoding()); encoding && !encoding.getOrder().empty())
+  if (auto encoding = dyn_cast_or_null<graph::EncodingAttr>(type.getEncoding());
+      encoding && !encoding.getOrder().empty())
     return llvm::to_vector(encoding.getOrder());
   return llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
 }

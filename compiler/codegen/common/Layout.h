@@ -6,10 +6,11 @@
 namespace fathom {
 
 struct Layout {
-  // Per logical dimension. A blocked dimension's stride is that of its position within the block; blockStride steps over blocks.
+  // Per logical dimension. A blocked dimension's stride is that of its position within the block; blockStride steps
+  // over blocks.
   graph::Sizes sizes, strides;
-  mlir::AffineExpr offset;      // of the element at index zero, past the halo
-  mlir::AffineExpr elements;    // of the whole buffer, halo and block padding included
+  mlir::AffineExpr offset;          // of the element at index zero, past the halo
+  mlir::AffineExpr elements;        // of the whole buffer, halo and block padding included
   llvm::SmallVector<int64_t> order; // logical dimensions, outermost first, without the repeated one of a block
   int64_t blockedDim = -1, block = 0;
   mlir::AffineExpr blockStride;

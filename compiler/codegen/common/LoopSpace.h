@@ -13,8 +13,8 @@ struct Loop {
 // Whether dimensions `outer` and `inner` of a tensor of these sizes act as one in a buffer that broadcasts to it.
 bool canMerge(llvm::ArrayRef<mlir::AffineExpr> sizes, const Layout &buffer, int64_t outer, int64_t inner);
 
-// Loops over the dimensions of `type` except `without`, outermost first. Dimensions of size one have no loop. `merge` holds every buffer
-// that is accessed at the loops' indices; empty: nothing is merged.
+// Loops over the dimensions of `type` except `without`, outermost first. Dimensions of size one have no loop. `merge`
+// holds every buffer that is accessed at the loops' indices; empty: nothing is merged.
 llvm::SmallVector<Loop> loopsOver(mlir::RankedTensorType type, llvm::ArrayRef<const Buffer *> merge,
                                   llvm::ArrayRef<int64_t> without = {});
 

@@ -100,7 +100,8 @@ Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
       continue;
     if (source[axis].step)
       return Value();
-    Value at = c.sub(index[axis].base, c.expr((*pads)[i])), size = e.size(op.getInput(), axis), last = c.sub(size, c.i64(1));
+    Value at = c.sub(index[axis].base, c.expr((*pads)[i])), size = e.size(op.getInput(), axis),
+          last = c.sub(size, c.i64(1));
     if (op.getMode() == "edge") {
       at = c.min(c.max(at, c.i64(0)), last);
     } else if (op.getMode() == "reflect") {
@@ -160,7 +161,9 @@ Value ranged(Emitter &e, RangeOp op, ArrayRef<Index> index, int64_t lanes) {
     Value i = arith::SIToFPOp::create(c.b, c.loc, type, index[0].base);
     return arith::AddFOp::create(c.b, c.loc, start, arith::MulFOp::create(c.b, c.loc, i, delta));
   }
-  Value i = type.getIntOrFloatBitWidth() == 64 ? index[0].base : Value(arith::TruncIOp::create(c.b, c.loc, registerType(type), index[0].base));
+  Value i = type.getIntOrFloatBitWidth() == 64
+                ? index[0].base
+                : Value(arith::TruncIOp::create(c.b, c.loc, registerType(type), index[0].base));
   return c.add(start, c.mul(i, delta));
 }
 
@@ -308,9 +311,9 @@ Value Emitter::moved(Operation *op, ArrayRef<Index> index, int64_t lanes) {
 
 bool isComputedOnDemand(Operation *op) {
   return op->hasTrait<Elementwise>() ||
-         isa<IdentityOp, RelayoutOp, ExpandOp, TransposeOp, SliceOp, GatherOp, GatherElementsOp, GatherNDOp, TileOp, PadOp, RangeOp,
-             TriluOp, EyeLikeOp, OneHotOp, ReverseSequenceOp, ResizeOp, ConcatOp, ConstantOfShapeOp, ReshapeOp, FlattenOp, SqueezeOp,
-             UnsqueezeOp, ShapeOp, SizeOp>(op);
+         isa<IdentityOp, RelayoutOp, ExpandOp, TransposeOp, SliceOp, GatherOp, GatherElementsOp, GatherNDOp, TileOp,
+             PadOp, RangeOp, TriluOp, EyeLikeOp, OneHotOp, ReverseSequenceOp, ResizeOp, ConcatOp, ConstantOfShapeOp,
+             ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, ShapeOp, SizeOp>(op);
 }
 
 } // namespace fathom

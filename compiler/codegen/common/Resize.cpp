@@ -75,7 +75,8 @@ public:
   }
 
   bool isUnchanged(size_t i) {
-    if (op.getCoordinateTransformationMode() == "tf_crop_and_resize" && roi && ((*roi)[i] != 0 || (*roi)[i + axes.size()] != 1))
+    if (op.getCoordinateTransformationMode() == "tf_crop_and_resize" && roi &&
+        ((*roi)[i] != 0 || (*roi)[i + axes.size()] != 1))
       return false;
     if (scales && (*scales)[i] != 1)
       return false;
@@ -108,7 +109,9 @@ private:
     std::optional<double> scale;
     for (auto [axis, size] : llvm::zip(axes, *wanted)) {
       double ratio = double(size) / double(*constantSize(from[axis]));
-      scale = !scale ? ratio : op.getKeepAspectRatioPolicy() == "not_larger" ? std::min(*scale, ratio) : std::max(*scale, ratio);
+      scale = !scale                                          ? ratio
+              : op.getKeepAspectRatioPolicy() == "not_larger" ? std::min(*scale, ratio)
+                                                              : std::max(*scale, ratio);
     }
     return scale;
   }
@@ -221,7 +224,8 @@ private:
       return x;
     if (isa<FloatType>(element))
       return arith::ExtFOp::create(c.b, c.loc, acc, x);
-    return element.isUnsignedInteger() ? Value(arith::UIToFPOp::create(c.b, c.loc, acc, x)) : Value(arith::SIToFPOp::create(c.b, c.loc, acc, x));
+    return element.isUnsignedInteger() ? Value(arith::UIToFPOp::create(c.b, c.loc, acc, x))
+                                       : Value(arith::SIToFPOp::create(c.b, c.loc, acc, x));
   }
 
   Value fromAcc(Value x, Type element) {
@@ -236,7 +240,8 @@ private:
       x = arith::MaximumFOp::create(c.b, c.loc, x, c.number(acc, isUnsigned ? 0 : -std::ldexp(1, bits - 1)));
       x = arith::MinimumFOp::create(c.b, c.loc, x, c.number(acc, std::ldexp(1, isUnsigned ? bits : bits - 1) - 1));
     }
-    return element.isUnsignedInteger() ? Value(arith::FPToUIOp::create(c.b, c.loc, type, x)) : Value(arith::FPToSIOp::create(c.b, c.loc, type, x));
+    return element.isUnsignedInteger() ? Value(arith::FPToUIOp::create(c.b, c.loc, type, x))
+                                       : Value(arith::FPToSIOp::create(c.b, c.loc, type, x));
   }
 
   Emitter &e;

@@ -21,7 +21,8 @@ static ClassEmitter emitterOf(StringRef name) {
       .Default(nullptr);
 }
 
-// The entry that the runtime calls: loads the argument block and calls the function, whose pointers are known not to alias.
+// The entry that the runtime calls: loads the argument block and calls the function, whose pointers are known not to
+// alias.
 static void emitEntry(func::FuncOp function, unsigned pointers, unsigned symbols) {
   MLIRContext *context = function.getContext();
   OpBuilder b(context);
@@ -29,7 +30,8 @@ static void emitEntry(func::FuncOp function, unsigned pointers, unsigned symbols
   b.setInsertionPointAfter(function);
   auto pointer = LLVM::LLVMPointerType::get(context);
   Type i64 = b.getI64Type(), i32 = b.getI32Type();
-  auto entry = func::FuncOp::create(b, loc, (function.getName() + ".task").str(), b.getFunctionType({pointer, i64, pointer}, {i32}));
+  auto entry = func::FuncOp::create(b, loc, (function.getName() + ".task").str(),
+                                    b.getFunctionType({pointer, i64, pointer}, {i32}));
   b.setInsertionPointToStart(entry.addEntryBlock());
   Code c(b, loc);
   SmallVector<Value> arguments;
@@ -71,8 +73,14 @@ FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const 
   LLVM::StoreOp::create(b, loc, c.i32(0), e.fault);
   for (auto [i, argument] : llvm::enumerate(kernel.getArguments()))
     e.addBuffer(argument, function.getArgument(i));
-  KernelBody body{e, kernel, schedule, function.getArgument(pointers + symbolCount), function.getArgument(pointers + symbolCount + 1),
-                  anchorOf(kernel), {}, {}};
+  KernelBody body{e,
+                  kernel,
+                  schedule,
+                  function.getArgument(pointers + symbolCount),
+                  function.getArgument(pointers + symbolCount + 1),
+                  anchorOf(kernel),
+                  {},
+                  {}};
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
     auto type = cast<RankedTensorType>(value.getType());
     body.returned.push_back(value);

@@ -12,13 +12,16 @@ struct CodegenOptions {
   bool strict = false;
 };
 
-// Emits into `loops` (a module) the kernel's function `name` and its task entry `name.task`; null tasks on an error, which was reported.
-// The argument block of a task holds the pointers of the kernel's arguments, then of its results, then the values of the symbols.
-mlir::FailureOr<Grid> emitKernel(mlir::func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule, llvm::StringRef name,
-                                 unsigned symbolCount, const CodegenOptions &options, mlir::ModuleOp loops);
+// Emits into `loops` (a module) the kernel's function `name` and its task entry `name.task`; null tasks on an error,
+// which was reported. The argument block of a task holds the pointers of the kernel's arguments, then of its results,
+// then the values of the symbols.
+mlir::FailureOr<Grid> emitKernel(mlir::func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule,
+                                 llvm::StringRef name, unsigned symbolCount, const CodegenOptions &options,
+                                 mlir::ModuleOp loops);
 
 // Lowers loop-level code to LLVM's IR and optimises it.
-std::unique_ptr<llvm::Module> lowerToLlvm(mlir::ModuleOp loops, llvm::LLVMContext &context, const CodegenOptions &options);
+std::unique_ptr<llvm::Module> lowerToLlvm(mlir::ModuleOp loops, llvm::LLVMContext &context,
+                                          const CodegenOptions &options);
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 llvm::SmallVector<char, 0> emitObject(llvm::Module &module, llvm::TargetMachine &machine);
 std::string emitAssembly(llvm::Module &module, llvm::TargetMachine &machine);

@@ -1,6 +1,6 @@
-// Matrix products and convolutions: a register tile of rows (pixels) by columns (channels), with the fused consumers applied to the tile
-// after the last block of the reduction. Weights come packed in panels of columns. The left operand is read in place, or packed block by
-// block into scratch, where fused producers are computed on the way.
+// Matrix products and convolutions: a register tile of rows (pixels) by columns (channels), with the fused consumers
+// applied to the tile after the last block of the reduction. Weights come packed in panels of columns. The left operand
+// is read in place, or packed block by block into scratch, where fused producers are computed on the way.
 #include "compiler/codegen/cpu/Kernels.h"
 
 using namespace mlir;
@@ -40,13 +40,16 @@ private:
   void tile(Value row, int64_t rows, Value panel, std::optional<int64_t> columns);
   SmallVector<Value> zeroTile(int64_t rows, ArrayRef<int64_t> pieces);
   SmallVector<Value> multiply(ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart);
-  SmallVector<Value> multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart, ValueRange sums);
-  void accumulate(int64_t rows, ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow, SmallVector<Value> &sums);
+  SmallVector<Value> multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart,
+                                    ValueRange sums);
+  void accumulate(int64_t rows, ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow,
+                  SmallVector<Value> &sums);
   void emitPacked(llvm::function_ref<void()> overTiles);
   void packRows();
   Value leftVector(ArrayRef<Index> index, Value start, Value depth, int64_t count);
   void storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators, Value firstColumn);
-  void storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators, Value firstColumn, Value count);
+  void storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators,
+                        Value firstColumn, Value count);
   void storeElement(ArrayRef<Index> index, Value value, int64_t lanes);
   Value widen(Value x);
   Value fma(Value x, Value y, Value z);
@@ -59,8 +62,8 @@ private:
   RankedTensorType type; // of the anchor's result
   const Buffer left;
   const Buffer &right;
-  int64_t channel = 0;          // the result's dimension that columns run along
-  SmallVector<int64_t> batch;   // result dimensions with their own right operand
+  int64_t channel = 0;        // the result's dimension that columns run along
+  SmallVector<int64_t> batch; // result dimensions with their own right operand
   SmallVector<Tap> taps;
   AffineExpr run;               // contiguous part of the reduction
   AffineExpr columns;           // all of them
@@ -69,9 +72,9 @@ private:
   std::optional<Window> window; // convolutions
   SmallVector<Loop> rowLoops;
   Type acc;
-  Value batchLeft, batchRight;  // offsets of the current batch
+  Value batchLeft, batchRight; // offsets of the current batch
   Indices batchIndex;
-  Value rowLow, rowHigh;        // the task's rows
+  Value rowLow, rowHigh; // the task's rows
   int64_t tileM, tileN, unrollK, lanes;
   // While the left operand is packed: the current block of the reduction, and whether it is the first or the last.
   bool packed;
@@ -126,7 +129,8 @@ void Contraction::describeConv(ConvOp op) {
   if (group > 1)
     groupColumns = *constantSize(columns) / group, groupDepth = depth;
   // The last kernel dimension and the channels form one contiguous run if nothing lies between neighbouring pixels.
-  bool contiguous = group == 1 && window->dilations.back() == 1 && isConstant(left.layout.strides[2 + spatial - 1], depth);
+  bool contiguous =
+      group == 1 && window->dilations.back() == 1 && isConstant(left.layout.strides[2 + spatial - 1], depth);
   run = getAffineConstantExpr(contiguous ? depth * window->kernel.back() : depth, k.context());
   for (int64_t d = 0; d < spatial - (contiguous ? 1 : 0); ++d)
     taps.push_back({window->kernel[d], simplify(left.layout.strides[2 + d] * window->dilations[d])});
@@ -187,7 +191,8 @@ SmallVector<Value> Contraction::zeroTile(int64_t rows, ArrayRef<int64_t> pieces)
 }
 
 // One step of the reduction: a factor for each row times a row of the panel.
-void Contraction::accumulate(int64_t rows, ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow, SmallVector<Value> &sums) {
+void Contraction::accumulate(int64_t rows, ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow,
+                             SmallVector<Value> &sums) {
   SmallVector<Value> panel;
   int64_t column = 0;
   for (int64_t piece : pieces) {
@@ -214,7 +219,8 @@ SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_
     for (int64_t u = 0; u < steps; ++u) {
       SmallVector<Value> factors;
       for (int64_t r = 0; r < rows; ++r)
-        factors.push_back(byLane ? c.extract(vectors[r], u) : widen(c.load(left.pointer, c.add(c.add(starts[r], offset), u), element)));
+        factors.push_back(byLane ? c.extract(vectors[r], u)
+                                 : widen(c.load(left.pointer, c.add(c.add(starts[r], offset), u), element)));
       accumulate(rows, factors, pieces, c.add(panelRow, u * tileN), next);
     }
     return next;
@@ -240,7 +246,8 @@ SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_
 }
 
 // The same on a packed block: tiles of rows, each with the rows' elements side by side for every step of the reduction.
-SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart, ValueRange sums) {
+SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart,
+                                               ValueRange sums) {
   Type element = scalarOf(lhs);
   // A tail may start inside a packed tile.
   Value within = c.rem(c.sub(row, rowLow), c.i64(tileM));
@@ -262,7 +269,8 @@ SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef
     return next;
   };
   Value tail = c.sub(blockLength, c.rem(blockLength, c.i64(unrollK)));
-  SmallVector<Value> result = c.loop(c.i64(0), tail, unrollK, sums, [&](Value iv, ValueRange values) { return step(iv, unrollK, values); });
+  SmallVector<Value> result =
+      c.loop(c.i64(0), tail, unrollK, sums, [&](Value iv, ValueRange values) { return step(iv, unrollK, values); });
   return c.loop(tail, blockLength, 1, result, [&](Value iv, ValueRange values) { return step(iv, 1, values); });
 }
 
@@ -275,7 +283,8 @@ Value Contraction::leftVector(ArrayRef<Index> index, Value start, Value depth, i
   return e.element(lhs, at, count);
 }
 
-// Packs the task's rows of the current block. Rows past the end repeat the last one: they are computed with, never stored.
+// Packs the task's rows of the current block. Rows past the end repeat the last one: they are computed with, never
+// stored.
 void Contraction::packRows() {
   Type element = scalarOf(lhs);
   Value last = c.sub(rowHigh, c.i64(1)), depthStart = c.rem(blockStart, c.expr(run));
@@ -291,7 +300,8 @@ void Contraction::packRows() {
     Value tileStart = c.mul(c.sub(row, rowLow), blockK);
     auto scalars = [&](Value depth) {
       for (int64_t r = 0; r < tileM; ++r)
-        c.store(leftVector(indices[r], starts[r], c.add(depthStart, depth), 1), k.scratch, c.add(tileStart, c.add(c.mul(depth, tileM), r)), element);
+        c.store(leftVector(indices[r], starts[r], c.add(depthStart, depth), 1), k.scratch,
+                c.add(tileStart, c.add(c.mul(depth, tileM), r)), element);
     };
     // Four rows at a time are transposed in registers.
     bool transposes = lanes == 4 && tileM % 4 == 0;
@@ -302,10 +312,13 @@ void Contraction::packRows() {
           SmallVector<Value> v;
           for (int64_t i = 0; i < 4; ++i)
             v.push_back(leftVector(indices[r + i], starts[r + i], c.add(depthStart, depth), 4));
-          auto shuffle = [&](Value x, Value y, ArrayRef<int64_t> mask) { return Value(vector::ShuffleOp::create(c.b, c.loc, x, y, mask)); };
+          auto shuffle = [&](Value x, Value y, ArrayRef<int64_t> mask) {
+            return Value(vector::ShuffleOp::create(c.b, c.loc, x, y, mask));
+          };
           Value ab = shuffle(v[0], v[1], {0, 4, 1, 5}), cd = shuffle(v[2], v[3], {0, 4, 1, 5});
           Value ab2 = shuffle(v[0], v[1], {2, 6, 3, 7}), cd2 = shuffle(v[2], v[3], {2, 6, 3, 7});
-          Value columns[] = {shuffle(ab, cd, {0, 1, 4, 5}), shuffle(ab, cd, {2, 3, 6, 7}), shuffle(ab2, cd2, {0, 1, 4, 5}), shuffle(ab2, cd2, {2, 3, 6, 7})};
+          Value columns[] = {shuffle(ab, cd, {0, 1, 4, 5}), shuffle(ab, cd, {2, 3, 6, 7}),
+                             shuffle(ab2, cd2, {0, 1, 4, 5}), shuffle(ab2, cd2, {2, 3, 6, 7})};
           for (int64_t u = 0; u < 4; ++u)
             c.store(columns[u], k.scratch, c.add(tileStart, c.add(c.mul(c.add(depth, u), tileM), r)), element);
         }
@@ -314,7 +327,8 @@ void Contraction::packRows() {
   });
 }
 
-// Blocks of the reduction, outermost: each packs its part of the rows and adds to the partial sums in the result's buffer.
+// Blocks of the reduction, outermost: each packs its part of the rows and adds to the partial sums in the result's
+// buffer.
 void Contraction::emitPacked(llvm::function_ref<void()> overTiles) {
   Value length = c.expr(run);
   int64_t tapCount = 1;
@@ -340,8 +354,9 @@ void Contraction::emitPacked(llvm::function_ref<void()> overTiles) {
 
 void Contraction::storeElement(ArrayRef<Index> index, Value value, int64_t count) {
   if (bias)
-    value = isa<FloatType>(acc) ? Value(arith::AddFOp::create(c.b, c.loc, value, widen(e.element(bias, index[channel], count))))
-                                : Value(arith::AddIOp::create(c.b, c.loc, value, e.element(bias, index[channel], count)));
+    value = isa<FloatType>(acc)
+                ? Value(arith::AddFOp::create(c.b, c.loc, value, widen(e.element(bias, index[channel], count))))
+                : Value(arith::AddIOp::create(c.b, c.loc, value, e.element(bias, index[channel], count)));
   Type element = type.getElementType();
   if (registerType(element) != acc)
     value = arith::TruncFOp::create(c.b, c.loc, vectorType(element, count), value);
@@ -349,7 +364,8 @@ void Contraction::storeElement(ArrayRef<Index> index, Value value, int64_t count
   k.storeResults(index, count);
 }
 
-void Contraction::storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators, Value firstColumn) {
+void Contraction::storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators,
+                            Value firstColumn) {
   for (size_t r = 0; r < rowIndices.size(); ++r) {
     int64_t column = 0;
     for (size_t p = 0; p < pieces.size(); ++p) {
@@ -361,8 +377,10 @@ void Contraction::storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> piec
   }
 }
 
-void Contraction::storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators, Value firstColumn, Value count) {
-  // How many columns are left is only known at run time: the tile goes through scratch and is stored one column at a time.
+void Contraction::storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators,
+                                   Value firstColumn, Value count) {
+  // How many columns are left is only known at run time: the tile goes through scratch and is stored one column at a
+  // time.
   for (size_t r = 0; r < rowIndices.size(); ++r) {
     int64_t column = 0;
     for (size_t p = 0; p < pieces.size(); column += pieces[p++])
@@ -390,7 +408,8 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
       delinearize(c, c.add(row, r), rowLoops, index);
     rowIndices.push_back(index);
   }
-  Value panelStart = c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight), firstColumn = c.mul(panel, tileN);
+  Value panelStart = c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight),
+        firstColumn = c.mul(panel, tileN);
   auto finish = [&](ValueRange sums) {
     if (count)
       storeTile(rowIndices, pieces, sums, firstColumn);

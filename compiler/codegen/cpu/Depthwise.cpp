@@ -1,4 +1,5 @@
-// Depthwise convolution over channels-last data: lanes run along the channels, a tile of neighbouring pixels shares loads and weights.
+// Depthwise convolution over channels-last data: lanes run along the channels, a tile of neighbouring pixels shares
+// loads and weights.
 #include "compiler/codegen/cpu/Kernels.h"
 
 using namespace mlir;

@@ -7,7 +7,8 @@ namespace fathom {
 
 bool KernelBody::onlyElementwise() {
   return llvm::all_of(kernel.getBody().front().without_terminator(), [&](Operation &op) {
-    return &op == anchor || op.hasTrait<graph::Elementwise>() || isa<graph::NoneOp, graph::IdentityOp, graph::RelayoutOp>(op);
+    return &op == anchor || op.hasTrait<graph::Elementwise>() ||
+           isa<graph::NoneOp, graph::IdentityOp, graph::RelayoutOp>(op);
   });
 }
 
@@ -59,8 +60,10 @@ static Value combineLanes(Code &c, Value vector, Reducer::Combine combine) {
     int64_t half = type.getNumElements() / 2;
     if (half == 1)
       return combine(c.extract(vector, 0), c.extract(vector, 1));
-    Value low = vector::ExtractStridedSliceOp::create(c.b, c.loc, vector, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
-    Value high = vector::ExtractStridedSliceOp::create(c.b, c.loc, vector, ArrayRef<int64_t>{half}, ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
+    Value low = vector::ExtractStridedSliceOp::create(c.b, c.loc, vector, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{half},
+                                                      ArrayRef<int64_t>{1});
+    Value high = vector::ExtractStridedSliceOp::create(c.b, c.loc, vector, ArrayRef<int64_t>{half},
+                                                       ArrayRef<int64_t>{half}, ArrayRef<int64_t>{1});
     vector = combine(low, high);
   }
   return vector;
@@ -74,8 +77,9 @@ Value Reducer::reduce(Indices index, int64_t lanes, Value identity, Combine comb
     if (llvm::is_contained(axes, d) && d != innermost)
       outer.push_back(d);
   // Nests loops over the outer axes around `inner`, carrying the accumulators.
-  std::function<SmallVector<Value>(size_t, SmallVector<Value>, llvm::function_ref<SmallVector<Value>(ValueRange)>)> nest =
-      [&](size_t i, SmallVector<Value> carried, llvm::function_ref<SmallVector<Value>(ValueRange)> inner) -> SmallVector<Value> {
+  std::function<SmallVector<Value>(size_t, SmallVector<Value>, llvm::function_ref<SmallVector<Value>(ValueRange)>)>
+      nest = [&](size_t i, SmallVector<Value> carried,
+                 llvm::function_ref<SmallVector<Value>(ValueRange)> inner) -> SmallVector<Value> {
     if (i == outer.size())
       return inner(carried);
     return c.loop(c.i64(0), c.expr(graph::sizesOf(type)[outer[i]]), 1, carried, [&](Value iv, ValueRange values) {
@@ -84,9 +88,8 @@ Value Reducer::reduce(Indices index, int64_t lanes, Value identity, Combine comb
     });
   };
   if (!lanesReduced())
-    return nest(0, {c.splat(identity, lanes)}, [&](ValueRange values) {
-      return SmallVector<Value>{combine(values[0], item(index, lanes))};
-    })[0];
+    return nest(0, {c.splat(identity, lanes)},
+                [&](ValueRange values) { return SmallVector<Value>{combine(values[0], item(index, lanes))}; })[0];
 
   Value size = c.expr(graph::sizesOf(type)[innermost]);
   bool vectors = wide > 1 && (!Code::constant(size) || *Code::constant(size) >= wide);
@@ -136,7 +139,8 @@ void Reducer::visit(Indices index, int64_t lanes, llvm::function_ref<void(ArrayR
   nest(0);
 }
 
-Grid overRows(KernelBody &k, RankedTensorType type, ArrayRef<int64_t> axes, llvm::function_ref<void(Indices, int64_t)> body) {
+Grid overRows(KernelBody &k, RankedTensorType type, ArrayRef<int64_t> axes,
+              llvm::function_ref<void(Indices, int64_t)> body) {
   Code &c = k.e.c;
   Grid grid;
   int64_t innermost = innermostDim(type);

@@ -1,4 +1,5 @@
-// Code for one kernel on a CPU, by class. A kernel is a function of graph ops: an anchor with fused producers and consumers.
+// Code for one kernel on a CPU, by class. A kernel is a function of graph ops: an anchor with fused producers and
+// consumers.
 #pragma once
 
 #include "compiler/codegen/common/Emitter.h"
@@ -21,12 +22,13 @@ struct KernelBody {
   mlir::Value task, scratch;
   mlir::Operation *anchor;                 // null: all ops are computed on demand
   llvm::SmallVector<mlir::Value> returned; // the kernel's results ...
-  llvm::SmallVector<Buffer, 1> outputs;      // ... and where they go
+  llvm::SmallVector<Buffer, 1> outputs;    // ... and where they go
 
   mlir::MLIRContext *context() { return kernel.getContext(); }
   // Whether everything beside the anchor is elementwise, so that indices may be merged.
   bool onlyElementwise();
-  // The buffers that elementwise code reads and writes at the indices of the results; not those of the anchor's own operands.
+  // The buffers that elementwise code reads and writes at the indices of the results; not those of the anchor's own
+  // operands.
   llvm::SmallVector<const Buffer *> alignedBuffers();
   // The range of `count` units that the current task covers, `each` per task; sets the grid.
   std::pair<mlir::Value, mlir::Value> taskRange(Grid &grid, mlir::AffineExpr count, int64_t each);
@@ -49,10 +51,10 @@ Grid emitSequential(KernelBody &k);
 // Combines the elements along `axes` of a tensor at fixed other indices.
 struct Reducer {
   Emitter &e;
-  mlir::RankedTensorType type;       // of the tensor whose elements are visited; its layout decides the loop order
+  mlir::RankedTensorType type; // of the tensor whose elements are visited; its layout decides the loop order
   llvm::SmallVector<int64_t> axes;
-  int64_t wide, narrow;              // lanes where the innermost dimension is one of the axes
-  bool lanesReduced() const;         // whether it is
+  int64_t wide, narrow;      // lanes where the innermost dimension is one of the axes
+  bool lanesReduced() const; // whether it is
   using Combine = llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>;
   using Item = llvm::function_ref<mlir::Value(llvm::ArrayRef<Index>, int64_t lanes)>;
   // `identity` is a scalar; the result is a scalar if the lanes are reduced and has `lanes` lanes otherwise.
@@ -63,8 +65,8 @@ struct Reducer {
 // The dimension that is contiguous in memory, or -1.
 int64_t innermostDim(mlir::RankedTensorType type);
 
-// Runs `body` for all kept indices of a row-wise kernel (all but `axes` of `type`), split into tasks; lanes run along the innermost
-// dimension where it is kept.
+// Runs `body` for all kept indices of a row-wise kernel (all but `axes` of `type`), split into tasks; lanes run along
+// the innermost dimension where it is kept.
 Grid overRows(KernelBody &k, mlir::RankedTensorType type, llvm::ArrayRef<int64_t> axes,
               llvm::function_ref<void(Indices index, int64_t lanes)> body);
 

@@ -34,13 +34,14 @@ using namespace mlir;
 namespace fathom {
 
 void registerCodegenDialects(DialectRegistry &registry) {
-  registry.insert<graph::GraphDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect,
-                  vector::VectorDialect, LLVM::LLVMDialect, ub::UBDialect>();
+  registry.insert<graph::GraphDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
+                  cf::ControlFlowDialect, vector::VectorDialect, LLVM::LLVMDialect, ub::UBDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
 }
 
-std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llvmContext, const CodegenOptions &options) {
+std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llvmContext,
+                                          const CodegenOptions &options) {
   MLIRContext *context = loops.getContext();
   auto has = [&](StringRef feature) { return llvm::is_contained(options.target.required, feature); };
   bool arm = options.target.isAArch64();
@@ -115,7 +116,8 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.run(module, mam);
 }
 
-static void emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::raw_pwrite_stream &out, llvm::CodeGenFileType kind) {
+static void emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::raw_pwrite_stream &out,
+                     llvm::CodeGenFileType kind) {
   llvm::legacy::PassManager passes;
   machine.addPassesToEmitFile(passes, out, nullptr, kind);
   passes.run(module);

@@ -98,10 +98,11 @@ Grid emitConcat(KernelBody &k) {
             return copy(1);
           Value size = c.expr(run[depth].size);
           if (depth + 1 == run.size())
-            return vectorLoop(c, c.i64(0), size, k.schedule["lanes"], k.e.target.lanes(32), [&](Value iv, int64_t lanes) {
-              index[run[depth].dim] = {iv, lanes > 1 ? 1 : 0};
-              copy(lanes);
-            });
+            return vectorLoop(c, c.i64(0), size, k.schedule["lanes"], k.e.target.lanes(32),
+                              [&](Value iv, int64_t lanes) {
+                                index[run[depth].dim] = {iv, lanes > 1 ? 1 : 0};
+                                copy(lanes);
+                              });
           c.loop(c.i64(0), size, 1, [&](Value iv) {
             index[run[depth].dim] = {iv, 0};
             nest(depth + 1);

@@ -15,7 +15,9 @@ struct Span {
 
 Span clip(Code &c, Value position, AffineExpr size, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
   Value origin = c.sub(c.mul(position, stride), c.i64(pad));
-  auto ceilDiv = [&](Value x) { return dilation == 1 ? x : c.b.createOrFold<arith::CeilDivSIOp>(c.loc, x, c.i64(dilation)); };
+  auto ceilDiv = [&](Value x) {
+    return dilation == 1 ? x : c.b.createOrFold<arith::CeilDivSIOp>(c.loc, x, c.i64(dilation));
+  };
   Value low = c.max(c.i64(0), ceilDiv(c.sub(c.i64(0), origin)));
   Value high = c.max(low, c.min(c.i64(kernel), ceilDiv(c.sub(c.expr(size), origin))));
   if (pad == 0)
@@ -58,7 +60,8 @@ Grid emitPool(KernelBody &k) {
     SmallVector<Span> spans;
     Value count = c.i64(1);
     for (int64_t d = 0; d < spatial; ++d) {
-      spans.push_back(clip(c, index[2 + d].base, sizes[2 + d], window.kernel[d], window.strides[d], window.dilations[d], window.padsBegin[d]));
+      spans.push_back(clip(c, index[2 + d].base, sizes[2 + d], window.kernel[d], window.strides[d], window.dilations[d],
+                           window.padsBegin[d]));
       if (average && average.getCountIncludePad()) {
         // Padding counts, but not what a rounded-up output reaches beyond it.
         Value end = c.sub(c.add(c.expr(sizes[2 + d]), window.padsEnd[d]), spans[d].origin);
@@ -76,13 +79,18 @@ Grid emitPool(KernelBody &k) {
         if (isFloat)
           init = c.number(vector, -INFINITY);
         else
-          init = c.splat(arith::ConstantOp::create(c.b, c.loc, c.b.getIntegerAttr(acc, isUnsigned ? APInt::getMinValue(bits) : APInt::getSignedMinValue(bits))), lanes);
+          init =
+              c.splat(arith::ConstantOp::create(c.b, c.loc,
+                                                c.b.getIntegerAttr(acc, isUnsigned ? APInt::getMinValue(bits)
+                                                                                   : APInt::getSignedMinValue(bits))),
+                      lanes);
       }
       SmallVector<Value> state{init};
       if (wantsIndices)
         state.push_back(c.i64(-1));
       Indices at = index;
-      std::function<SmallVector<Value>(int64_t, SmallVector<Value>)> nest = [&](int64_t d, SmallVector<Value> carried) -> SmallVector<Value> {
+      std::function<SmallVector<Value>(int64_t, SmallVector<Value>)> nest =
+          [&](int64_t d, SmallVector<Value> carried) -> SmallVector<Value> {
         if (d < spatial)
           return c.loop(spans[d].low, spans[d].high, 1, carried, [&](Value tap, ValueRange values) {
             at[2 + d] = {c.add(spans[d].origin, c.mul(tap, window.dilations[d])), 0};
@@ -96,14 +104,16 @@ Grid emitPool(KernelBody &k) {
         if (lp) {
           Value magnitude = math::AbsFOp::create(c.b, c.loc, x);
           Value power = lp.getP() == 2 ? Value(arith::MulFOp::create(c.b, c.loc, x, x))
-                        : lp.getP() == 1 ? magnitude
-                                         : Value(math::PowFOp::create(c.b, c.loc, magnitude, c.number(vector, lp.getP())));
+                        : lp.getP() == 1
+                            ? magnitude
+                            : Value(math::PowFOp::create(c.b, c.loc, magnitude, c.number(vector, lp.getP())));
           return {arith::AddFOp::create(c.b, c.loc, carried[0], power)};
         }
         if (!wantsIndices) {
           if (isFloat)
             return {arith::MaximumFOp::create(c.b, c.loc, carried[0], x)};
-          return {isUnsigned ? Value(arith::MaxUIOp::create(c.b, c.loc, carried[0], x)) : Value(arith::MaxSIOp::create(c.b, c.loc, carried[0], x))};
+          return {isUnsigned ? Value(arith::MaxUIOp::create(c.b, c.loc, carried[0], x))
+                             : Value(arith::MaxSIOp::create(c.b, c.loc, carried[0], x))};
         }
         // The position within the whole input, in row-major or (storage_order) column-major spatial order.
         Value flat = c.add(c.mul(at[0].base, c.expr(sizes[1])), at[1].base);
@@ -116,17 +126,22 @@ Grid emitPool(KernelBody &k) {
           flat = i == 0 ? c.mul(flat, c.expr(product(ArrayRef(sizes).drop_front(2), k.context()))) : flat;
           flat = c.add(flat, c.mul(at[2 + i].base, stride));
         }
-        Value wins = isFloat ? Value(arith::CmpFOp::create(c.b, c.loc, arith::CmpFPredicate::OGT, x, carried[0]))
-                             : Value(arith::CmpIOp::create(c.b, c.loc, isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt, x, carried[0]));
+        Value wins =
+            isFloat
+                ? Value(arith::CmpFOp::create(c.b, c.loc, arith::CmpFPredicate::OGT, x, carried[0]))
+                : Value(arith::CmpIOp::create(
+                      c.b, c.loc, isUnsigned ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt, x, carried[0]));
         wins = arith::OrIOp::create(c.b, c.loc, wins, c.cmp(arith::CmpIPredicate::slt, carried[1], c.i64(0)));
         return {c.select(wins, x, carried[0]), c.select(wins, flat, carried[1])};
       };
       SmallVector<Value> result = nest(0, state);
       Value value = result[0];
       if (average)
-        value = arith::DivFOp::create(c.b, c.loc, value, c.splat(arith::SIToFPOp::create(c.b, c.loc, acc, count), lanes));
+        value =
+            arith::DivFOp::create(c.b, c.loc, value, c.splat(arith::SIToFPOp::create(c.b, c.loc, acc, count), lanes));
       if (lp && lp.getP() != 1)
-        value = lp.getP() == 2 ? Value(math::SqrtOp::create(c.b, c.loc, value)) : Value(math::PowFOp::create(c.b, c.loc, value, c.number(vector, 1.0 / lp.getP())));
+        value = lp.getP() == 2 ? Value(math::SqrtOp::create(c.b, c.loc, value))
+                               : Value(math::PowFOp::create(c.b, c.loc, value, c.number(vector, 1.0 / lp.getP())));
       if (half)
         value = arith::TruncFOp::create(c.b, c.loc, vectorType(element, lanes), value);
       e.bind(op->getResult(0), [=](ArrayRef<Index>, int64_t) { return value; });
@@ -136,10 +151,11 @@ Grid emitPool(KernelBody &k) {
     };
     if (!lanesOverChannels)
       return body(1);
-    vectorLoop(c, c.i64(0), c.expr(sizesOf(type)[innermost]), k.schedule["lanes"], e.target.lanes(32), [&](Value iv, int64_t lanes) {
-      index[innermost] = {iv, lanes > 1 ? 1 : 0};
-      body(lanes);
-    });
+    vectorLoop(c, c.i64(0), c.expr(sizesOf(type)[innermost]), k.schedule["lanes"], e.target.lanes(32),
+               [&](Value iv, int64_t lanes) {
+                 index[innermost] = {iv, lanes > 1 ? 1 : 0};
+                 body(lanes);
+               });
   });
   return grid;
 }

@@ -25,7 +25,9 @@ int64_t laneCount(Value value) {
 }
 
 // A row's statistic is a scalar when the lanes are reduced; elements come in lanes.
-Value spread(Code &c, Value statistic, int64_t lanes) { return laneCount(statistic) == lanes ? statistic : c.splat(statistic, lanes); }
+Value spread(Code &c, Value statistic, int64_t lanes) {
+  return laneCount(statistic) == lanes ? statistic : c.splat(statistic, lanes);
+}
 
 bool isHalf(Type type) { return type.getIntOrFloatBitWidth() == 16; }
 
@@ -56,19 +58,22 @@ Grid emitSoftmax(KernelBody &k) {
   bool keep = isa<SoftmaxOp>(op) && element == acc && k.outputs[0].type.getElementType() == acc;
   return overRows(k, type, {axis}, [&](Indices row, int64_t lanes) {
     auto item = [&](ArrayRef<Index> index, int64_t n) { return convert(c, e.element(input, index, n), acc); };
-    Value top = reducer.reduce(row, lanes, c.number(acc, -INFINITY), [&](Value x, Value y) { return f.max(x, y); }, item);
+    Value top =
+        reducer.reduce(row, lanes, c.number(acc, -INFINITY), [&](Value x, Value y) { return f.max(x, y); }, item);
     auto add = [&](Value x, Value y) { return f.add(x, y); };
     if (isa<HardmaxOp>(op)) {
       // One at the first maximum: its position is the smallest index that attains it.
       Reducer positions{e, type, {axis}, 1, 1};
       Value size = c.expr(sizesOf(type)[axis]);
-      Value first = positions.reduce(row, lanes, size, [&](Value x, Value y) -> Value { return arith::MinSIOp::create(c.b, c.loc, x, y); },
+      Value first = positions.reduce(
+          row, lanes, size, [&](Value x, Value y) -> Value { return arith::MinSIOp::create(c.b, c.loc, x, y); },
           [&](ArrayRef<Index> index, int64_t n) -> Value {
             Value hit = arith::CmpFOp::create(c.b, c.loc, arith::CmpFPredicate::OEQ, item(index, n), spread(c, top, n));
             return c.select(hit, c.splat(index[axis].base, n), c.splat(size, n));
           });
       return positions.visit(row, lanes, [&](ArrayRef<Index> index, int64_t n) {
-        Value here = arith::CmpIOp::create(c.b, c.loc, arith::CmpIPredicate::eq, c.splat(index[axis].base, n), spread(c, first, n));
+        Value here = arith::CmpIOp::create(c.b, c.loc, arith::CmpIPredicate::eq, c.splat(index[axis].base, n),
+                                           spread(c, first, n));
         Type out = vectorType(element, n);
         Value value = c.select(here, c.number(out, 1), c.number(out, 0));
         e.bind(op->getResult(0), [=](ArrayRef<Index>, int64_t) { return value; });

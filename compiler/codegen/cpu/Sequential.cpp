@@ -25,7 +25,8 @@ Value addElements(Code &c, Type element, Value x, Value y) {
     return arith::AddFOp::create(c.b, c.loc, x, y);
   Type wide = c.b.getF32Type();
   auto extend = [&](Value v) { return arith::ExtFOp::create(c.b, c.loc, wide, v).getResult(); };
-  return arith::TruncFOp::create(c.b, c.loc, element, arith::AddFOp::create(c.b, c.loc, extend(x), extend(y)).getResult());
+  return arith::TruncFOp::create(c.b, c.loc, element,
+                                 arith::AddFOp::create(c.b, c.loc, extend(x), extend(y)).getResult());
 }
 
 // The sums along one axis for the row at `index`, in order of the data (or against it).

@@ -12,7 +12,8 @@ Grid emitTopK(KernelBody &k);
 Grid emitConvTranspose(KernelBody &k);
 
 // Runs `body` once for every element of `loops`, split into tasks of the schedule's grain; `index` has the given rank.
-Grid overElements(KernelBody &k, llvm::ArrayRef<Loop> loops, int64_t rank, llvm::function_ref<void(Indices &index)> body);
+Grid overElements(KernelBody &k, llvm::ArrayRef<Loop> loops, int64_t rank,
+                  llvm::function_ref<void(Indices &index)> body);
 
 // x + y for elements of a type; 16-bit floats in single precision.
 mlir::Value addElements(Code &c, mlir::Type element, mlir::Value x, mlir::Value y);

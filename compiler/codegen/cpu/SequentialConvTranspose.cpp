@@ -39,7 +39,8 @@ Grid emitConvTranspose(KernelBody &k) {
         Value reach = c.sub(c.add(index[2 + d].base, window.padsBegin[d]), c.mul(t, window.dilations[d]));
         Value stride = c.i64(window.strides[d]), at = c.div(reach, stride);
         Value counts = c.both(c.cmp(arith::CmpIPredicate::eq, c.rem(reach, stride), c.i64(0)),
-                              c.both(c.cmp(arith::CmpIPredicate::sge, reach, c.i64(0)), c.cmp(arith::CmpIPredicate::slt, at, e.size(op.getInput(), 2 + d))));
+                              c.both(c.cmp(arith::CmpIPredicate::sge, reach, c.i64(0)),
+                                     c.cmp(arith::CmpIPredicate::slt, at, e.size(op.getInput(), 2 + d))));
         Value before = carried[0];
         return SmallVector<Value>{c.when(
             counts,

@@ -12,7 +12,8 @@ Value combine(Code &c, StringRef reduction, Type element, Value old, Value updat
   if (reduction == "none")
     return update;
   if (reduction == "add")
-    return element.isInteger(1) ? Value(arith::OrIOp::create(c.b, c.loc, old, update)) : addElements(c, element, old, update);
+    return element.isInteger(1) ? Value(arith::OrIOp::create(c.b, c.loc, old, update))
+                                : addElements(c, element, old, update);
   bool isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
   if (!isa<FloatType>(element)) {
     if (reduction == "mul")
@@ -22,7 +23,9 @@ Value combine(Code &c, StringRef reduction, Type element, Value old, Value updat
     return isUnsigned ? Value(arith::MinUIOp::create(c.b, c.loc, old, update)) : c.min(old, update);
   }
   bool isHalf = element.getIntOrFloatBitWidth() == 16;
-  auto extend = [&](Value v) { return isHalf ? arith::ExtFOp::create(c.b, c.loc, c.b.getF32Type(), v).getResult() : v; };
+  auto extend = [&](Value v) {
+    return isHalf ? arith::ExtFOp::create(c.b, c.loc, c.b.getF32Type(), v).getResult() : v;
+  };
   Value x = extend(old), y = extend(update), result;
   if (reduction == "mul")
     result = arith::MulFOp::create(c.b, c.loc, x, y);
@@ -75,7 +78,8 @@ Grid emitScatterND(KernelBody &k) {
   Code &c = e.c;
   auto op = cast<ScatterNDOp>(k.anchor);
   auto type = op.getType();
-  auto indices = cast<RankedTensorType>(op.getIndices().getType()), updates = cast<RankedTensorType>(op.getUpdates().getType());
+  auto indices = cast<RankedTensorType>(op.getIndices().getType()),
+       updates = cast<RankedTensorType>(op.getUpdates().getType());
   int64_t rank = type.getRank(), outer = indices.getRank() - 1, depth = indices.getDimSize(outer);
   auto range = [](int64_t from, int64_t to) { return llvm::to_vector(llvm::seq<int64_t>(from, to)); };
   SmallVector<Loop> selected = loopsOver(type, {}, range(depth, rank)), slice = loopsOver(type, {}, range(0, depth));

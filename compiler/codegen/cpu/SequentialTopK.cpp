@@ -21,7 +21,8 @@ Grid emitTopK(KernelBody &k) {
 
   auto better = [&](Value x, Value y) -> Value {
     if (isa<FloatType>(element))
-      return arith::CmpFOp::create(c.b, c.loc, op.getLargest() ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, x, y);
+      return arith::CmpFOp::create(c.b, c.loc, op.getLargest() ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT,
+                                   x, y);
     using P = arith::CmpIPredicate;
     bool isUnsigned = element.isUnsignedInteger();
     return c.cmp(op.getLargest() ? (isUnsigned ? P::ugt : P::sgt) : (isUnsigned ? P::ult : P::slt), x, y);
@@ -49,8 +50,8 @@ Grid emitTopK(KernelBody &k) {
           c.b, c.loc, TypeRange{c.b.getI64Type()}, ValueRange{length},
           [&](OpBuilder &, Location, ValueRange carried) {
             Value place = carried[0], positive = c.cmp(arith::CmpIPredicate::sgt, place, c.i64(0));
-            Value goesOn = c.when(
-                positive, [&] { return better(x, listed(c.sub(place, c.i64(1)))); }, [&] { return positive; });
+            Value goesOn =
+                c.when(positive, [&] { return better(x, listed(c.sub(place, c.i64(1)))); }, [&] { return positive; });
             scf::ConditionOp::create(c.b, c.loc, goesOn, ValueRange{place});
           },
           [&](OpBuilder &, Location, ValueRange carried) {

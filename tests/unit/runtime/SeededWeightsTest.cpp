@@ -11,7 +11,7 @@ namespace {
 
 std::vector<float> weightsOf(uint64_t Seed, size_t Bytes) {
   char *Weights = nullptr;
-  expectOk(fathom::makeSeededWeights(Seed, Bytes, &Weights));
+  expectOk(fathom::makeSeededWeights(Seed, Bytes, nullptr, 0, &Weights));
   auto *Begin = reinterpret_cast<const float *>(Weights);
   std::vector<float> Values(Begin, Begin + Bytes / sizeof(float));
   fathom::freeSeededWeights(Weights, Bytes);
@@ -50,14 +50,24 @@ TEST(SeededWeights, HaveAnySize) {
     EXPECT_TRUE(std::equal(Short.begin(), Short.end(), Long.begin()));
   }
   char *Weights = nullptr;
-  expectOk(fathom::makeSeededWeights(3, 7, &Weights));
+  expectOk(fathom::makeSeededWeights(3, 7, nullptr, 0, &Weights));
   EXPECT_EQ(memcmp(Weights, Long.data(), 7), 0);
   fathom::freeSeededWeights(Weights, 7);
 }
 
+TEST(SeededWeights, KeepWhatTheArtifactBrings) {
+  const int64_t Indices[3] = {7, -1, 1 << 20};
+  char *Weights = nullptr;
+  expectOk(fathom::makeSeededWeights(3, 64, reinterpret_cast<const char *>(Indices), sizeof Indices, &Weights));
+  EXPECT_EQ(memcmp(Weights, Indices, sizeof Indices), 0);
+  std::vector<float> Made = weightsOf(3, 64);
+  EXPECT_EQ(memcmp(Weights + sizeof Indices, Made.data() + 6, 64 - sizeof Indices), 0);
+  fathom::freeSeededWeights(Weights, 64);
+}
+
 TEST(SeededWeights, TellWhenMemoryIsOut) {
   char *Weights = nullptr;
-  expectError(fathom::makeSeededWeights(1, size_t(1) << 62, &Weights), FATHOM_ERROR_MEMORY,
+  expectError(fathom::makeSeededWeights(1, size_t(1) << 62, nullptr, 0, &Weights), FATHOM_ERROR_MEMORY,
               "no memory for the weights");
   EXPECT_EQ(Weights, nullptr);
 }
