@@ -176,7 +176,9 @@ def slow(save):
 
     def start():
         words = [TOOL, "compile", str(path), "-o", "x.fathom", "--jobs", "1"]
-        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=path.parent)
+        # A test run in the background inherits an ignored SIGINT; a user's shell gives the default.
+        default = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=path.parent, preexec_fn=default)
         time.sleep(0.5)
         return process
 
