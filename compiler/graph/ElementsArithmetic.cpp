@@ -148,6 +148,25 @@ std::optional<Elements> MinOp::elements() {
   });
 }
 
+std::optional<Elements> NotOp::elements() {
+  return forEach(*this, [&](ArrayRef<AffineExpr> x) {
+    std::optional<int64_t> input = constantSize(x[0]);
+    return input ? getAffineConstantExpr(!*input, getContext()) : AffineExpr();
+  });
+}
+std::optional<Elements> AndOp::elements() {
+  return forEach(*this, [&](ArrayRef<AffineExpr> x) {
+    bool isFalse = isConstant(x[0], 0) || isConstant(x[1], 0), isTrue = constantSize(x[0]) && constantSize(x[1]);
+    return isFalse || isTrue ? getAffineConstantExpr(!isFalse, getContext()) : AffineExpr();
+  });
+}
+std::optional<Elements> OrOp::elements() {
+  return forEach(*this, [&](ArrayRef<AffineExpr> x) {
+    bool isTrue = isConstant(x[0], 1) || isConstant(x[1], 1), isFalse = constantSize(x[0]) && constantSize(x[1]);
+    return isTrue || isFalse ? getAffineConstantExpr(isTrue, getContext()) : AffineExpr();
+  });
+}
+
 std::optional<Elements> EqualOp::elements() {
   return comparison(
       *this, [](int64_t low, int64_t high) { return low == 0 && high == 0; },

@@ -160,6 +160,21 @@ std::optional<Elements> ExpandOp::elements() {
   return pick(*input, sizes, strides, 0);
 }
 
+std::optional<Elements> RangeOp::elements() {
+  std::optional<Elements> start = elementsOf(getStart()), delta = elementsOf(getDelta());
+  if (!start || !delta || start->size() != 1 || delta->size() != 1)
+    return std::nullopt;
+  Elements result;
+  for (int64_t i = 0; i < getType().getNumElements(); ++i) {
+    AffineExpr step = size::mul(delta->front(), i);
+    AffineExpr element = step ? size::add(start->front(), step) : AffineExpr();
+    if (!element)
+      return std::nullopt;
+    result.push_back(element);
+  }
+  return result;
+}
+
 LogicalResult SizesOp::inferTypes(SmallVectorImpl<Type> &types) {
   RankedTensorType type = getType();
   if (!type.hasStaticShape() || !isa<IntegerType>(type.getElementType()) ||

@@ -29,6 +29,12 @@ class Graph_Predicate<string name> : Graph_ShapedOp<name, [Graph_Elementwise]> {
   }];
 }
 // Integer arithmetic on sizes flows through these.
+class Graph_SizeUnary<string name> : Graph_ShapeArithOp<name, [Graph_Elementwise]> {
+  let arguments = (ins Graph_Tensor:$input);
+  let extraClassDefinition = [{
+    ::llvm::LogicalResult $cppClass::inferTypes(::llvm::SmallVectorImpl<::mlir::Type> &types) { return inferSameAs(*this, types); }
+  }];
+}
 class Graph_SizeBinary<string name> : Graph_ShapeArithOp<name, [Graph_Elementwise]> {
   let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let extraClassDefinition = [{
@@ -59,13 +65,8 @@ def FloorOp : Graph_Unary<"Floor">;
 def HardSwishOp : Graph_Unary<"HardSwish">;
 def LogOp : Graph_Unary<"Log">;
 def MishOp : Graph_Unary<"Mish">;
-def NegOp : Graph_ShapeArithOp<"Neg", [Graph_Elementwise]> {
-  let arguments = (ins Graph_Tensor:$input);
-  let extraClassDefinition = [{
-    ::llvm::LogicalResult $cppClass::inferTypes(::llvm::SmallVectorImpl<::mlir::Type> &types) { return inferSameAs(*this, types); }
-  }];
-}
-def NotOp : Graph_Unary<"Not">;
+def NegOp : Graph_SizeUnary<"Neg">;
+def NotOp : Graph_SizeUnary<"Not">;
 def ReciprocalOp : Graph_Unary<"Reciprocal">;
 def ReluOp : Graph_Unary<"Relu">;
 def RoundOp : Graph_Unary<"Round">;
@@ -118,8 +119,8 @@ def BitShiftOp : Graph_Binary<"BitShift"> {
 def BitwiseAndOp : Graph_Binary<"BitwiseAnd">;
 def BitwiseOrOp : Graph_Binary<"BitwiseOr">;
 def BitwiseXorOp : Graph_Binary<"BitwiseXor">;
-def AndOp : Graph_Predicate<"And">;
-def OrOp : Graph_Predicate<"Or">;
+def AndOp : Graph_SizePredicate<"And">;
+def OrOp : Graph_SizePredicate<"Or">;
 def XorOp : Graph_Predicate<"Xor">;
 def EqualOp : Graph_SizePredicate<"Equal">;
 def GreaterOp : Graph_SizePredicate<"Greater">;

@@ -55,7 +55,7 @@ def PadOp : Graph_ShapedOp<"Pad"> {
       DefaultValuedAttr<StrAttr, "\"constant\"">:$mode);
 }
 def ConstantOfShapeOp : Graph_ShapeArithOp<"ConstantOfShape"> { let arguments = (ins Graph_Tensor:$shape, OptionalAttr<ElementsAttr>:$value); }
-def RangeOp : Graph_ShapedOp<"Range"> { let arguments = (ins Graph_Tensor:$start, Graph_Tensor:$limit, Graph_Tensor:$delta); }
+def RangeOp : Graph_ShapeArithOp<"Range"> { let arguments = (ins Graph_Tensor:$start, Graph_Tensor:$limit, Graph_Tensor:$delta); }
 def EyeLikeOp : Graph_ShapedOp<"EyeLike"> { let arguments = (ins Graph_Tensor:$input, OptionalAttr<TypeAttr>:$dtype, DefaultValuedAttr<Graph_Int, "0">:$k); }
 def TriluOp : Graph_ShapedOp<"Trilu"> { let arguments = (ins Graph_Tensor:$input, Graph_Optional:$k, DefaultValuedAttr<Graph_Int, "1">:$upper); }
 def DepthToSpaceOp : Graph_ShapedOp<"DepthToSpace"> { let arguments = (ins Graph_Tensor:$input, Graph_Int:$blocksize, DefaultValuedAttr<StrAttr, "\"DCR\"">:$mode); }

@@ -89,16 +89,16 @@ void addConstantVariants(std::vector<Case> &cases, std::vector<CaseResult> &resu
   results.insert(results.end(), more.begin(), more.end());
 }
 
-void printCompileTimes(const std::vector<CaseResult> &results) {
-  std::vector<double> times;
-  for (const CaseResult &result : results)
-    if (result.oneNode && result.problem.empty())
-      times.push_back(result.compileMs);
+void printCompileTimes(const std::vector<Case> &cases, const std::vector<CaseResult> &results) {
+  std::vector<std::pair<double, std::string>> times;
+  for (size_t i = 0; i < cases.size(); ++i)
+    if (results[i].oneNode && results[i].problem.empty())
+      times.emplace_back(results[i].compileMs, cases[i].name);
   if (times.empty())
     return;
   std::sort(times.begin(), times.end());
-  llvm::outs() << llvm::formatv("one-node models compile in {0:f1} ms (median), {1:f1} ms (slowest)\n",
-                                times[times.size() / 2], times.back());
+  llvm::outs() << llvm::formatv("one-node models compile in {0:f1} ms (median), {1:f1} ms (slowest, {2})\n",
+                                times[times.size() / 2].first, times.back().first, times.back().second);
 }
 
 } // namespace
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
       llvm::outs() << cases[i].name << ": " << results[i].problem << "\n";
     ++(ok == listed ? failed : ok ? passed : skipped);
   }
-  printCompileTimes(results);
+  printCompileTimes(cases, results);
   llvm::outs() << passed << " passed, " << failed << " failed, " << skipped << " skipped\n";
   return failed != 0;
 }

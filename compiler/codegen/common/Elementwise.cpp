@@ -136,7 +136,9 @@ Value emitMod(ModOp op, Arithmetic &a, Value x, Value y) {
     Value differs = a.make<arith::AndIOp>(
         a.make<arith::CmpFOp>(arith::CmpFPredicate::ONE, remainder, a.k(0)),
         a.make<arith::CmpIOp>(arith::CmpIPredicate::ne, a.less(remainder, a.k(0)), a.less(y, a.k(0))));
-    return a.select(differs, a.add(remainder, y), remainder);
+    // A zero has the divisor's sign.
+    Value zero = a.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, remainder, a.k(0));
+    return a.select(zero, a.make<math::CopySignOp>(a.k(0), y), a.select(differs, a.add(remainder, y), remainder));
   }
   if (a.isUnsigned())
     return a.make<arith::RemUIOp>(x, y);
@@ -276,9 +278,12 @@ Value emitOp(Emitter &e, Operation *op, Arithmetic a, ValueRange x) {
       .Case([&](PReluOp) { return a.select(a.less(x[0], a.k(0)), a.mul(x[1], x[0]), x[0]); })
       .Case([&](BitShiftOp op) {
         unsigned bits = a.element.getIntOrFloatBitWidth();
-        Value shifted =
-            op.getDirection() == "LEFT" ? a.make<arith::ShLIOp>(x[0], x[1]) : a.make<arith::ShRUIOp>(x[0], x[1]);
-        return a.select(a.make<arith::CmpIOp>(IP::uge, x[1], a.c.integer(a.type, bits)), a.k(0), shifted);
+        Value width = a.c.integer(a.type, bits), tooFar = a.make<arith::CmpIOp>(IP::uge, x[1], width);
+        if (op.getDirection() == "LEFT")
+          return a.select(tooFar, a.k(0), a.make<arith::ShLIOp>(x[0], x[1]));
+        if (a.isUnsigned())
+          return a.select(tooFar, a.k(0), a.make<arith::ShRUIOp>(x[0], x[1]));
+        return a.make<arith::ShRSIOp>(x[0], a.select(tooFar, a.c.integer(a.type, bits - 1), x[1]));
       })
       .Case<AndOp, BitwiseAndOp>([&](auto) { return a.make<arith::AndIOp>(x[0], x[1]); })
       .Case<OrOp, BitwiseOrOp>([&](auto) { return a.make<arith::OrIOp>(x[0], x[1]); })

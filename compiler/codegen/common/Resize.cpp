@@ -35,7 +35,7 @@ struct Tap {
 
 class Resize {
 public:
-  Resize(Emitter &e, ResizeOp op) : e(e), c(e.c), f{e.c}, op(op) {
+  Resize(Emitter &e, ResizeOp op, int64_t lanes) : e(e), c(e.c), f{e.c}, op(op), lanes(lanes) {
     Type element = op.getType().getElementType();
     acc = element.isF64() ? element : Type(c.b.getF32Type());
     int64_t rank = op.getType().getRank();
@@ -51,7 +51,11 @@ public:
       roi = constantFloatsOf(op.getRoi());
   }
 
+  // Null where lanes run along a resized axis: each of them comes from another place.
   Value at(ArrayRef<Index> index) {
+    for (auto [i, axis] : llvm::enumerate(axes))
+      if (index[axis].step && !isUnchanged(i))
+        return Value();
     outside = Value();
     SmallVector<std::pair<int64_t, SmallVector<Tap>>> dims;
     for (auto [i, axis] : llvm::enumerate(axes))
@@ -64,13 +68,14 @@ public:
       if (nearest) {
         for (auto &[axis, taps] : dims)
           source[axis] = {taps[0].index, 0};
-        return e.element(op.getInput(), source, 1);
+        return e.element(op.getInput(), source, lanes);
       }
       return fromAcc(weighted(dims, source), element);
     };
     if (!outside)
       return inside();
-    Value extrapolated = fromAcc(c.number(acc, op.getExtrapolationValue().convertToDouble()), element);
+    Value extrapolated =
+        fromAcc(c.number(vectorType(acc, lanes), op.getExtrapolationValue().convertToDouble()), element);
     return c.when(outside, [&] { return extrapolated; }, inside);
   }
 
@@ -207,47 +212,49 @@ private:
 
   Value weighted(ArrayRef<std::pair<int64_t, SmallVector<Tap>>> dims, Indices &source) {
     if (dims.empty())
-      return toAcc(e.element(op.getInput(), source, 1));
+      return toAcc(e.element(op.getInput(), source, lanes));
     auto &[axis, taps] = dims.front();
     Value sum;
     for (const Tap &tap : taps) {
       source[axis] = {tap.index, 0};
-      Value part = f.mul(tap.weight, weighted(dims.drop_front(), source));
+      Value part = f.mul(c.splat(tap.weight, lanes), weighted(dims.drop_front(), source));
       sum = sum ? f.add(sum, part) : part;
     }
     return sum;
   }
 
   Value toAcc(Value x) {
-    Type element = op.getType().getElementType();
+    Type element = op.getType().getElementType(), type = vectorType(acc, lanes);
     if (element == acc)
       return x;
     if (isa<FloatType>(element))
-      return arith::ExtFOp::create(c.b, c.loc, acc, x);
-    return element.isUnsignedInteger() ? Value(arith::UIToFPOp::create(c.b, c.loc, acc, x))
-                                       : Value(arith::SIToFPOp::create(c.b, c.loc, acc, x));
+      return arith::ExtFOp::create(c.b, c.loc, type, x);
+    return element.isUnsignedInteger() ? Value(arith::UIToFPOp::create(c.b, c.loc, type, x))
+                                       : Value(arith::SIToFPOp::create(c.b, c.loc, type, x));
   }
 
   Value fromAcc(Value x, Type element) {
     if (element == acc)
       return x;
+    Type type = vectorType(element, lanes);
     if (isa<FloatType>(element))
-      return arith::TruncFOp::create(c.b, c.loc, element, x);
-    Type type = registerType(element);
+      return arith::TruncFOp::create(c.b, c.loc, type, x);
     // A cubic filter overshoots; narrow integers saturate.
+    bool isUnsigned = element.isUnsignedInteger();
     if (unsigned bits = element.getIntOrFloatBitWidth(); bits < 32) {
-      bool isUnsigned = element.isUnsignedInteger();
-      x = arith::MaximumFOp::create(c.b, c.loc, x, c.number(acc, isUnsigned ? 0 : -std::ldexp(1, bits - 1)));
-      x = arith::MinimumFOp::create(c.b, c.loc, x, c.number(acc, std::ldexp(1, isUnsigned ? bits : bits - 1) - 1));
+      auto limit = [&](double value) { return c.number(vectorType(acc, lanes), value); };
+      x = arith::MaximumFOp::create(c.b, c.loc, x, limit(isUnsigned ? 0 : -std::ldexp(1, bits - 1)));
+      x = arith::MinimumFOp::create(c.b, c.loc, x, limit(std::ldexp(1, isUnsigned ? bits : bits - 1) - 1));
     }
-    return element.isUnsignedInteger() ? Value(arith::FPToUIOp::create(c.b, c.loc, type, x))
-                                       : Value(arith::FPToSIOp::create(c.b, c.loc, type, x));
+    return isUnsigned ? Value(arith::FPToUIOp::create(c.b, c.loc, type, x))
+                      : Value(arith::FPToSIOp::create(c.b, c.loc, type, x));
   }
 
   Emitter &e;
   Code &c;
   Coordinates f;
   ResizeOp op;
+  int64_t lanes;
   Type acc; // what elements are summed in
   std::optional<SmallVector<double>> scales, roi;
   Value outside; // whether the element lies outside the cropped region
@@ -256,7 +263,7 @@ private:
 } // namespace
 
 Value emitResize(Emitter &e, ResizeOp op, ArrayRef<Index> index, int64_t lanes) {
-  return lanes > 1 ? Value() : Resize(e, op).at(index);
+  return Resize(e, op, lanes).at(index);
 }
 
 } // namespace fathom
