@@ -74,7 +74,7 @@ fathom_status *fathom::checkTable(const char *Path, const fathom_artifact &Artif
     if (fathom_status *Status = checkTensor(Path, "input", Artifact.inputs[I], -int64_t(Artifact.symbol_count)))
       return Status;
   for (uint32_t I = 0; I < Artifact.output_count; ++I)
-    if (fathom_status *Status = checkTensor(Path, "output", Artifact.outputs[I], -1))
+    if (fathom_status *Status = checkTensor(Path, "output", Artifact.outputs[I], -2))
       return Status;
   for (uint32_t I = 0; I < Artifact.kernel_count; ++I)
     if (!Artifact.kernels[I].name || !Artifact.kernels[I].nodes)

@@ -47,7 +47,21 @@ int32_t launch(void *Host, int32_t Kernel, fathom_task_fn Fn, const void *Env, i
   return Result.Code;
 }
 
-const fathom_services Services = {FATHOM_ABI_VERSION, 0, launch};
+void *allocate(void *Host, int64_t Bytes) { return static_cast<fathom_context *>(Host)->Tensors.allocate(Bytes); }
+void release(void *Host, void *Memory) { static_cast<fathom_context *>(Host)->Tensors.release(Memory); }
+void *output(void *Host, int32_t Index, const int64_t *Dims, int64_t Bytes) {
+  return static_cast<fathom_context *>(Host)->placeOutput(Index, Dims, Bytes);
+}
+int32_t refuse(void *Host, int32_t Code, const char *Nodes) {
+  static_cast<fathom_context *>(Host)->FaultNodes = Nodes;
+  return Code;
+}
+
+const fathom_services Services = {FATHOM_ABI_VERSION, 0, launch, allocate, release, output, refuse};
+
+bool isDataSized(const fathom_abi_tensor &Tensor) {
+  return std::any_of(Tensor.dims, Tensor.dims + Tensor.rank, [](int64_t Dim) { return Dim == -2; });
+}
 
 } // namespace
 
@@ -57,14 +71,23 @@ fathom_status *fathom_context::init(fathom_model *SharedModel, const fathom_cont
   const fathom_artifact &Artifact = *Model->Artifact;
   if (!Symbols.allocate(Artifact.symbol_count) || !Sizes.allocate(1 + Model->OutputRanks) ||
       !InputDims.allocate(Artifact.input_count) || !InputData.allocate(Artifact.input_count) ||
-      !OutputData.allocate(Artifact.output_count))
+      !OutputData.allocate(Artifact.output_count) || !OwnOutputs.allocate(Artifact.output_count))
     return outOfMemory("the context", sizeof(fathom_context));
+  for (uint32_t I = 0; I < Artifact.output_count; ++I) {
+    if (!isDataSized(Artifact.outputs[I]))
+      continue;
+    OwnOutputs[I] = create<Buffer>();
+    if (!OwnOutputs[I])
+      return outOfMemory("the context", sizeof(fathom_context));
+    OwnOutputs[I]->useAllocator(Options);
+  }
 
   int32_t Threads = 1;
   if (fathom_status *Status = chooseThreads(Options.threads, Threads))
     return Status;
   Arena.useAllocator(Options);
   Scratch.useAllocator(Options);
+  Tensors.useAllocator(Options);
   // Whole cache lines in pairs, since CPUs fetch the neighbour too.
   size_t Stride = alignUp(size_t(Artifact.scratch_size), 2 * Alignment), ScratchBytes;
   if (__builtin_mul_overflow(Stride, size_t(Threads), &ScratchBytes))
@@ -75,6 +98,37 @@ fathom_status *fathom_context::init(fathom_model *SharedModel, const fathom_cont
     return Pool.start(Threads, Scratch.data(), Stride);
   Pool.use(Options.parallel_for, Options.parallel_for_user, Threads, Scratch.data(), Stride);
   return nullptr;
+}
+
+fathom_context::~fathom_context() {
+  for (size_t I = 0; I < OwnOutputs.size(); ++I)
+    destroy(OwnOutputs[I]);
+  fathom_status_free(OutputFault);
+}
+
+int64_t *fathom_context::outputDims(int32_t Index) {
+  int64_t *Dims = outputDims();
+  for (int32_t I = 0; I < Index; ++I)
+    Dims += Model->Artifact->outputs[I].rank;
+  return Dims;
+}
+
+// The caller's buffer if there is one, or else the context's own.
+void *fathom_context::placeOutput(int32_t Index, const int64_t *Dims, int64_t Bytes) {
+  const fathom_abi_tensor &Info = Model->Artifact->outputs[Index];
+  std::copy_n(Dims, Info.rank, outputDims(Index));
+  if (!OutputFault && Outputs[Index].dims)
+    OutputFault = checkOutputDims(Info, Dims, Outputs[Index].dims);
+  if (OutputFault)
+    return nullptr;
+  if (Outputs[Index].data) {
+    OutputFault = checkBuffer(Role::Output, Info, Outputs[Index], Dims);
+    OutputData[Index] = Outputs[Index].data;
+  } else {
+    OutputFault = OwnOutputs[Index]->reserve("an output", Bytes ? size_t(Bytes) : 1);
+    OutputData[Index] = OwnOutputs[Index]->data();
+  }
+  return OutputFault ? nullptr : OutputData[Index];
 }
 
 fathom_status *fathom_context::bind(const int64_t *const *Dims) {
@@ -89,6 +143,7 @@ fathom_status *fathom_context::bind(const int64_t *const *Dims) {
 fathom_status *fathom_context::plan() {
   const fathom_artifact &Artifact = *Model->Artifact;
   LaunchFault = {};
+  FaultNodes = nullptr;
   if (int32_t Code = Artifact.plan(Symbols.data(), Sizes.data()))
     return describeFault(Code);
   if (Sizes[0] < 0)
@@ -119,12 +174,15 @@ fathom_status *fathom_context::checkInputs(const fathom_tensor *Inputs) {
   return nullptr;
 }
 
-fathom_status *fathom_context::checkOutputs(const fathom_tensor *Outputs) {
+fathom_status *fathom_context::checkOutputs() {
   const fathom_artifact &Artifact = *Model->Artifact;
   const int64_t *Dims = outputDims();
   for (uint32_t I = 0; I < Artifact.output_count; Dims += Artifact.outputs[I++].rank) {
     if (fathom_status *Status = checkKind(Role::Output, Artifact.outputs[I], Outputs[I]))
       return Status;
+    // Checked when the run knows its dimensions.
+    if (OwnOutputs[I])
+      continue;
     if (fathom_status *Status = checkOutputDims(Artifact.outputs[I], Dims, Outputs[I].dims))
       return Status;
     if (fathom_status *Status = checkBuffer(Role::Output, Artifact.outputs[I], Outputs[I], Dims))
@@ -134,13 +192,14 @@ fathom_status *fathom_context::checkOutputs(const fathom_tensor *Outputs) {
   return nullptr;
 }
 
-fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_tensor *Outputs) {
+fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_tensor *Given) {
   Profile.clear();
+  Outputs = Given;
   if (fathom_status *Status = checkInputs(Inputs))
     return Status;
   if (fathom_status *Status = plan())
     return Status;
-  if (fathom_status *Status = checkOutputs(Outputs))
+  if (fathom_status *Status = checkOutputs())
     return Status;
   if (fathom_status *Status = Arena.reserve("the arena", arenaBytes()))
     return Status;
@@ -149,6 +208,11 @@ fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_ten
   StandardFloatMode Mode;
   RunStart = Profiling ? nowNs() : 0;
   int32_t Code = Model->Artifact->run(&Call);
+  Tensors.releaseAll();
+  if (fathom_status *Status = OutputFault) {
+    OutputFault = nullptr;
+    return Status;
+  }
   return Code ? describeFault(Code) : nullptr;
 }
 
@@ -170,6 +234,8 @@ fathom_status *fathom_context::describeFault(int32_t Code) const {
     break;
   }
   const fathom_artifact &Artifact = *Model->Artifact;
+  if (FaultNodes)
+    return makeStatus(Kind, "%s (fault %d at node '%s')", What, Code, FaultNodes);
   if (LaunchFault.Code != Code || FaultKernel < 0 || uint32_t(FaultKernel) >= Artifact.kernel_count)
     return makeStatus(Kind, "%s (fault %d)", What, Code);
   const fathom_abi_kernel &Kernel = Artifact.kernels[FaultKernel];

@@ -3,6 +3,7 @@
 #define FATHOM_RUNTIME_CONTEXT_H
 
 #include "Allocator.h"
+#include "Heap.h"
 #include "Memory.h"
 #include "Model.h"
 #include "ThreadPool.h"
@@ -14,14 +15,17 @@ struct fathom_context {
   [[nodiscard]] fathom_status *bind(const int64_t *const *Dims);
   [[nodiscard]] fathom_status *plan();
 
-  [[nodiscard]] fathom_status *run(const fathom_tensor *Inputs, const fathom_tensor *Outputs);
+  [[nodiscard]] fathom_status *run(const fathom_tensor *Inputs, const fathom_tensor *Given);
   [[nodiscard]] fathom_status *checkInputs(const fathom_tensor *Inputs);
-  [[nodiscard]] fathom_status *checkOutputs(const fathom_tensor *Outputs);
+  [[nodiscard]] fathom_status *checkOutputs();
   [[nodiscard]] fathom_status *describeFault(int32_t Code) const;
 
   // What plan() tells: the arena's bytes, then the dimensions of all outputs, one after another.
   size_t arenaBytes() const { return size_t(Sizes[0]); }
-  const int64_t *outputDims() const { return Sizes.data() + 1; }
+  int64_t *outputDims() { return Sizes.data() + 1; }
+  int64_t *outputDims(int32_t Index);
+  [[nodiscard]] void *placeOutput(int32_t Index, const int64_t *Dims, int64_t Bytes);
+  ~fathom_context();
 
   fathom_model *Model = nullptr;
   std::atomic<bool> Busy{false};
@@ -31,6 +35,9 @@ struct fathom_context {
   fathom::Array<const int64_t *> InputDims;
   fathom::Array<const void *> InputData;
   fathom::Array<void *> OutputData;
+  const fathom_tensor *Outputs = nullptr; // the caller's, during a run
+  // What the last run gave for outputs whose dimensions data decides (the others' are planned).
+  fathom::Array<fathom::Buffer *> OwnOutputs;
 
   bool Profiling = false;
   int64_t RunStart = 0;
@@ -39,8 +46,11 @@ struct fathom_context {
   // The fault of a launch in this run and where it happened, for the message.
   fathom::Fault LaunchFault;
   int32_t FaultKernel = -1;
+  const char *FaultNodes = nullptr;     // where the host code refused, and not a kernel
+  fathom_status *OutputFault = nullptr; // why an output has no room
 
   fathom::Buffer Arena, Scratch;
+  fathom::Heap Tensors;
   fathom::ThreadPool Pool; // last, so that the workers end before the memory they use
 };
 

@@ -1,5 +1,6 @@
 // The API's functions on contexts: the checks that need no artifact, then the context's own code.
 #include "Context.h"
+#include "Shapes.h"
 #include "Status.h"
 
 using namespace fathom;
@@ -143,6 +144,25 @@ fathom_status *fathom_context_run(fathom_context *context, const fathom_tensor *
   if (fathom_status *Status = checkCount("output", output_count, Artifact.output_count, outputs))
     return Status;
   return context->run(inputs, outputs);
+}
+
+fathom_status *fathom_context_output(fathom_context *context, size_t index, fathom_tensor *output) {
+  if (!context || !output)
+    return isNull("fathom_context_output", context ? "output" : "context");
+  Use InUse(*context);
+  if (fathom_status *Status = InUse.refused())
+    return Status;
+  const fathom_artifact &Artifact = *context->Model->Artifact;
+  if (index >= Artifact.output_count)
+    return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "fathom_context_output: index %zu, and the model has %u outputs",
+                      index, Artifact.output_count);
+  const fathom_abi_tensor &Info = Artifact.outputs[index];
+  const int64_t *Dims = context->outputDims(int32_t(index));
+  size_t Bytes = 0;
+  if (!tensorBytes(Info.dtype, Info.rank, Dims, Bytes))
+    Bytes = 0;
+  *output = {context->OutputData[index], Info.dtype, Info.rank, Dims, Bytes};
+  return nullptr;
 }
 
 void fathom_context_set_profiling(fathom_context *context, int32_t on) {

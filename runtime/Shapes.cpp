@@ -113,6 +113,9 @@ fathom_status *fathom::checkBuffer(Role R, const fathom_abi_tensor &Expected, co
 fathom_status *fathom::checkOutputDims(const fathom_abi_tensor &Expected, const int64_t *Computed,
                                        const int64_t *Given) {
   for (int32_t D = 0; D < Expected.rank; ++D) {
+    // Unknown before the run.
+    if (Expected.dims[D] == -2 && Computed[D] == -1)
+      continue;
     if (Computed[D] < 0 || (Expected.dims[D] >= 0 && Expected.dims[D] != Computed[D]))
       return makeStatus(FATHOM_ERROR_INTERNAL, "output '%s' dimension %d: planned as %lld, compiled as %lld",
                         Expected.name, D, Long(Computed[D]), Long(Expected.dims[D]));

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define FATHOM_ABI_VERSION 1
+#define FATHOM_ABI_VERSION 2
 #define FATHOM_ABI_MAGIC 0x4d4f485441460001ull /* "FATHOM" and a byte that no text file starts with */
 #define FATHOM_ARTIFACT_SYMBOL "fathom_artifact"
 
@@ -32,6 +32,14 @@ typedef struct fathom_services {
   // Runs fn(env, t, scratch) for every t in [0, tasks) on the context's workers and waits; returns the first fault or
   // 0. `kernel` indexes fathom_artifact.kernels and serves profiling and messages.
   int32_t (*launch)(void *host, int32_t kernel, fathom_task_fn fn, const void *env, int64_t tasks);
+  // Memory for a tensor whose size data decides: 64-byte aligned, null when there is none. What is not released when
+  // the run ends is released then.
+  void *(*allocate)(void *host, int64_t bytes);
+  void (*release)(void *host, void *memory);
+  // Where an output goes whose dimensions (as many as its rank) are known only now; null when there is no room.
+  void *(*output)(void *host, int32_t index, const int64_t *dims, int64_t bytes);
+  // Notes why the host code ends the run with this fault; `text` names the nodes. Returns the fault.
+  int32_t (*refuse)(void *host, int32_t fault, const char *text);
 } fathom_services;
 
 // One call of the model.
@@ -42,7 +50,7 @@ typedef struct fathom_call {
   char *arena;            // planned tensors; 64-byte aligned, size from plan()
   const int64_t *symbols; // values of the symbolic dimensions, by symbol index
   const void *const *inputs;
-  void *const *outputs;
+  void *const *outputs; // not read for an output whose dimensions data decides
 } fathom_call;
 
 typedef enum fathom_abi_dtype {
@@ -66,7 +74,8 @@ typedef struct fathom_abi_tensor {
   const char *name;
   int32_t dtype;
   int32_t rank;
-  // Inputs: a size, or -(1 + symbol) for a symbolic dimension. Outputs: a size, or -1 where plan() tells.
+  // Inputs: a size, or -(1 + symbol) for a symbolic dimension. Outputs: a size, -1 where plan() tells, or -2 where the
+  // run itself does.
   const int64_t *dims;
 } fathom_abi_tensor;
 
@@ -100,8 +109,8 @@ typedef struct fathom_artifact {
   uint64_t weights_seed;
   uint32_t weights_seeded;
   uint32_t reserved;
-  // From the symbols: sizes[0] is the arena's bytes, then every output's dimensions in order (all ranks concatenated).
-  // Returns 0 or a fault.
+  // From the symbols: sizes[0] is the arena's bytes, then every output's dimensions in order (all ranks concatenated),
+  // -1 where data decides. Returns 0 or a fault.
   int32_t (*plan)(const int64_t *symbols, int64_t *sizes);
   int32_t (*run)(const fathom_call *call);
   int64_t weights_kept;

@@ -139,7 +139,8 @@ FATHOM_API void fathom_context_free(fathom_context *context);
 FATHOM_API int32_t fathom_context_threads(const fathom_context *context);
 
 // From the dimensions of every input (input_dims[i] points to as many as input i's rank), the dimensions of every
-// output (output_dims[o] has room for as many as output o's rank), so that the caller can allocate them.
+// output (output_dims[o] has room for as many as output o's rank), so that the caller can allocate them. -1 where data
+// decides a dimension: a run tells it.
 FATHOM_API fathom_status *fathom_context_output_dims(fathom_context *context, const int64_t *const *input_dims,
                                                      int64_t *const *output_dims);
 // Bytes of arena that a run on inputs of these dimensions takes. The arena grows at a run and is kept for the next.
@@ -148,7 +149,7 @@ FATHOM_API fathom_status *fathom_context_arena_bytes(fathom_context *context, co
 
 // A dense row-major buffer of the caller's, aligned to its element.
 typedef struct fathom_tensor {
-  void *data;    // may be NULL where the tensor has no elements
+  void *data;    // may be NULL where the tensor has no elements, and for an output whose dimensions data decides
   int32_t dtype; // a fathom_dtype
   int32_t rank;
   const int64_t *dims; // `rank` sizes; may be NULL for an output, which then is not compared with the computed ones
@@ -159,6 +160,10 @@ typedef struct fathom_tensor {
 // is undefined. Allocates nothing once the arena has grown to the sizes in use.
 FATHOM_API fathom_status *fathom_context_run(fathom_context *context, const fathom_tensor *inputs, size_t input_count,
                                              const fathom_tensor *outputs, size_t output_count);
+
+// An output of the last run: where it is and its dimensions. An output whose dimensions data decides and for which the
+// caller gave no buffer is in the context's own memory, until the next run.
+FATHOM_API fathom_status *fathom_context_output(fathom_context *context, size_t index, fathom_tensor *output);
 
 // Profiling: one entry for each kernel launch of the last run, in order.
 typedef struct fathom_profile_entry {

@@ -32,7 +32,6 @@ private:
 // Code for every kernel, each in a module of its own, so that they are compiled in parallel and their order does not
 // matter.
 LogicalResult generateCode(Program &program, const CompileOptions &options, std::vector<Object> &objects) {
-  unsigned symbols = graph::getSymbols(program.module).size();
   CodegenOptions codegen{options.target, options.strict};
   std::vector<std::string> texts(program.codes.size());
   objects.resize(program.codes.size());
@@ -41,6 +40,7 @@ LogicalResult generateCode(Program &program, const CompileOptions &options, std:
   auto generate = [&](size_t i) {
     KernelCode &code = program.codes[i];
     OwningOpRef<ModuleOp> loops = ModuleOp::create(code.function.getLoc());
+    unsigned symbols = graph::symbolsOf(code.function).size();
     auto grid = emitKernel(code.function, *code.kernelClass, code.schedule, code.symbol, symbols, codegen, *loops);
     if (failed(grid))
       return void(failedAny = true);

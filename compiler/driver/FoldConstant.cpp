@@ -55,7 +55,8 @@ private:
   // Ops whose operands are all constant, and of them those that others need.
   void collect() {
     for (Operation &op : main.getBody().front()) {
-      if (!isa_and_nonnull<GraphDialect>(op.getDialect()) || isa<ConstantOp, NoneOp>(op) || op.getNumResults() == 0)
+      if (!isa_and_nonnull<GraphDialect>(op.getDialect()) || isa<ConstantOp, NoneOp>(op) || op.getNumResults() == 0 ||
+          op.getNumRegions())
         continue;
       int64_t operandBytes = 0;
       bool known = op.getNumOperands() > 0;
@@ -176,7 +177,9 @@ private:
                                  if (int32_t fault = fn(env, t, host))
                                    return fault;
                                return 0;
-                             }};
+                             },
+                             // What is folded has static sizes.
+                             nullptr, nullptr, nullptr, [](void *, int32_t fault, const char *) { return fault; }};
     fathom_call arguments{&services, scratchBase,          artifact.weights,     aligned(arena),
                           nullptr,   inputPointers.data(), outputPointers.data()};
     return success(artifact.run(&arguments) == 0);

@@ -21,7 +21,7 @@ llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool input
     for (AffineExpr size : graph::sizesOf(cast<RankedTensorType>(type))) {
       if (auto known = graph::constantSize(size))
         shape.push_back(*known);
-      else if (auto symbol = dyn_cast<AffineSymbolExpr>(size))
+      else if (auto symbol = dyn_cast<AffineSymbolExpr>(size); symbol && !symbols[symbol.getPosition()].isComputed)
         shape.push_back(symbols[symbol.getPosition()].name);
       else
         shape.push_back("?");
@@ -50,7 +50,8 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
                                          {"schedule", std::move(knobs)}});
   }
   for (const graph::Symbol &symbol : symbols)
-    symbolList.push_back(llvm::json::Object{{"name", symbol.name}, {"min", symbol.min}, {"max", symbol.max}});
+    if (!symbol.isComputed)
+      symbolList.push_back(llvm::json::Object{{"name", symbol.name}, {"min", symbol.min}, {"max", symbol.max}});
   int64_t sourceBytes = 0;
   for (const Weight &weight : memory.weights)
     sourceBytes += weight.source.getNumElements() * elementBytes(weight.source.getElementType());

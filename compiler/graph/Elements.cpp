@@ -189,6 +189,25 @@ std::optional<Elements> elementsOf(Value value) {
   return elements;
 }
 
+std::optional<Elements> partialElementsOf(Value value) {
+  if (std::optional<Elements> known = elementsOf(value))
+    return known;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!isSmall(type) || !isa<IntegerType>(type.getElementType()))
+    return std::nullopt;
+  Elements result;
+  auto concat = value.getDefiningOp<ConcatOp>();
+  if (!concat || type.getRank() != 1)
+    return Elements(type.getNumElements());
+  for (Value input : concat.getInputs()) {
+    std::optional<Elements> part = partialElementsOf(input);
+    if (!part)
+      return std::nullopt;
+    result.append(*part);
+  }
+  return result;
+}
+
 std::optional<SmallVector<int64_t>> constantElementsOf(Value value) {
   std::optional<Elements> elements = elementsOf(value);
   if (!elements)

@@ -66,8 +66,8 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *op, NamedAttribu
   if (attribute.getName() != symbolsAttrName)
     return success();
   auto list = dyn_cast<ArrayAttr>(attribute.getValue());
-  if (!isa<ModuleOp>(op) || !list)
-    return op->emitOpError() << symbolsAttrName << " must be a list on a module";
+  if (!isa<ModuleOp, func::FuncOp>(op) || !list)
+    return op->emitOpError() << symbolsAttrName << " must be a list on a module or a kernel";
   for (Attribute entry : list)
     if (!parseSymbol(entry))
       return op->emitOpError() << symbolsAttrName

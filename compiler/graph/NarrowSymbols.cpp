@@ -33,7 +33,7 @@ static bool restrict(SmallVectorImpl<Symbol> &symbols, AffineExpr expr) {
   };
   Symbol &symbol = symbols[*position];
   Symbol before = symbol;
-  int64_t low = std::max<int64_t>(symbol.min, 1), high = symbol.max;
+  int64_t low = std::max<int64_t>(symbol.min, symbol.isComputed ? 0 : 1), high = symbol.max;
   bool holdsBelow = holds(low);
   if (low >= high || holdsBelow == holds(high))
     return false;
@@ -66,8 +66,11 @@ void narrowSymbols(Operation *op, ArrayRef<Type> types) {
   bool isChanged = false;
   for (AffineExpr need : needs)
     isChanged |= restrict(symbols, need);
+  Operation *holder = op;
+  while (isChanged && !holder->hasAttr(symbolsAttrName))
+    holder = holder->getParentOp();
   if (isChanged)
-    setSymbols(op->getParentOfType<ModuleOp>(), symbols);
+    setSymbols(holder, symbols);
 }
 
 } // namespace fathom::graph

@@ -18,30 +18,75 @@ std::optional<Symbol> parseSymbol(Attribute entry) {
     return std::nullopt;
   if (min.getInt() < 0 || max.getInt() < min.getInt())
     return std::nullopt;
-  return Symbol{name.str(), min.getInt(), max.getInt()};
+  return Symbol{name.str(), min.getInt(), max.getInt(), fields.contains("computed")};
 }
 
-SmallVector<Symbol> getSymbols(ModuleOp module) {
+SmallVector<Symbol> symbolsOf(Operation *op) {
   SmallVector<Symbol> symbols;
-  if (auto list = module->getAttrOfType<ArrayAttr>(symbolsAttrName))
+  if (auto list = op->getAttrOfType<ArrayAttr>(symbolsAttrName))
     for (Attribute entry : list)
       symbols.push_back(parseSymbol(entry).value_or(Symbol()));
   return symbols;
 }
 
-void setSymbols(ModuleOp module, ArrayRef<Symbol> symbols) {
-  Builder builder(module.getContext());
+void setSymbols(Operation *op, ArrayRef<Symbol> symbols) {
+  Builder builder(op->getContext());
   SmallVector<Attribute> list;
-  for (const Symbol &symbol : symbols)
-    list.push_back(builder.getDictionaryAttr({builder.getNamedAttr("name", builder.getStringAttr(symbol.name)),
-                                              builder.getNamedAttr("min", builder.getI64IntegerAttr(symbol.min)),
-                                              builder.getNamedAttr("max", builder.getI64IntegerAttr(symbol.max))}));
-  module->setAttr(symbolsAttrName, builder.getArrayAttr(list));
+  for (const Symbol &symbol : symbols) {
+    NamedAttrList fields;
+    fields.set("name", builder.getStringAttr(symbol.name));
+    fields.set("min", builder.getI64IntegerAttr(symbol.min));
+    fields.set("max", builder.getI64IntegerAttr(symbol.max));
+    if (symbol.isComputed)
+      fields.set("computed", builder.getUnitAttr());
+    list.push_back(fields.getDictionary(op->getContext()));
+  }
+  op->setAttr(symbolsAttrName, builder.getArrayAttr(list));
 }
 
 SmallVector<Symbol> symbolsFor(Operation *op) {
-  auto module = op->getParentOfType<ModuleOp>();
-  return module ? getSymbols(module) : SmallVector<Symbol>();
+  for (; op; op = op->getParentOp())
+    if (op->hasAttr(symbolsAttrName))
+      return symbolsOf(op);
+  return {};
+}
+
+AffineExpr addComputedSymbol(ModuleOp module, const Twine &name, int64_t max) {
+  SmallVector<Symbol> symbols = getSymbols(module);
+  symbols.push_back({name.str(), 0, max, /*isComputed=*/true});
+  setSymbols(module, symbols);
+  return getAffineSymbolExpr(symbols.size() - 1, module.getContext());
+}
+
+void collectSymbols(AffineExpr size, llvm::SmallBitVector &positions) {
+  size.walk([&](AffineExpr part) {
+    auto symbol = dyn_cast<AffineSymbolExpr>(part);
+    if (!symbol)
+      return;
+    if (symbol.getPosition() >= positions.size())
+      positions.resize(symbol.getPosition() + 1);
+    positions.set(symbol.getPosition());
+  });
+}
+
+bool isComputed(AffineExpr size, ArrayRef<Symbol> symbols) {
+  llvm::SmallBitVector used;
+  collectSymbols(size, used);
+  return llvm::any_of(used.set_bits(),
+                      [&](unsigned position) { return position < symbols.size() && symbols[position].isComputed; });
+}
+
+static thread_local CollectAssumptions *collector = nullptr;
+CollectAssumptions::CollectAssumptions() : outer(collector) { collector = this; }
+CollectAssumptions::~CollectAssumptions() { collector = outer; }
+
+void assumeAtLeast(AffineExpr a, AffineExpr b) {
+  if (collector && a && b && !(constantSize(a) && constantSize(b)))
+    collector->atLeast.push_back({a, b});
+}
+void assumeEqual(AffineExpr a, AffineExpr b) {
+  if (collector && a && b && !size::same(a, b))
+    collector->equal.push_back({a, b});
 }
 
 static bool isElementType(Type type) {

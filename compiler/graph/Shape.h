@@ -5,6 +5,7 @@
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
 
@@ -14,16 +15,40 @@ using Sizes = llvm::SmallVector<mlir::AffineExpr, 4>;
 // The elements of a small integer tensor in row-major order, each an expression over the symbols.
 using Elements = llvm::SmallVector<mlir::AffineExpr, 4>;
 
-// A named symbolic dimension with the inclusive range it is compiled for.
+// A named symbolic dimension with the inclusive range it is compiled for. Inputs give the first symbols their values; a
+// computed one gets its value while the model runs.
 struct Symbol {
   std::string name;
   int64_t min = 0;
   int64_t max = INT32_MAX;
+  bool isComputed = false;
 };
-llvm::SmallVector<Symbol> getSymbols(mlir::ModuleOp module);
-void setSymbols(mlir::ModuleOp module, llvm::ArrayRef<Symbol> symbols);
-// The symbols of the module around `op`; none when it is in no module.
+llvm::SmallVector<Symbol> symbolsOf(mlir::Operation *op);
+inline llvm::SmallVector<Symbol> getSymbols(mlir::ModuleOp module) { return symbolsOf(module); }
+// The symbols of what is around `op`: a kernel, which has its own, or the module; none when there is neither.
 llvm::SmallVector<Symbol> symbolsFor(mlir::Operation *op);
+void setSymbols(mlir::Operation *op, llvm::ArrayRef<Symbol> symbols);
+// Adds a computed symbol to the module and returns it as a size.
+mlir::AffineExpr addComputedSymbol(mlir::ModuleOp module, const llvm::Twine &name, int64_t max = INT32_MAX);
+// Whether a size depends on a computed symbol.
+bool isComputed(mlir::AffineExpr size, llvm::ArrayRef<Symbol> symbols);
+// The positions of all symbols in an expression.
+void collectSymbols(mlir::AffineExpr size, llvm::SmallBitVector &positions);
+
+// Shape functions take for granted what the model could not run without, such as that two sizes are the same.
+// Collected where someone emits checks for it, and only there.
+class CollectAssumptions {
+public:
+  CollectAssumptions();
+  ~CollectAssumptions();
+  CollectAssumptions(const CollectAssumptions &) = delete;
+  llvm::SmallVector<std::pair<mlir::AffineExpr, mlir::AffineExpr>> equal, atLeast;
+
+private:
+  CollectAssumptions *outer;
+};
+void assumeEqual(mlir::AffineExpr a, mlir::AffineExpr b);
+void assumeAtLeast(mlir::AffineExpr a, mlir::AffineExpr b);
 // One entry of the module's attribute, which is named here for verifiers.
 constexpr llvm::StringLiteral symbolsAttrName = "graph.symbols";
 std::optional<Symbol> parseSymbol(mlir::Attribute entry);
@@ -52,6 +77,8 @@ mlir::AffineExpr product(llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::MLIRConte
 // The elements of `value` if they are known at compile time (a constant, or arithmetic on sizes): integer and bool
 // tensors of at most 1024 elements.
 std::optional<Elements> elementsOf(mlir::Value value);
+// The same for a vector of which only some elements are known; null for the others. Nullopt if it has no known length.
+std::optional<Elements> partialElementsOf(mlir::Value value);
 // The elements of `value` if all are compile-time constants.
 std::optional<llvm::SmallVector<int64_t>> constantElementsOf(mlir::Value value);
 // The elements of a constant float tensor (any float type), up to the same limit.

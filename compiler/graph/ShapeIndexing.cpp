@@ -20,10 +20,14 @@ LogicalResult GatherOp::inferTypes(SmallVectorImpl<Type> &types) {
 
 // Checks that along every axis but one `part` is not larger than `whole`.
 static LogicalResult checkInside(Operation *op, Value part, Value whole, int64_t axis) {
-  for (auto [dim, inner, outer] : llvm::enumerate(sizesOf(part), sizesOf(whole)))
-    if (int64_t(dim) != axis && size::lowerBound(size::sub(inner, outer)).value_or(0) > 0)
+  for (auto [dim, inner, outer] : llvm::enumerate(sizesOf(part), sizesOf(whole))) {
+    if (int64_t(dim) == axis)
+      continue;
+    if (size::lowerBound(size::sub(inner, outer)).value_or(0) > 0)
       return emitError(op, ErrorCode::BadShape) << "indices have size " << text(op, inner) << " along dimension " << dim
                                                 << " of an input with size " << text(op, outer);
+    assumeAtLeast(outer, inner);
+  }
   return success();
 }
 

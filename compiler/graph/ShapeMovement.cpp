@@ -91,20 +91,19 @@ LogicalResult ReshapeOp::inferTypes(SmallVectorImpl<Type> &types) {
   if (!have || !want)
     return fathom::emitError(*this, ErrorCode::UnsupportedShape)
            << "too many elements or too complex sizes in " << text(*this, *target);
-  bool isConstantCase = constantSize(have) && constantSize(want);
-  auto mismatch = [&] {
-    return fathom::emitError(*this, isConstantCase ? ErrorCode::BadShape : ErrorCode::UnsupportedShape)
-           << "sizes " << text(*this, input)
-           << (isConstantCase ? " cannot be reshaped to " : " cannot be shown to fit ") << text(*this, *target);
-  };
+  AffineExpr filled = want;
   if (unknown) {
-    AffineExpr quotient = size::exactDiv(have, want);
-    if (!quotient)
-      return mismatch();
-    sizes[*unknown] = quotient;
-  } else if (!size::same(have, want)) {
-    return mismatch();
+    sizes[*unknown] = size::exactDiv(have, want);
+    // For sizes that are only known at run time the division is checked there.
+    if (!sizes[*unknown] && !(constantSize(have) && constantSize(want)))
+      sizes[*unknown] = size::floorDiv(have, want);
+    filled = sizes[*unknown] ? size::mul(sizes[*unknown], want) : AffineExpr();
   }
+  if (!filled || (constantSize(have) && constantSize(filled) && have != filled))
+    return fathom::emitError(*this, ErrorCode::BadShape)
+           << "sizes " << text(*this, input) << " cannot be reshaped to " << text(*this, *target);
+  if (!size::same(have, filled))
+    assumeEqual(have, filled);
   return addResult(*this, types, sizes, elementOf(getInput()));
 }
 
@@ -137,9 +136,10 @@ LogicalResult SqueezeOp::inferTypes(SmallVectorImpl<Type> &types) {
     if (failed(axes))
       return failure();
     for (int64_t axis : *axes) {
-      if (!isConstant(input[axis], 1))
-        return fathom::emitError(*this, constantSize(input[axis]) ? ErrorCode::BadShape : ErrorCode::UnsupportedShape)
+      if (constantSize(input[axis]).value_or(1) != 1)
+        return fathom::emitError(*this, ErrorCode::BadShape)
                << "axis " << axis << " has size " << text(*this, input[axis]) << ", not 1";
+      assumeEqual(input[axis], getAffineConstantExpr(1, getContext()));
       dropped[axis] = true;
     }
   }

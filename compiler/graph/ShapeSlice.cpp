@@ -10,6 +10,8 @@ namespace {
 struct Resolver {
   ArrayRef<Symbol> symbols;
   SmallVector<AffineExpr> needs;
+  // A slice of a symbolic dimension may be clamped for some of its sizes, which are as legal as the others.
+  bool onlyStatic = false;
 
   bool isAtLeast(AffineExpr a, AffineExpr b) { return size::isAtLeast(a, b, symbols); }
   void need(AffineExpr a, AffineExpr b) {
@@ -79,6 +81,8 @@ FailureOr<SmallVector<SliceRange>> resolve(SliceOp op, Resolver &resolver) {
   for (AffineExpr size : sizes)
     ranges.push_back({getAffineConstantExpr(0, op.getContext()), size, 1});
   for (auto [index, axis] : llvm::enumerate(*normal)) {
+    if (resolver.onlyStatic && !constantSize(sizes[axis]))
+      continue;
     if (steps[index] == 0)
       return emitError(op, ErrorCode::BadAttribute) << "step 0 along axis " << axis;
     // A larger step takes one element as this one does.
@@ -94,7 +98,7 @@ SmallVector<AffineExpr> sliceNeeds(Operation *op, ArrayRef<Symbol> symbols) {
   auto slice = cast<SliceOp>(op);
   // Only for its findings: errors are reported by the shape function.
   ScopedDiagnosticHandler quiet(op->getContext(), [](Diagnostic &) { return success(); });
-  Resolver resolver{symbols, {}};
+  Resolver resolver{symbols, {}, /*onlyStatic=*/true};
   return failed(resolve(slice, resolver)) ? SmallVector<AffineExpr>() : resolver.needs;
 }
 

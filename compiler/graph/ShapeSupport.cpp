@@ -176,19 +176,26 @@ FailureOr<SmallVector<int64_t>> neededConstants(Operation *op, Value value, Stri
   return constants;
 }
 
-FailureOr<AffineExpr> unify(Operation *op, AffineExpr a, AffineExpr b, const Twine &what) {
-  if (size::same(a, b) || (constantSize(a) && !constantSize(b)))
-    return a;
-  if (constantSize(b) && !constantSize(a))
-    return b;
-  bool isWrong = constantSize(a).has_value();
-  return emitError(op, isWrong ? ErrorCode::BadShape : ErrorCode::UnsupportedShape)
-         << what << (isWrong ? " must have equal sizes, but have " : " cannot be shown to have equal sizes: ")
-         << text(op, a) << " and " << text(op, b);
+// Of two sizes that are the same when the model runs, the one of which more is known before.
+static AffineExpr preferred(AffineExpr a, AffineExpr b, ArrayRef<Symbol> symbols) {
+  if (constantSize(a) || constantSize(b))
+    return constantSize(a) ? a : b;
+  return isComputed(a, symbols) && !isComputed(b, symbols) ? b : a;
 }
 
+FailureOr<AffineExpr> unify(Operation *op, AffineExpr a, AffineExpr b, const Twine &what) {
+  if (size::same(a, b))
+    return a;
+  if (constantSize(a) && constantSize(b))
+    return emitError(op, ErrorCode::BadShape)
+           << what << " must have equal sizes, but have " << text(op, a) << " and " << text(op, b);
+  assumeEqual(a, b);
+  return preferred(a, b, symbolsFor(op));
+}
+
+// Two symbolic sizes are taken to be the same: one of them being 1 while the other is not is refused at run time.
 // On failure `conflict` holds the two sizes that do not go together.
-static std::optional<Sizes> broadcast(ArrayRef<Sizes> operands, MLIRContext *context,
+static std::optional<Sizes> broadcast(ArrayRef<Sizes> operands, MLIRContext *context, ArrayRef<Symbol> symbols,
                                       std::pair<AffineExpr, AffineExpr> &conflict) {
   size_t rank = 0;
   for (const Sizes &sizes : operands)
@@ -199,33 +206,31 @@ static std::optional<Sizes> broadcast(ArrayRef<Sizes> operands, MLIRContext *con
       AffineExpr &current = result[rank - sizes.size() + index];
       if (isConstant(size, 1) || size::same(current, size))
         continue;
-      bool isOne = isConstant(current, 1), isKnown = constantSize(current).has_value();
-      if (isOne || (constantSize(size) && !isKnown)) {
+      if (isConstant(current, 1)) {
         current = size;
-      } else if (!isKnown || constantSize(size)) {
+        continue;
+      }
+      if (constantSize(current) && constantSize(size)) {
         conflict = {current, size};
         return std::nullopt;
       }
+      assumeEqual(current, size);
+      current = preferred(current, size, symbols);
     }
   return result;
 }
 
 std::optional<Sizes> broadcastSizes(ArrayRef<Sizes> operands, MLIRContext *context) {
   std::pair<AffineExpr, AffineExpr> conflict;
-  return broadcast(operands, context, conflict);
+  return broadcast(operands, context, {}, conflict);
 }
 
 FailureOr<Sizes> broadcast(Operation *op, ArrayRef<Sizes> operands) {
   std::pair<AffineExpr, AffineExpr> conflict;
-  if (std::optional<Sizes> sizes = broadcast(operands, op->getContext(), conflict))
+  if (std::optional<Sizes> sizes = broadcast(operands, op->getContext(), symbolsFor(op), conflict))
     return *sizes;
-  auto [a, b] = conflict;
-  if (constantSize(a))
-    return emitError(op, ErrorCode::BadShape)
-           << "sizes " << text(op, a) << " and " << text(op, b) << " cannot be broadcast together";
-  return hint(emitError(op, ErrorCode::UnsupportedShape)
-                  << "sizes " << text(op, a) << " and " << text(op, b) << " cannot be shown to be equal or 1",
-              "give the two dimensions one name in the model, or fix their sizes");
+  return emitError(op, ErrorCode::BadShape) << "sizes " << text(op, conflict.first) << " and "
+                                            << text(op, conflict.second) << " cannot be broadcast together";
 }
 
 LogicalResult checkBroadcastTo(Operation *op, Value value, ArrayRef<AffineExpr> target, StringRef name) {

@@ -2,7 +2,9 @@
 // inlined functions.
 #include "compiler/import/Importer.h"
 #include "compiler/graph/Graph.h"
+#include "compiler/graph/SymbolRewrite.h"
 #include "compiler/import/ElementTypes.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -11,7 +13,7 @@ namespace fathom::importer {
 Importer::Importer(std::shared_ptr<const onnx::ModelProto> model, StringRef folder, MLIRContext &context,
                    const ImportOptions &options, Location loc, bool keepGoing)
     : model(model), options(options), loc(loc), keepGoing(keepGoing),
-      session{OpBuilder(&context), TensorLoader(model, folder, options.limits), {}, {}} {}
+      session{OpBuilder(&context), TensorLoader(model, folder, options.limits), {}, {}, {}, {}, {}} {}
 
 OwningOpRef<ModuleOp> Importer::run(Opsets opsets) {
   const onnx::GraphProto &graph = model->graph();
@@ -24,9 +26,6 @@ OwningOpRef<ModuleOp> Importer::run(Opsets opsets) {
   llvm::StringSet<> defined;
   if (failed(declareNames(graph, scope, defined)))
     return {};
-  FailureOr<std::vector<const onnx::NodeProto *>> order = sortNodes(graph.node(), defined, loc);
-  if (failed(order))
-    return {};
   for (const auto &node : graph.node())
     for (const std::string &output : node.output())
       session.names.insert(output);
@@ -35,18 +34,67 @@ OwningOpRef<ModuleOp> Importer::run(Opsets opsets) {
   func::FuncOp main = importInputs(graph, *module, scope);
   if (!main)
     return {};
+  session.main = main;
   session.builder.setInsertionPointToStart(&main.getBody().front());
+  bool good = succeeded(importNodes(graph.node(), defined, scope, loc));
+  if ((!good && !keepGoing) || failed(importOutputs(graph, main, scope)) || !good)
+    return {};
+  settleSymbols(*module);
+  return module;
+}
+
+// A dimension that can have one size only has it, and two that must be the same are one: the runtime checks inputs
+// against that, and everything behind them is known better.
+void Importer::settleSymbols(ModuleOp module) {
+  SmallVector<graph::Symbol> before = graph::getSymbols(module), after;
+  SmallVector<unsigned> leader(before.size());
+  std::iota(leader.begin(), leader.end(), 0);
+  auto find = [&](unsigned i) {
+    while (leader[i] != i)
+      i = leader[i];
+    return i;
+  };
+  for (auto [a, b] : session.same) {
+    unsigned x = std::min(find(a), find(b)), y = std::max(find(a), find(b));
+    leader[y] = x;
+    before[x].min = std::max(before[x].min, before[y].min);
+    before[x].max = std::max(before[x].min, std::min(before[x].max, before[y].max));
+  }
+  SmallVector<AffineExpr> replacements;
+  for (auto [i, symbol] : llvm::enumerate(before)) {
+    unsigned of = find(i);
+    if (of != i)
+      replacements.push_back(replacements[of]);
+    else if (!symbol.isComputed && symbol.min == symbol.max)
+      replacements.push_back(getAffineConstantExpr(symbol.min, module.getContext()));
+    else {
+      replacements.push_back(getAffineSymbolExpr(after.size(), module.getContext()));
+      after.push_back(symbol);
+    }
+  }
+  if (after.size() == before.size())
+    return;
+  graph::setSymbols(module, after);
+  graph::replaceSymbols(module, replacements);
+}
+
+LogicalResult Importer::importNodes(const Nodes &list, const llvm::StringSet<> &defined, Scope &scope, Location at) {
+  auto isOutside = [&](StringRef name) {
+    for (Scope *outer = scope.outer; outer; outer = outer->outer)
+      if (outer->values.contains(name) || outer->initializers.contains(name) || outer->absent.contains(name))
+        return true;
+    return false;
+  };
+  FailureOr<std::vector<const onnx::NodeProto *>> order = sortNodes(list, defined, at, isOutside);
+  if (failed(order))
+    return failure();
   bool good = true;
   for (const onnx::NodeProto *node : *order) {
-    if (succeeded(importNode(*node, scope)))
-      continue;
-    good = false;
-    if (!keepGoing)
-      return {};
+    good &= succeeded(importNode(*node, scope));
+    if (!good && !keepGoing)
+      return failure();
   }
-  if (failed(importOutputs(graph, main, scope)) || !good)
-    return {};
-  return module;
+  return success(good);
 }
 
 LogicalResult Importer::declareNames(const onnx::GraphProto &graph, Scope &scope, llvm::StringSet<> &defined) {
@@ -76,7 +124,11 @@ FailureOr<Value> Importer::valueOf(StringRef name, Scope &scope) {
     return it->second;
   auto it = scope.initializers.find(name);
   if (it == scope.initializers.end())
-    return failure();
+    return scope.outer && !scope.absent.contains(name) ? valueOf(name, *scope.outer) : FailureOr<Value>(failure());
+  // In the outermost block, where every branch sees it.
+  OpBuilder::InsertionGuard guard(session.builder);
+  if (Block *body = &session.main.getBody().front(); session.builder.getBlock() != body)
+    session.builder.setInsertionPointToStart(body);
   Value &value = scope.values[name];
   Location at = NameLoc::get(session.builder.getStringAttr(name));
   FailureOr<ElementsAttr> tensor = session.loader.load(*it->second, name, at);
@@ -127,6 +179,11 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
   if (opset == scope.opsets.end())
     return emitError(at, ErrorCode::BadGraph)
            << "the model has no opset_import of ONNX's own operators, but uses " << proto.op_type();
+  if (isControl(proto.op_type())) {
+    if (failed(attributes) || !haveInputs)
+      return failure();
+    return importControl(proto, std::move(*attributes), std::move(inputs), scope);
+  }
   if (!isSupported(proto.op_type(), session.builder.getContext()))
     return emitError(at, ErrorCode::UnsupportedOp)
            << "operator " << proto.op_type() << " (operator set " << opset->second << ") is not supported";
@@ -192,15 +249,9 @@ LogicalResult Importer::importCall(const onnx::NodeProto &call, const onnx::Func
     if (!scope.values[name])
       scope.absent.insert(name);
   }
-  FailureOr<std::vector<const onnx::NodeProto *>> order = sortNodes(function.node(), defined, at);
-  if (failed(order))
+  bool good = succeeded(importNodes(function.node(), defined, scope, at));
+  if (!good && !keepGoing)
     return failure();
-  bool good = true;
-  for (const onnx::NodeProto *node : *order) {
-    good &= succeeded(importNode(*node, scope));
-    if (!good && !keepGoing)
-      return failure();
-  }
   for (auto [inner, outer] : llvm::zip(function.output(), call.output())) {
     auto value = scope.values.find(inner);
     if (value == scope.values.end() || scope.absent.contains(inner))

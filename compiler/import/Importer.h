@@ -16,8 +16,10 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run(Opsets opsets);
 
 private:
-  // The names that nodes see: the model's main graph, or the body of a function that is being inlined.
+  // The names that nodes see: the model's main graph, the body of a function that is being inlined, or a branch or
+  // loop, which also sees the names around it.
   struct Scope {
+    Scope *outer = nullptr;
     std::string prefix;
     Opsets opsets;
     llvm::StringMap<mlir::Value> values; // null: reported as failed
@@ -32,9 +34,22 @@ private:
   llvm::LogicalResult importOutputs(const onnx::GraphProto &graph, mlir::func::FuncOp main, Scope &scope);
   mlir::FailureOr<mlir::Value> valueOf(llvm::StringRef name, Scope &scope);
   llvm::LogicalResult importNode(const onnx::NodeProto &proto, Scope &scope);
+  llvm::LogicalResult importNodes(const Nodes &list, const llvm::StringSet<> &defined, Scope &scope, mlir::Location at);
+
+  // Control flow, in ImportControl.cpp. The values of a graph's outputs, imported at the builder's place.
+  static bool isControl(llvm::StringRef op);
+  llvm::LogicalResult importControl(const onnx::NodeProto &proto, Attributes attributes,
+                                    llvm::SmallVector<mlir::Value> inputs, Scope &scope);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> importIf(Node &node, const Attributes &attributes, Scope &scope);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> importLoop(Node &node, const Attributes &attributes, Scope &scope);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> importScan(Node &node, const Attributes &attributes, Scope &scope);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> importGraph(const onnx::GraphProto &graph, mlir::ValueRange inputs,
+                                                              Scope &outer, Node &node, llvm::StringRef part);
   mlir::FailureOr<Attributes> resolveAttributes(const onnx::NodeProto &proto, Scope &scope, mlir::Location at);
   llvm::LogicalResult importCall(const onnx::NodeProto &call, const onnx::FunctionProto &function,
                                  const Attributes &attributes, llvm::ArrayRef<mlir::Value> inputs, Scope &caller);
+
+  void settleSymbols(mlir::ModuleOp module);
 
   // Types, in ImportSignature.cpp.
   mlir::FailureOr<mlir::RankedTensorType> inputType(const onnx::ValueInfoProto &input);

@@ -33,8 +33,9 @@ llvm::LogicalResult checkModel(const onnx::ModelProto &model, const ImportLimits
 mlir::FailureOr<Opsets> readOpsets(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto> &imports,
                                    mlir::Location loc);
 // The nodes in an order in which each comes after those it needs. `defined` are the names that exist before them;
-// duplicate, missing and cyclic names are reported.
-mlir::FailureOr<std::vector<const onnx::NodeProto *>> sortNodes(const Nodes &nodes, const llvm::StringSet<> &defined,
-                                                                mlir::Location loc);
+// `isOutside` tells those of the graphs around a branch or loop. Duplicate, missing and cyclic names are reported.
+mlir::FailureOr<std::vector<const onnx::NodeProto *>> sortNodes(
+    const Nodes &nodes, const llvm::StringSet<> &defined, mlir::Location loc,
+    llvm::function_ref<bool(llvm::StringRef)> isOutside = [](llvm::StringRef) { return false; });
 
 } // namespace fathom::importer

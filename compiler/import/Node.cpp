@@ -62,7 +62,7 @@ TypedAttr numberOf(double value, Type element) {
 Value Node::none() {
   if (!session.none) {
     OpBuilder::InsertionGuard guard(session.builder);
-    session.builder.setInsertionPointToStart(session.builder.getBlock());
+    session.builder.setInsertionPointToStart(&session.main.getBody().front());
     session.none = graph::NoneOp::create(session.builder, builder().getUnknownLoc(), builder().getNoneType());
   }
   return session.none;
@@ -134,8 +134,10 @@ Operation *Node::create(StringRef op, ValueRange operands, ArrayRef<NamedAttribu
   if (!message.empty()) {
     // Required inputs that are absent show as operands of type none.
     error(StringRef(message).contains("operand #") ? ErrorCode::BadGraph : ErrorCode::BadAttribute) << message;
-  } else if (succeeded(graph::inferResultTypes(created))) {
-    return created;
+  } else {
+    graph::CollectAssumptions assumptions;
+    if (succeeded(graph::inferResultTypes(created)) && succeeded(checkAssumptions(assumptions, created)))
+      return created;
   }
   created->erase();
   return nullptr;
@@ -144,6 +146,11 @@ Operation *Node::create(StringRef op, ValueRange operands, ArrayRef<NamedAttribu
 Value Node::emit(StringRef op, ValueRange operands, ArrayRef<NamedAttribute> attrs, StringRef suffix) {
   Operation *created = create(op, operands, attrs, 1, suffix);
   return created ? created->getResult(0) : Value();
+}
+
+Value Node::tryEmit(StringRef op, ValueRange operands, ArrayRef<NamedAttribute> attrs, StringRef suffix) {
+  ScopedDiagnosticHandler quiet(context(), [](Diagnostic &) { return success(); });
+  return emit(op, operands, attrs, suffix);
 }
 
 LogicalResult Node::finishAs(StringRef op, ValueRange operands, ArrayRef<NamedAttribute> more) {

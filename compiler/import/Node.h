@@ -2,9 +2,12 @@
 // for it. The rules in Normalize*.cpp are written against this.
 #pragma once
 
+#include "compiler/graph/Shape.h"
 #include "compiler/import/ModelCheck.h"
 #include "compiler/import/TensorLoader.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 namespace fathom::importer {
@@ -13,8 +16,12 @@ namespace fathom::importer {
 struct Session {
   mlir::OpBuilder builder;
   TensorLoader loader;
-  llvm::StringSet<> names; // every graph.name given so far, and every name in the model's main graph
-  mlir::Value none;        // graph.None's result, made when first needed
+  llvm::StringSet<> names;                  // every graph.name given so far, and every name in the model's main graph
+  mlir::Value none;                         // graph.None's result, made when first needed
+  mlir::func::FuncOp main = {};             // constants go into its first block, where branches see them too
+  llvm::DenseSet<mlir::AffineExpr> checked; // conditions on sizes that are checked in its first block already
+  // Symbols of inputs that must have the same value for the model to run.
+  llvm::SmallVector<std::pair<unsigned, unsigned>> same = {};
 };
 
 // A node's attributes by name, with references to a calling node's attributes already resolved.
@@ -26,11 +33,13 @@ public:
        int64_t opset, std::string prefix);
 
   llvm::StringRef type() const { return proto.op_type(); }
+  std::string name() const { return nameOf(proto); }
   // The version of the operator set that the node was written for.
   int64_t opset() const { return version; }
   mlir::Location loc() const { return location; }
   mlir::OpBuilder &builder() { return session.builder; }
   mlir::MLIRContext *context() { return session.builder.getContext(); }
+  llvm::SmallVector<graph::Symbol> symbols() { return graph::getSymbols(module()); }
   mlir::InFlightDiagnostic error(ErrorCode code) { return emitError(location, code); }
 
   // Inputs. Absent ones at the end are not counted; an absent one in between, or past the end, is graph.None's result.
@@ -85,6 +94,24 @@ public:
                           unsigned numResults, llvm::StringRef suffix = "");
   mlir::Value emit(llvm::StringRef op, mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attrs = {},
                    llvm::StringRef suffix = "");
+  // The same, but null instead of a report where the op's shape function fails.
+  mlir::Value tryEmit(llvm::StringRef op, mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attrs = {},
+                      llvm::StringRef suffix = "");
+
+  // Sizes that data decides (NodeControl.cpp): an integer tensor of rank 0 or 1 as one with known elements. Those that
+  // are not known become computed symbols, which have their values once the model runs.
+  mlir::Value pinned(mlir::Value integers, llvm::StringRef suffix);
+  mlir::Value sizesValue(llvm::ArrayRef<mlir::AffineExpr> elements, bool isScalar, llvm::StringRef suffix);
+  // A loop. The body gets the iteration's number, the condition and the carried values, and returns the next condition,
+  // the next carried values and the slices of stacked results; it may be called several times until the types agree.
+  // Absent trip and condition are null. Returns the carried values and then the stacked ones.
+  using LoopBody = llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+      mlir::Value iteration, mlir::Value condition, mlir::ValueRange carried)>;
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  loop(mlir::Value trip, mlir::Value condition, mlir::ValueRange carried, LoopBody body, llvm::StringRef suffix = "");
+  using BranchBody = llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(bool condition)>;
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> branch(mlir::Value condition, unsigned results, BranchBody body);
+
   // Emits `op` with these operands and all attributes that were not read.
   llvm::LogicalResult finishAs(llvm::StringRef op, mlir::ValueRange operands,
                                llvm::ArrayRef<mlir::NamedAttribute> more = {});
@@ -96,6 +123,10 @@ private:
   const onnx::AttributeProto *takeAttr(llvm::StringRef name, onnx::AttributeProto::AttributeType type);
   mlir::Attribute convert(const onnx::AttributeProto &attribute);
   std::string nameFor(llvm::StringRef suffix);
+  mlir::ModuleOp module() { return session.main->getParentOfType<mlir::ModuleOp>(); }
+  // Checks at run time what the shape function of `op` took for granted.
+  llvm::LogicalResult checkAssumptions(const graph::CollectAssumptions &assumptions, mlir::Operation *op);
+  mlir::Type outsideType(mlir::Type type, unsigned known, llvm::SmallVectorImpl<int64_t> &symbols);
 
   Session &session;
   const onnx::NodeProto &proto;

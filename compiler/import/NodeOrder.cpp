@@ -19,7 +19,37 @@ struct Edges {
 };
 } // namespace
 
-static FailureOr<Edges> findEdges(const Nodes &nodes, const llvm::StringSet<> &defined, Location loc) {
+// Names that the graphs inside a node use from around it. A graph that defines such a name itself means its own.
+static void collectCaptured(const onnx::NodeProto &node, llvm::StringSet<> hidden, llvm::StringSet<> &captured) {
+  auto visit = [&](const onnx::GraphProto &graph) {
+    llvm::StringSet<> local = hidden;
+    for (const auto &input : graph.input())
+      local.insert(input.name());
+    for (const auto &tensor : graph.initializer())
+      local.insert(tensor.name());
+    for (const auto &inner : graph.node())
+      for (const std::string &output : inner.output())
+        local.insert(output);
+    for (const auto &inner : graph.node()) {
+      for (const std::string &input : inner.input())
+        if (!local.contains(input))
+          captured.insert(input);
+      collectCaptured(inner, local, captured);
+    }
+    for (const auto &output : graph.output())
+      if (!local.contains(output.name()))
+        captured.insert(output.name());
+  };
+  for (const auto &attribute : node.attribute()) {
+    if (attribute.has_g())
+      visit(attribute.g());
+    for (const auto &graph : attribute.graphs())
+      visit(graph);
+  }
+}
+
+static FailureOr<Edges> findEdges(const Nodes &nodes, const llvm::StringSet<> &defined, Location loc,
+                                  llvm::function_ref<bool(StringRef)> isOutside) {
   llvm::StringMap<int> producers;
   for (int i = 0; i < nodes.size(); ++i)
     for (const std::string &output : nodes[i].output()) {
@@ -31,18 +61,26 @@ static FailureOr<Edges> findEdges(const Nodes &nodes, const llvm::StringSet<> &d
   Edges edges;
   edges.users.resize(nodes.size());
   edges.waiting.resize(nodes.size());
-  for (int i = 0; i < nodes.size(); ++i)
-    for (const std::string &input : nodes[i].input()) {
-      if (input.empty() || defined.contains(input))
-        continue;
-      auto producer = producers.find(input);
+  for (int i = 0; i < nodes.size(); ++i) {
+    auto need = [&](StringRef name) {
+      auto producer = producers.find(name);
       if (producer == producers.end())
-        return emitError(locOf(nodes[i], loc), ErrorCode::BadGraph)
-               << "its input '" << input << "' is neither an input, an initializer nor the result of a node";
+        return false;
       edges.users[producer->second].push_back(i);
       ++edges.waiting[i];
       edges.sorted &= producer->second < i;
-    }
+      return true;
+    };
+    for (const std::string &input : nodes[i].input())
+      if (!input.empty() && !defined.contains(input) && !need(input) && !isOutside(input))
+        return emitError(locOf(nodes[i], loc), ErrorCode::BadGraph)
+               << "its input '" << input << "' is neither an input, an initializer nor the result of a node";
+    llvm::StringSet<> captured;
+    collectCaptured(nodes[i], {}, captured);
+    for (const auto &name : captured)
+      if (!defined.contains(name.first()))
+        need(name.first());
+  }
   return edges;
 }
 
@@ -71,8 +109,8 @@ static LogicalResult reportCycle(const Nodes &nodes, const Edges &edges, Locatio
 }
 
 FailureOr<std::vector<const onnx::NodeProto *>> sortNodes(const Nodes &nodes, const llvm::StringSet<> &defined,
-                                                          Location loc) {
-  FailureOr<Edges> edges = findEdges(nodes, defined, loc);
+                                                          Location loc, llvm::function_ref<bool(StringRef)> isOutside) {
+  FailureOr<Edges> edges = findEdges(nodes, defined, loc, isOutside);
   if (failed(edges))
     return failure();
   std::vector<const onnx::NodeProto *> order;

@@ -9,7 +9,7 @@ static const Rule *findRule(StringRef op) {
   static const llvm::StringMap<const Rule *> rules = [] {
     llvm::StringMap<const Rule *> map;
     for (ArrayRef<Rule> family : {elementwiseRules(), movementRules(), resizeRules(), reductionRules(),
-                                  normalizationRules(), quantizedRules(), lossRules(), windowRules()})
+                                  normalizationRules(), quantizedRules(), lossRules(), windowRules(), dynamicRules()})
       for (const Rule &rule : family)
         map[rule.op] = &rule;
     return map;
@@ -18,7 +18,9 @@ static const Rule *findRule(StringRef op) {
 }
 
 // Ops that ONNX does not have, or that the dialect keeps for itself.
-static bool isInternal(StringRef op) { return op == "None" || op == "Relayout"; }
+static bool isInternal(StringRef op) {
+  return llvm::is_contained({"None", "Relayout", "Sizes", "Pin", "Assert", "Yield", "DynamicSlice"}, op);
+}
 
 bool isSupported(StringRef op, MLIRContext *context) {
   return findRule(op) || (!isInternal(op) && RegisteredOperationName::lookup(("graph." + op).str(), context));

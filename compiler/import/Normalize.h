@@ -22,6 +22,7 @@ llvm::ArrayRef<Rule> normalizationRules();
 llvm::ArrayRef<Rule> quantizedRules();
 llvm::ArrayRef<Rule> lossRules();
 llvm::ArrayRef<Rule> windowRules();
+llvm::ArrayRef<Rule> dynamicRules();
 
 // Whether ONNX's operator can be imported in some form.
 bool isSupported(llvm::StringRef op, mlir::MLIRContext *context);
@@ -31,6 +32,10 @@ llvm::LogicalResult modernize(Node &node);
 llvm::LogicalResult normalize(Node &node);
 // The rule of all operators without one: the graph op of that name with the node's inputs and attributes.
 llvm::LogicalResult copyNode(Node &node);
+
+// Rules of today's Slice and Pad, whose operands data may decide (NormalizeDynamic.cpp).
+llvm::LogicalResult sliceDynamic(Node &node);
+llvm::LogicalResult padDynamic(Node &node);
 
 // Helpers that several families use.
 // A tensor's own shape as a value of rank 1.

@@ -49,7 +49,7 @@ static LogicalResult axesToInput(Node &node) {
 
 static LogicalResult pad(Node &node) {
   if (node.opset() >= 11)
-    return copyNode(node);
+    return padDynamic(node);
   auto pads = node.intsAttr("pads");
   if (!pads)
     return node.error(ErrorCode::BadAttribute) << "Pad has no pads";
@@ -59,7 +59,7 @@ static LogicalResult pad(Node &node) {
 
 static LogicalResult slice(Node &node) {
   if (node.opset() >= 10)
-    return copyNode(node);
+    return sliceDynamic(node);
   auto starts = node.intsAttr("starts"), ends = node.intsAttr("ends"), axes = node.intsAttr("axes");
   if (!starts || !ends)
     return node.error(ErrorCode::BadAttribute) << "Slice has no starts or no ends";
@@ -82,6 +82,8 @@ static LogicalResult split(Node &node) {
   SmallVector<NamedAttribute> attrs{node.attr("axis", axis)};
   if (isa<NoneType>(sizes.getType()))
     attrs.push_back(node.attr("num_outputs", parts));
+  if (!isa<NoneType>(sizes.getType()))
+    sizes = node.pinned(sizes, "split");
   Operation *op = node.create("Split", {node.input(0), sizes}, attrs, parts);
   return op ? node.finish(op->getResults()) : failure();
 }
@@ -93,7 +95,7 @@ static LogicalResult topK(Node &node) {
   FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("TopK");
   if (failed(attrs))
     return failure();
-  Operation *op = node.create("TopK", {node.input(0), k}, *attrs, 2);
+  Operation *op = node.create("TopK", {node.input(0), node.pinned(k, "k")}, *attrs, 2);
   return op ? node.finish(op->getResults()) : failure();
 }
 
@@ -109,7 +111,7 @@ static LogicalResult oneHot(Node &node) {
     }
     return node.emit("Cast", node.input(index), node.attr("to", TypeAttr::get(i64)), suffix);
   };
-  return node.finishAs("OneHot", {asIndex(0, "indices"), asIndex(1, "depth"), node.input(2)});
+  return node.finishAs("OneHot", {asIndex(0, "indices"), node.pinned(asIndex(1, "depth"), "depth"), node.input(2)});
 }
 
 static LogicalResult scatter(Node &node) { return node.finishAs("ScatterElements", node.allInputs()); }

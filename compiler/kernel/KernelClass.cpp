@@ -169,8 +169,8 @@ const KernelClass &kernelClassOf(Operation *anchor) {
               .Case([](ConcatOp) { return &concatClass; })
               .Case([](MatMulOp) { return &contractClass; })
               .Case([](ConvOp op) { return isDepthwise(op) ? &depthwiseClass : &contractClass; })
-              .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, ConvTransposeOp>(
-                  [](auto) { return &sequentialClass; })
+              .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, ConvTransposeOp, NonZeroOp, NonMaxSuppressionOp,
+                    UniqueOp, TensorScatterOp, MatMulNBitsOp>([](auto) { return &sequentialClass; })
               .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
 }
 

@@ -1,6 +1,7 @@
 // Outlining: fusion groups become functions, equal functions become one.
 #include "compiler/kernel/Program.h"
 
+#include "compiler/graph/SymbolRewrite.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/support/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
@@ -40,6 +41,23 @@ std::string symbolFor(StringRef text) {
   return symbol;
 }
 
+// Renumbers the symbols that a kernel uses from 0 on and gives it a list of its own, so that kernels that differ only
+// in the names of sizes are the same code. Returns which symbols of the module they are.
+SmallVector<unsigned> localizeSymbols(func::FuncOp kernel, ModuleOp module) {
+  SmallVector<Symbol> all = getSymbols(module), mine;
+  SmallVector<unsigned> used = usedSymbols(kernel);
+  if (used.empty())
+    return used;
+  SmallVector<AffineExpr> local(all.size(), getAffineConstantExpr(0, module.getContext()));
+  for (auto [i, position] : llvm::enumerate(used)) {
+    local[position] = getAffineSymbolExpr(i, module.getContext());
+    mine.push_back({"", all[position].min, all[position].max, all[position].isComputed});
+  }
+  replaceSymbols(kernel, local);
+  setSymbols(kernel, mine);
+  return used;
+}
+
 class Outliner {
 public:
   Outliner(Program &program, const Target &target, const Plan *plan)
@@ -66,6 +84,7 @@ public:
       types.push_back(output.getType());
     auto call =
         func::CallOp::create(b, group.back()->getLoc(), program.codes[kernel.code].function.getName(), types, inputs);
+    call->setAttr("graph.kernel", b.getI64IntegerAttr(program.kernels.size()));
     for (auto [output, result] : llvm::zip(outputs, call.getResults()))
       output.replaceUsesWithIf(result, [&](OpOperand &use) { return !llvm::is_contained(group, use.getOwner()); });
     for (Operation *op : llvm::reverse(group))
@@ -126,6 +145,7 @@ private:
     for (Value output : outputs)
       returned.push_back(mapping.lookup(output));
     func::ReturnOp::create(b, function.getLoc(), returned);
+    kernel.symbols = localizeSymbols(function, program.module);
     return function;
   }
 
@@ -183,33 +203,54 @@ private:
 void nameOps(func::FuncOp main) {
   llvm::StringSet<> taken;
   OpBuilder b(main.getContext());
-  for (Operation &op : main.getBody().front()) {
-    if (op.getNumResults() == 0 || isa<ConstantOp, NoneOp>(op))
-      continue;
-    std::string base = opName(&op).str();
+  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op->getNumResults() == 0 || isa<ConstantOp, NoneOp>(op))
+      return;
+    std::string base = opName(op).str();
     if (base.empty())
-      base = op.getName().stripDialect().str();
+      base = op->getName().stripDialect().str();
     std::string name = base;
     for (unsigned i = 1; !taken.insert(name).second; ++i)
       name = base + "~" + std::to_string(i);
-    op.setAttr("graph.name", b.getStringAttr(name));
-  }
+    op->setAttr("graph.name", b.getStringAttr(name));
+  });
 }
 
-// What must be a kernel's result to reach an output buffer: arguments, constants and values returned twice are copied.
-void copyPassedThrough(func::FuncOp main) {
-  Operation *terminator = main.getBody().front().getTerminator();
+// What must be a kernel's result of this block to leave it: arguments, constants, values from elsewhere and values that
+// leave twice are copied.
+void copyPassedThrough(Block &block) {
+  Operation *terminator = block.getTerminator();
   OpBuilder b(terminator);
+  std::string prefix = isa<func::FuncOp>(block.getParentOp()) ? "" : opName(block.getParentOp()).str() + ".";
+  if (isa<IfOp>(block.getParentOp()))
+    prefix += block.getParent()->getRegionNumber() ? "else." : "then.";
   DenseSet<Value> returned;
   for (auto [i, operand] : llvm::enumerate(terminator->getOpOperands())) {
     Value root = operand.get();
     while (root.getDefiningOp() && isView(root.getDefiningOp()))
       root = root.getDefiningOp()->getOperand(0);
-    bool isKernelResult = root.getDefiningOp() && !needsNoKernel(root.getDefiningOp());
+    // The next condition of a loop is only read.
+    if (isa<LoopOp>(block.getParentOp()) && i == 0)
+      continue;
+    bool isKernelResult =
+        root.getDefiningOp() && !needsNoKernel(root.getDefiningOp()) && root.getParentBlock() == &block;
     if (isKernelResult && returned.insert(root).second)
       continue;
     auto copy = RelayoutOp::create(b, operand.get().getLoc(), operand.get().getType(), operand.get());
-    copy->setAttr("graph.name", b.getStringAttr("output" + std::to_string(i) + ".copy"));
+    copy->setAttr("graph.name", b.getStringAttr(prefix + "output" + std::to_string(i) + ".copy"));
+    copy->setAttr("graph.output", b.getUnitAttr());
+    operand.set(copy);
+  }
+}
+
+// What a loop starts from must be in memory, also where it is known as an expression.
+void storeSizes(LoopOp loop) {
+  OpBuilder b(loop);
+  for (auto [i, operand] : llvm::enumerate(loop.getCarriedMutable())) {
+    if (!operand.get().getDefiningOp<SizesOp>())
+      continue;
+    auto copy = RelayoutOp::create(b, loop.getLoc(), operand.get().getType(), operand.get());
+    copy->setAttr("graph.name", b.getStringAttr(opName(loop) + ".carried" + std::to_string(i)));
     copy->setAttr("graph.output", b.getUnitAttr());
     operand.set(copy);
   }
@@ -228,23 +269,24 @@ FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Pla
   nameOps(program.main);
   if (failed(assignLayouts(program.main, target, plan)))
     return failure();
-  copyPassedThrough(program.main);
-  for (Operation &op : program.main.getBody().front()) {
-    if (needsNoKernel(&op) || isa<RelayoutOp>(op))
-      continue;
-    for (Value result : op.getResults().take_front(1)) {
+  program.main.walk([](Block *block) { copyPassedThrough(*block); });
+  program.main.walk([](LoopOp loop) { storeSizes(loop); });
+  program.main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == program.main || needsNoKernel(op) || isa<RelayoutOp>(op))
+      return;
+    for (Value result : op->getResults().take_front(1)) {
       auto type = cast<RankedTensorType>(result.getType());
       if (type == withoutLayout(type))
         continue;
       Layout layout = layoutOf(type);
-      PlannedLayout planned{opName(&op).str(), {}, {}};
+      PlannedLayout planned{opName(op).str(), {}, {}};
       planned.order.assign(layout.order.begin(), layout.order.end());
       if (layout.hasHalo())
         for (int64_t d = 0; d < type.getRank(); ++d)
           planned.halo.insert(planned.halo.end(), {layout.haloLow[d], layout.haloHigh[d]});
       program.plan.layouts.push_back(std::move(planned));
     }
-  }
+  });
   auto groups = fuseOps(program.main, plan);
   if (failed(groups))
     return failure();

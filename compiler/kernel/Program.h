@@ -15,6 +15,8 @@ struct Kernel {
   std::string name;  // of its result, as in the plan
   std::string nodes; // the ONNX nodes, separated by commas
   size_t code = 0;   // which of the program's codes it runs
+  // The module's symbols that the code takes, in the order of the code's own symbols.
+  llvm::SmallVector<unsigned> symbols;
 };
 
 // One compiled piece of code: a kernel function with a schedule.
@@ -28,8 +30,8 @@ struct KernelCode {
 
 struct Program {
   mlir::ModuleOp module;
-  mlir::func::FuncOp main;     // calls of kernels, views and constants
-  std::vector<Kernel> kernels; // in the order of the calls
+  mlir::func::FuncOp main;     // calls of kernels, views, constants and control flow
+  std::vector<Kernel> kernels; // a call's attribute graph.kernel says which one it is of
   std::vector<KernelCode> codes;
   Plan plan;
 };

@@ -1,8 +1,8 @@
-// Emission of the host functions.
+// Emission of the host functions: what they compute from symbols, where tensors are, how kernels are launched.
 #include "compiler/package/Host.h"
 
-#include "compiler/codegen/common/Code.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "compiler/package/HostEmitter.h"
+#include "compiler/support/Diagnostics.h"
 #include "runtime/abi.h"
 #include <cstddef>
 
@@ -10,156 +10,265 @@ using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
-namespace {
 
-class HostEmitter {
-public:
-  HostEmitter(const Program &program, const MemoryPlan &memory, ModuleOp host)
-      : program(program), main(program.main), memory(memory), host(host), b(host.getContext()), loc(host.getLoc()),
-        c(b, loc), pointer(LLVM::LLVMPointerType::get(host.getContext())) {}
+HostEmitter::HostEmitter(const Program &program, const MemoryPlan &memory, ModuleOp host)
+    : program(program), main(program.main), memory(memory), symbols(getSymbols(program.module)), host(host),
+      b(host.getContext()), loc(host.getLoc()), c(b, loc), pointer(LLVM::LLVMPointerType::get(host.getContext())),
+      i64(b.getI64Type()), i32(b.getI32Type()) {}
 
-  void run() {
-    symbolCount = getSymbols(program.module).size();
-    for (const KernelCode &code : program.codes) {
-      b.setInsertionPointToEnd(host.getBody());
-      auto type = LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, b.getI64Type(), pointer});
-      auto declaration = LLVM::LLVMFuncOp::create(b, loc, code.symbol + ".task", type);
-      declaration.setVisibility_(LLVM::Visibility::Hidden);
-    }
-    emitPlan();
-    emitRun();
-  }
-
-private:
-  func::FuncOp begin(StringRef name, ArrayRef<Type> arguments) {
+void HostEmitter::run() {
+  for (const KernelCode &code : program.codes) {
     b.setInsertionPointToEnd(host.getBody());
-    auto function = func::FuncOp::create(b, loc, name, b.getFunctionType(arguments, {b.getI32Type()}));
-    b.setInsertionPointToStart(function.addEntryBlock());
-    return function;
+    auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i64, pointer});
+    auto declaration = LLVM::LLVMFuncOp::create(b, loc, code.symbol + ".task", type);
+    declaration.setVisibility_(LLVM::Visibility::Hidden);
   }
-  void loadSymbols(Value symbols) {
-    c.symbols.clear();
-    for (size_t i = 0; i < symbolCount; ++i)
-      c.symbols.push_back(c.load(symbols, c.i64(i), b.getI64Type()));
+  emitPlan();
+  emitRun();
+}
+
+func::FuncOp HostEmitter::begin(StringRef name, ArrayRef<Type> arguments) {
+  b.setInsertionPointToEnd(host.getBody());
+  auto function = func::FuncOp::create(b, loc, name, b.getFunctionType(arguments, {i32}));
+  b.setInsertionPointToStart(function.addEntryBlock());
+  failed = function.addBlock();
+  failed->addArgument(i32, loc);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(failed);
+  func::ReturnOp::create(b, loc, failed->getArgument(0));
+  return function;
+}
+
+void HostEmitter::loadSymbols(Value table) {
+  c.symbols.assign(symbols.size(), Value());
+  for (auto [i, symbol] : llvm::enumerate(symbols))
+    if (!symbol.isComputed)
+      c.symbols[i] = c.load(table, c.i64(i), i64);
+}
+
+Value HostEmitter::boolean(bool value) { return arith::ConstantOp::create(b, loc, b.getBoolAttr(value)); }
+
+Value HostEmitter::checkedExpr(AffineExpr expr, Value &overflow) {
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return c.expr(expr);
+  Value x = checkedExpr(binary.getLHS(), overflow), y = checkedExpr(binary.getRHS(), overflow);
+  // A quotient or remainder is not larger than what is divided.
+  if (expr.getKind() != AffineExprKind::Add && expr.getKind() != AffineExprKind::Mul)
+    return c.binary(expr.getKind(), x, y);
+  auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), {i64, b.getI1Type()});
+  Value both = expr.getKind() == AffineExprKind::Add ? Value(LLVM::SAddWithOverflowOp::create(b, loc, type, x, y))
+                                                     : Value(LLVM::SMulWithOverflowOp::create(b, loc, type, x, y));
+  Value bit = LLVM::ExtractValueOp::create(b, loc, both, 1);
+  overflow = overflow ? Value(arith::OrIOp::create(b, loc, overflow, bit)) : bit;
+  return LLVM::ExtractValueOp::create(b, loc, both, 0);
+}
+
+// Where each slot begins, and the arena's end.
+SmallVector<Value> HostEmitter::slotOffsets() {
+  SmallVector<Value> offsets{c.i64(memory.fixedBytes)};
+  for (const auto &sizes : memory.slots) {
+    Value largest = c.expr(sizes[0]);
+    for (AffineExpr size : ArrayRef(sizes).drop_front())
+      largest = c.max(largest, c.expr(size));
+    offsets.push_back(c.add(offsets.back(), largest));
   }
-  // Where each slot begins, and the arena's end.
-  SmallVector<Value> slotOffsets() {
-    SmallVector<Value> offsets{c.i64(memory.fixedBytes)};
-    for (const auto &sizes : memory.slots) {
-      Value largest = c.expr(sizes[0]);
-      for (AffineExpr size : ArrayRef(sizes).drop_front())
-        largest = c.max(largest, c.expr(size));
-      offsets.push_back(c.add(offsets.back(), largest));
+  return offsets;
+}
+
+void HostEmitter::emitPlan() {
+  func::FuncOp function = begin("fathom_plan", {pointer, pointer});
+  loadSymbols(function.getArgument(0));
+  Value sizes = function.getArgument(1), overflow;
+  for (const auto &slot : memory.slots)
+    for (AffineExpr size : slot) {
+      // So large that the sum of all slots cannot overflow either.
+      Value bytes = checkedExpr(size, overflow);
+      Value huge = c.cmp(arith::CmpIPredicate::sgt, bytes, c.i64(maxElements));
+      overflow = overflow ? Value(arith::OrIOp::create(b, loc, overflow, huge)) : huge;
     }
-    return offsets;
+  if (overflow)
+    failIf(overflow, c.i32(FATHOM_FAULT_SHAPE));
+  c.store(slotOffsets().back(), sizes, c.i64(0), i64);
+  int64_t at = 1;
+  for (Value output : main.getBody().front().getTerminator()->getOperands())
+    for (AffineExpr size : sizesOf(output))
+      c.store(isComputed(size, symbols) ? c.i64(-1) : c.expr(size), sizes, c.i64(at++), i64);
+  func::ReturnOp::create(b, loc, c.i32(0));
+}
+
+Value HostEmitter::field(Value base, size_t offset) {
+  Value address = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
+  return LLVM::LoadOp::create(b, loc, pointer, address, 8);
+}
+Value HostEmitter::service(size_t offset) { return field(services, offset); }
+
+Value HostEmitter::addressAt(const Place &place) {
+  auto entry = [&](Value table) {
+    return LLVM::LoadOp::create(b, loc, pointer, c.address(table, c.i64(place.at), i64), 8);
+  };
+  switch (place.kind) {
+  case Place::Input:
+    return entry(inputs);
+  case Place::Output:
+    return entry(outputs);
+  case Place::WeightData:
+    return c.address(weights, c.i64(memory.weights[place.at].offset), b.getI8Type());
+  case Place::Fixed:
+    return c.address(arena, c.i64(place.at), b.getI8Type());
+  case Place::Slot:
+    return c.address(arena, slots[place.at], b.getI8Type());
+  case Place::Heap:
+  case Place::Pointer:
+    break;
   }
+  llvm_unreachable("the address was made by the code that knows it");
+}
 
-  void emitPlan() {
-    func::FuncOp function = begin("fathom_plan", {pointer, pointer});
-    loadSymbols(function.getArgument(0));
-    Value sizes = function.getArgument(1);
-    c.store(slotOffsets().back(), sizes, c.i64(0), b.getI64Type());
-    int64_t at = 1;
-    for (Value output : main.getBody().front().getTerminator()->getOperands())
-      for (AffineExpr size : sizesOf(output))
-        c.store(c.expr(size), sizes, c.i64(at++), b.getI64Type());
-    func::ReturnOp::create(b, loc, c.i32(0));
+Value HostEmitter::addressOf(Value tensor) {
+  Value root = memory.places.contains(tensor) ? tensor : bufferRoot(tensor);
+  if (Value known = pointers.lookup(root))
+    return known;
+  return addressAt(memory.places.lookup(root));
+}
+
+void HostEmitter::failIf(Value condition, Value fault) {
+  Block *next = blockHere();
+  cf::CondBranchOp::create(b, loc, condition, failed, ValueRange{fault}, next, ValueRange{});
+  b.setInsertionPointToStart(next);
+}
+
+Value HostEmitter::text(StringRef words) {
+  std::string name = "fathom.text." + std::to_string(texts++), bytes = words.str() + '\0';
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(host.getBody());
+    auto type = LLVM::LLVMArrayType::get(b.getI8Type(), bytes.size());
+    LLVM::GlobalOp::create(b, loc, type, /*isConstant=*/true, LLVM::Linkage::Private, name, b.getStringAttr(bytes));
   }
+  return LLVM::AddressOfOp::create(b, loc, pointer, name);
+}
 
-  Value field(Value call, size_t offset) {
-    Value address = LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), call, ArrayRef<LLVM::GEPArg>{int32_t(offset)});
-    return LLVM::LoadOp::create(b, loc, pointer, address, 8);
+void HostEmitter::refuseIf(Value condition, int32_t fault, Location node) {
+  Block *refused = blockHere(), *next = blockHere();
+  cf::CondBranchOp::create(b, loc, condition, refused, ValueRange{}, next, ValueRange{});
+  b.setInsertionPointToStart(refused);
+  auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i32, pointer});
+  Value refuse = service(offsetof(fathom_services, refuse));
+  Value code =
+      LLVM::CallOp::create(b, loc, type, ValueRange{refuse, runtime, c.i32(fault), text(nodeName(node))}).getResult();
+  cf::BranchOp::create(b, loc, failed, ValueRange{code});
+  b.setInsertionPointToStart(next);
+}
+
+Value HostEmitter::allocate(AffineExpr size, Location node) {
+  Value overflow, bytes = checkedExpr(size, overflow);
+  if (overflow)
+    refuseIf(overflow, FATHOM_FAULT_SHAPE, node);
+  auto type = LLVM::LLVMFunctionType::get(pointer, {pointer, i64});
+  Value memory =
+      LLVM::CallOp::create(b, loc, type, ValueRange{service(offsetof(fathom_services, allocate)), runtime, bytes})
+          .getResult();
+  Value none = LLVM::ZeroOp::create(b, loc, pointer);
+  refuseIf(LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, memory, none), FATHOM_FAULT_MEMORY, node);
+  return memory;
+}
+
+void HostEmitter::release(Value memory) {
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {pointer, pointer});
+  LLVM::CallOp::create(b, loc, type, ValueRange{service(offsetof(fathom_services, release)), runtime, memory});
+}
+
+// A kernel's result whose size data decides gets its memory here.
+void HostEmitter::makeRoom(Value tensor) {
+  Place place = memory.places.lookup(tensor);
+  AffineExpr bytes = alignedBytes(tensor);
+  if (place.kind == Place::Heap)
+    pointers[tensor] = allocate(bytes, tensor.getLoc());
+  if (place.kind != Place::Output || !isComputed(bytes, symbols))
+    return;
+  // Views keep the number of elements, but not the dimensions.
+  Value returned = main.getBody().front().getTerminator()->getOperand(place.at);
+  Value overflow, size = checkedExpr(bufferBytes(cast<RankedTensorType>(tensor.getType())), overflow);
+  if (overflow)
+    refuseIf(overflow, FATHOM_FAULT_SHAPE, tensor.getLoc());
+  for (auto [i, dim] : llvm::enumerate(sizesOf(returned)))
+    c.store(c.expr(dim), dims, c.i64(i), i64);
+  auto type = LLVM::LLVMFunctionType::get(pointer, {pointer, i32, pointer, i64});
+  Value made =
+      LLVM::CallOp::create(b, loc, type,
+                           ValueRange{service(offsetof(fathom_services, output)), runtime, c.i32(place.at), dims, size})
+          .getResult();
+  Value none = LLVM::ZeroOp::create(b, loc, pointer);
+  refuseIf(LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, made, none), FATHOM_FAULT_MEMORY, tensor.getLoc());
+  pointers[tensor] = made;
+}
+
+void HostEmitter::launch(func::CallOp call) {
+  size_t index = call->getAttrOfType<IntegerAttr>("graph.kernel").getInt();
+  const Kernel &kernel = program.kernels[index];
+  const KernelCode &code = program.codes[kernel.code];
+  for (Value result : call.getResults())
+    makeRoom(result);
+  int64_t at = 0;
+  auto put = [&](Value value) { LLVM::StoreOp::create(b, loc, value, c.address(arguments, c.i64(at++), i64), 8); };
+  for (Value operand : call.getOperands())
+    put(addressOf(operand));
+  for (Value result : call.getResults())
+    put(addressOf(result));
+  SmallVector<AffineExpr> names;
+  for (unsigned symbol : kernel.symbols) {
+    put(c.symbols[symbol]);
+    names.push_back(getAffineSymbolExpr(symbol, b.getContext()));
   }
+  Value entry = LLVM::AddressOfOp::create(b, loc, pointer, code.symbol + ".task");
+  auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i32, pointer, pointer, i64});
+  Value result = LLVM::CallOp::create(b, loc, type,
+                                      ValueRange{service(offsetof(fathom_services, launch)), runtime, c.i32(index),
+                                                 entry, arguments, c.expr(code.grid.tasks.replaceSymbols(names))})
+                     .getResult();
+  failIf(c.cmp(arith::CmpIPredicate::ne, result, c.i32(0)), result);
+}
 
-  Value addressOf(Value tensor) {
-    Value root = memory.places.contains(tensor) ? tensor : bufferRoot(tensor);
-    Place place = memory.places.lookup(root);
-    auto entry = [&](Value table) {
-      return LLVM::LoadOp::create(b, loc, pointer, c.address(table, c.i64(place.at), b.getI64Type()), 8);
-    };
-    switch (place.kind) {
-    case Place::Input:
-      return entry(inputs);
-    case Place::Output:
-      return entry(outputs);
-    case Place::WeightData:
-      return c.address(weights, c.i64(memory.weights[place.at].offset), b.getI8Type());
-    case Place::Fixed:
-      return c.address(arena, c.i64(place.at), b.getI8Type());
-    case Place::Slot:
-      return c.address(arena, slots[place.at], b.getI8Type());
-    }
-    llvm_unreachable("all kinds are handled");
+void HostEmitter::emitBlock(Block &block) {
+  for (Operation &op : block) {
+    TypeSwitch<Operation *>(&op)
+        .Case([&](func::CallOp call) { launch(call); })
+        .Case([&](PinOp pin) { emitPin(pin); })
+        .Case([&](AssertOp check) { emitAssert(check); })
+        .Case([&](IfOp branch) { emitIf(branch); })
+        .Case([&](LoopOp loop) { emitLoop(loop); });
+    if (auto found = memory.released.find(&op); found != memory.released.end() && !op.hasTrait<OpTrait::IsTerminator>())
+      for (Value tensor : found->second)
+        release(pointers.lookup(tensor));
   }
+}
 
-  void emitRun() {
-    func::FuncOp function = begin("fathom_run", {pointer});
-    Value call = function.getArgument(0);
-    Value services = field(call, offsetof(fathom_call, services)), runtime = field(call, offsetof(fathom_call, host));
-    weights = field(call, offsetof(fathom_call, weights));
-    arena = field(call, offsetof(fathom_call, arena));
-    inputs = field(call, offsetof(fathom_call, inputs));
-    outputs = field(call, offsetof(fathom_call, outputs));
-    loadSymbols(field(call, offsetof(fathom_call, symbols)));
-    slots = slotOffsets();
-    Value launch = field(services, offsetof(fathom_services, launch));
-    size_t longest = 1;
-    for (Operation &op : main.getBody().front())
-      longest = std::max<size_t>(longest, op.getNumOperands() + op.getNumResults() + symbolCount);
-    // One block serves all launches: each has ended before the next one's arguments are written.
-    Value block = LLVM::AllocaOp::create(b, loc, pointer, b.getI64Type(), c.i64(longest), 8);
-
-    Block *failed = function.addBlock();
-    Value fault = failed->addArgument(b.getI32Type(), loc);
-    size_t kernel = 0;
-    auto type =
-        LLVM::LLVMFunctionType::get(b.getI32Type(), {pointer, b.getI32Type(), pointer, pointer, b.getI64Type()});
-    for (Operation &op : main.getBody().front()) {
-      auto invoke = dyn_cast<func::CallOp>(op);
-      if (!invoke)
-        continue;
-      int64_t at = 0;
-      auto put = [&](Value value) {
-        LLVM::StoreOp::create(b, loc, value, c.address(block, c.i64(at++), b.getI64Type()), 8);
-      };
-      for (Value operand : invoke.getOperands())
-        put(addressOf(operand));
-      for (Value result : invoke.getResults())
-        put(addressOf(result));
-      for (Value symbol : c.symbols)
-        put(symbol);
-      const KernelCode &code = program.codes[program.kernels[kernel].code];
-      Value entry = LLVM::AddressOfOp::create(b, loc, pointer, code.symbol + ".task");
-      Value result =
-          LLVM::CallOp::create(b, loc, type,
-                               ValueRange{launch, runtime, c.i32(kernel), entry, block, c.expr(code.grid.tasks)})
-              .getResult();
-      ++kernel;
-      Block *next = b.createBlock(failed);
-      b.setInsertionPointToEnd(next->getPrevNode());
-      Value ok = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, result, c.i32(0));
-      cf::CondBranchOp::create(b, loc, ok, next, ValueRange{}, failed, ValueRange{result});
-      b.setInsertionPointToStart(next);
-    }
-    func::ReturnOp::create(b, loc, c.i32(0));
-    b.setInsertionPointToStart(failed);
-    func::ReturnOp::create(b, loc, fault);
-  }
-
-  const Program &program;
-  func::FuncOp main;
-  const MemoryPlan &memory;
-  ModuleOp host;
-  OpBuilder b;
-  Location loc;
-  Code c;
-  Type pointer;
-  size_t symbolCount = 0;
-  Value weights, arena, inputs, outputs;
-  SmallVector<Value> slots;
-};
-
-} // namespace
+void HostEmitter::emitRun() {
+  func::FuncOp function = begin("fathom_run", {pointer});
+  Value call = function.getArgument(0);
+  services = field(call, offsetof(fathom_call, services));
+  runtime = field(call, offsetof(fathom_call, host));
+  weights = field(call, offsetof(fathom_call, weights));
+  arena = field(call, offsetof(fathom_call, arena));
+  inputs = field(call, offsetof(fathom_call, inputs));
+  outputs = field(call, offsetof(fathom_call, outputs));
+  loadSymbols(field(call, offsetof(fathom_call, symbols)));
+  slots = slotOffsets();
+  size_t longest = 1, rank = 1;
+  main.walk([&](func::CallOp op) {
+    size_t index = op->getAttrOfType<IntegerAttr>("graph.kernel").getInt();
+    longest =
+        std::max<size_t>(longest, op.getNumOperands() + op.getNumResults() + program.kernels[index].symbols.size());
+  });
+  for (Value output : main.getBody().front().getTerminator()->getOperands())
+    rank = std::max<size_t>(rank, sizesOf(output).size());
+  // One block serves all launches: each has ended before the next one's arguments are written.
+  arguments = LLVM::AllocaOp::create(b, loc, pointer, i64, c.i64(longest), 8);
+  dims = LLVM::AllocaOp::create(b, loc, pointer, i64, c.i64(rank), 8);
+  emitBlock(main.getBody().front());
+  func::ReturnOp::create(b, loc, c.i32(0));
+}
 
 void emitHost(const Program &program, const MemoryPlan &memory, ModuleOp host) {
   HostEmitter(program, memory, host).run();

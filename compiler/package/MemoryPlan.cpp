@@ -19,50 +19,141 @@ Value bufferRoot(Value value) {
   return value;
 }
 
+AffineExpr alignedBytes(Value value) {
+  AffineExpr bytes = bufferBytes(cast<RankedTensorType>(value.getType()));
+  return simplifyAffineExpr(bytes.ceilDiv(alignment) * alignment, 0, 16);
+}
+
 namespace {
 
-struct Lifetime {
-  Value value;
-  unsigned result; // which of its kernel's results
-  int64_t first, last, bytes, offset = 0;
+// A buffer of the arena: alive from one step of the program to another, both included.
+struct Tensor {
+  AffineExpr bytes;
+  int64_t first, last;
+  Place place = {Place::Fixed, 0};
 };
 
 class Planner {
 public:
-  explicit Planner(const Program &program) : main(program.main) {}
+  explicit Planner(const Program &program) : main(program.main), symbols(getSymbols(program.module)) {}
 
   MemoryPlan run() {
-    placeOutputs();
+    number(main.getBody().front());
     for (auto [i, argument] : llvm::enumerate(main.getArguments()))
       plan.places[argument] = {Place::Input, int64_t(i)};
-    int64_t step = 0;
-    for (Operation &op : main.getBody().front()) {
-      if (!isa<func::CallOp>(op))
-        continue;
-      for (Value operand : op.getOperands())
-        use(operand, step);
-      for (Value result : op.getResults())
-        if (!plan.places.contains(result))
-          born[result] = {step, step};
-      ++step;
-    }
+    for (auto [i, value] : llvm::enumerate(main.getBody().front().getTerminator()->getOperands()))
+      plan.places[bufferRoot(value)] = {Place::Output, int64_t(i)};
+    visit(main.getBody().front());
     placeWeights();
     placeFixed();
     placeSlots();
+    for (auto &[value, index] : tensorOf)
+      plan.places[value] = tensors[index].place;
+    for (auto &[value, pair] : carriedTensors)
+      plan.carried[value] = {tensors[pair.first].place, tensors[pair.second].place};
     return std::move(plan);
   }
 
 private:
-  void placeOutputs() {
-    for (auto [i, value] : llvm::enumerate(main.getBody().front().getTerminator()->getOperands()))
-      plan.places[bufferRoot(value)] = {Place::Output, int64_t(i)};
+  // The steps of the program; an op with regions takes from its own step to that of the last op inside.
+  void number(Block &block) {
+    for (Operation &op : block) {
+      begin[&op] = steps++;
+      for (Region &region : op.getRegions())
+        number(region.front());
+      end[&op] = steps - 1;
+    }
   }
 
-  void use(Value operand, int64_t step) {
-    if (isPackedWeight(operand))
-      return addWeight(operand);
-    if (auto found = born.find(bufferRoot(operand)); found != born.end())
-      found->second.second = step;
+  // The op of the value's block that uses it last, itself or inside one of its regions.
+  Operation *lastUser(Value root) {
+    Operation *last = root.getDefiningOp();
+    SmallVector<Value> aliases{root};
+    while (!aliases.empty())
+      for (Operation *user : aliases.pop_back_val().getUsers()) {
+        Operation *here = root.getParentBlock()->findAncestorOpInBlock(*user);
+        if (!last || begin[here] > begin[last])
+          last = here;
+        if (isView(user))
+          aliases.push_back(user->getResult(0));
+      }
+    return last;
+  }
+
+  bool isDataSized(Value value) { return isComputed(alignedBytes(value), symbols); }
+
+  size_t addTensor(Value like, int64_t first, int64_t last) {
+    tensors.push_back({alignedBytes(like), first, last});
+    return tensors.size() - 1;
+  }
+
+  // Gives a value that `op` makes a place, unless it has one already.
+  void place(Value value, Operation *op) {
+    if (plan.places.contains(value) || tensorOf.count(value))
+      return;
+    Operation *last = lastUser(value);
+    if (!isDataSized(value)) {
+      tensorOf[value] = addTensor(value, begin[op], end[last]);
+      return;
+    }
+    plan.places[value] = {op->getNumRegions() ? Place::Pointer : Place::Heap};
+    // What leaves the block belongs to whoever takes it.
+    if (!last->hasTrait<OpTrait::IsTerminator>() || !isYielded(value))
+      plan.released[last].push_back(value);
+  }
+  static bool isYielded(Value root) {
+    return llvm::any_of(root.getParentBlock()->getTerminator()->getOperands(),
+                        [&](Value operand) { return bufferRoot(operand) == root; });
+  }
+
+  void visit(Block &block) {
+    for (Operation &op : block) {
+      for (Value operand : op.getOperands())
+        if (isPackedWeight(operand))
+          addWeight(operand);
+      if (isa<func::CallOp>(op))
+        for (Value result : op.getResults())
+          place(result, &op);
+      if (auto branch = dyn_cast<IfOp>(op))
+        visitIf(branch);
+      if (auto loop = dyn_cast<LoopOp>(op))
+        visitLoop(loop);
+    }
+  }
+
+  // Both branches write a result where the If has it; a result of data's size is handed on by its address.
+  void visitIf(IfOp op) {
+    for (Value result : op.getResults())
+      place(result, op);
+    for (Region &region : op->getRegions()) {
+      for (auto [result, yielded] : llvm::zip(op.getResults(), region.front().getTerminator()->getOperands()))
+        if (auto found = tensorOf.find(result); found != tensorOf.end())
+          tensorOf[bufferRoot(yielded)] = found->second;
+      visit(region.front());
+    }
+  }
+
+  void visitLoop(LoopOp op) {
+    Block &body = op.getBody().front();
+    for (Value scalar : body.getArguments().take_front(2))
+      tensorOf[scalar] = addTensor(scalar, begin[op], end[op]);
+    auto yielded = body.getTerminator()->getOperands();
+    for (auto [i, argument] : llvm::enumerate(body.getArguments().drop_front(2))) {
+      Value result = op.getResult(i);
+      plan.places[argument] = {Place::Pointer};
+      plan.places[result] = {Place::Pointer};
+      Operation *last = lastUser(result);
+      if (isDataSized(argument)) {
+        plan.released[last].push_back(result);
+        continue;
+      }
+      plan.places[bufferRoot(yielded[1 + i])] = {Place::Pointer};
+      size_t one = addTensor(argument, begin[op], end[last]), other = addTensor(argument, begin[op], end[last]);
+      carriedTensors.insert({argument, {one, other}});
+    }
+    for (Value stacked : op.getResults().drop_front(body.getNumArguments() - 2))
+      place(stacked, op);
+    visit(body);
   }
 
   void addWeight(Value operand) {
@@ -97,64 +188,64 @@ private:
     }
   }
 
-  static AffineExpr alignedBytes(Value value) {
-    AffineExpr bytes = bufferBytes(cast<RankedTensorType>(value.getType()));
-    return simplifyAffineExpr(bytes.ceilDiv(alignment) * alignment, 0, 16);
-  }
-
   // Largest first, each at the lowest offset where nothing alive at the same time lies.
   void placeFixed() {
-    SmallVector<Lifetime> tensors;
-    for (auto &[value, span] : born)
-      if (auto bytes = constantSize(alignedBytes(value)))
-        tensors.push_back({value, cast<OpResult>(value).getResultNumber(), span.first, span.second, *bytes});
-    llvm::sort(tensors, [](const Lifetime &a, const Lifetime &b) {
-      return std::tuple(-a.bytes, a.first, a.result) < std::tuple(-b.bytes, b.first, b.result);
-    });
-    SmallVector<Lifetime *> placed;
-    for (Lifetime &tensor : tensors) {
-      SmallVector<Lifetime *> neighbours;
-      for (Lifetime *other : placed)
-        if (other->first <= tensor.last && tensor.first <= other->last)
+    SmallVector<std::pair<int64_t, Tensor *>> order;
+    for (Tensor &tensor : tensors)
+      if (auto bytes = constantSize(tensor.bytes))
+        order.push_back({*bytes, &tensor});
+    llvm::stable_sort(order, [](const auto &a, const auto &b) { return a.first > b.first; });
+    SmallVector<std::pair<int64_t, Tensor *>> placed;
+    for (auto [bytes, tensor] : order) {
+      SmallVector<std::pair<int64_t, Tensor *>> neighbours;
+      for (auto other : placed)
+        if (other.second->first <= tensor->last && tensor->first <= other.second->last)
           neighbours.push_back(other);
-      llvm::sort(neighbours, [](Lifetime *a, Lifetime *b) { return a->offset < b->offset; });
+      llvm::stable_sort(neighbours,
+                        [](const auto &a, const auto &b) { return a.second->place.at < b.second->place.at; });
       int64_t offset = 0;
-      for (Lifetime *other : neighbours) {
-        if (offset + tensor.bytes <= other->offset)
+      for (auto [otherBytes, other] : neighbours) {
+        if (offset + bytes <= other->place.at)
           break;
-        offset = std::max(offset, other->offset + other->bytes);
+        offset = std::max(offset, other->place.at + otherBytes);
       }
-      tensor.offset = offset;
-      placed.push_back(&tensor);
-      plan.places[tensor.value] = {Place::Fixed, offset};
-      plan.fixedBytes = std::max(plan.fixedBytes, offset + tensor.bytes);
+      tensor->place = {Place::Fixed, offset};
+      placed.push_back({bytes, tensor});
+      plan.fixedBytes = std::max(plan.fixedBytes, offset + bytes);
     }
   }
 
   // In order of birth, each in the first slot that is free.
   void placeSlots() {
     SmallVector<int64_t> busyUntil;
-    for (auto &[value, span] : born) {
-      AffineExpr bytes = alignedBytes(value);
-      if (constantSize(bytes))
-        continue;
+    SmallVector<Tensor *> order;
+    for (Tensor &tensor : tensors)
+      if (!constantSize(tensor.bytes))
+        order.push_back(&tensor);
+    llvm::stable_sort(order, [](Tensor *a, Tensor *b) { return a->first < b->first; });
+    for (Tensor *tensor : order) {
       size_t slot = 0;
-      while (slot < busyUntil.size() && busyUntil[slot] >= span.first)
+      while (slot < busyUntil.size() && busyUntil[slot] >= tensor->first)
         ++slot;
       if (slot == busyUntil.size()) {
         busyUntil.push_back(0);
         plan.slots.emplace_back();
       }
-      busyUntil[slot] = span.second;
-      if (!llvm::is_contained(plan.slots[slot], bytes))
-        plan.slots[slot].push_back(bytes);
-      plan.places[value] = {Place::Slot, int64_t(slot)};
+      busyUntil[slot] = tensor->last;
+      if (!llvm::is_contained(plan.slots[slot], tensor->bytes))
+        plan.slots[slot].push_back(tensor->bytes);
+      tensor->place = {Place::Slot, int64_t(slot)};
     }
   }
 
   func::FuncOp main;
+  SmallVector<Symbol> symbols;
   MemoryPlan plan;
-  llvm::MapVector<Value, std::pair<int64_t, int64_t>> born;
+  int64_t steps = 0;
+  DenseMap<Operation *, int64_t> begin, end;
+  std::vector<Tensor> tensors;
+  llvm::MapVector<Value, size_t> tensorOf;
+  llvm::MapVector<Value, std::pair<size_t, size_t>> carriedTensors;
   DenseMap<std::tuple<Attribute, Type, Type>, size_t> weightIndex;
 };
 

@@ -1,5 +1,5 @@
-// Where every tensor of a program lives: an input, an output, a weight or a place in the arena shared by tensors that
-// are never alive together.
+// Where every tensor of a program lives: an input, an output, a weight, a place in the arena shared by tensors that are
+// never alive together, or memory taken while the model runs.
 #pragma once
 
 #include "compiler/kernel/Program.h"
@@ -15,12 +15,24 @@ struct Weight {
 };
 
 struct Place {
-  enum Kind { Input, Output, WeightData, Fixed, Slot } kind;
+  enum Kind {
+    Input,
+    Output,
+    WeightData,
+    Fixed,  // at an offset in the arena
+    Slot,   // in the arena, of a size that symbols decide
+    Heap,   // data decides the size: memory is taken when the tensor is made
+    Pointer // control flow hands the address on: the results and carried values of branches and loops
+  } kind;
   int64_t at = 0; // index of the input, output, weight or slot; offset of a fixed place
 };
 
 struct MemoryPlan {
-  llvm::DenseMap<mlir::Value, Place> places; // arguments, kernel results and constants that kernels read
+  llvm::DenseMap<mlir::Value, Place> places; // of buffers that kernels read or write
+  // What a loop carries goes back and forth between two places; the initial value stays where it is.
+  llvm::DenseMap<mlir::Value, std::pair<Place, Place>> carried; // by the body's argument
+  // Heap tensors that nothing uses after an op of the same block.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> released;
   std::vector<Weight> weights;
   int64_t weightBytes = 0;
   int64_t keptBytes = 0;  // the first of them: weights that are not floating point, which no seed can stand in for
@@ -33,5 +45,7 @@ MemoryPlan planMemory(const Program &program);
 
 // The value whose buffer a view reads: through views and, for constants, the relayout that happens ahead of time.
 mlir::Value bufferRoot(mlir::Value value);
+// Bytes of a tensor's buffer, rounded up to whole cache lines.
+mlir::AffineExpr alignedBytes(mlir::Value value);
 
 } // namespace fathom

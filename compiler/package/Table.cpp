@@ -64,7 +64,7 @@ public:
   Constant *record(ArrayRef<Constant *> fields) { return ConstantStruct::getAnon(context, fields); }
   Constant *function(StringRef name) { return module.getFunction(name); }
 
-  Constant *tensor(StringRef name, mlir::RankedTensorType type, bool input) {
+  Constant *tensor(StringRef name, mlir::RankedTensorType type, bool input, ArrayRef<Symbol> symbols) {
     SmallVector<Constant *> dims;
     for (mlir::AffineExpr size : sizesOf(type)) {
       int64_t value = -1;
@@ -72,6 +72,8 @@ public:
         value = *known;
       else if (auto symbol = dyn_cast<mlir::AffineSymbolExpr>(size); symbol && input)
         value = -1 - int64_t(symbol.getPosition());
+      else if (isComputed(size, symbols))
+        value = -2;
       dims.push_back(number(i64(), value));
     }
     return record(
@@ -88,18 +90,20 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
                       const ArtifactInfo &info) {
   Table t(host);
   mlir::func::FuncOp main = program.main;
+  SmallVector<Symbol> all = getSymbols(program.module);
   SmallVector<Constant *> inputs, outputs, symbols, kernels, features;
   auto nameOf = [](mlir::Attribute attr, StringRef fallback) {
     return attr ? cast<mlir::StringAttr>(attr).getValue().str() : fallback.str();
   };
   for (auto [i, argument] : llvm::enumerate(main.getArguments()))
     inputs.push_back(t.tensor(nameOf(main.getArgAttr(i, "graph.name"), "input" + std::to_string(i)),
-                              cast<mlir::RankedTensorType>(argument.getType()), true));
+                              cast<mlir::RankedTensorType>(argument.getType()), true, all));
   for (auto [i, value] : llvm::enumerate(main.getBody().front().getTerminator()->getOperands()))
     outputs.push_back(t.tensor(nameOf(main.getResultAttr(i, "graph.name"), "output" + std::to_string(i)),
-                               cast<mlir::RankedTensorType>(value.getType()), false));
-  for (const Symbol &symbol : getSymbols(program.module))
-    symbols.push_back(t.record({t.text(symbol.name), t.number(t.i64(), symbol.min), t.number(t.i64(), symbol.max)}));
+                               cast<mlir::RankedTensorType>(value.getType()), false, all));
+  for (const Symbol &symbol : all)
+    if (!symbol.isComputed)
+      symbols.push_back(t.record({t.text(symbol.name), t.number(t.i64(), symbol.min), t.number(t.i64(), symbol.max)}));
   int64_t scratch = 0;
   for (const Kernel &kernel : program.kernels) {
     kernels.push_back(t.record({t.text(program.codes[kernel.code].symbol), t.text(kernel.nodes)}));

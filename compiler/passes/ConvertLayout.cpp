@@ -36,13 +36,17 @@ public:
 
   LogicalResult run() {
     main.walk([&](ConvOp conv) { noteHalo(conv); });
-    for (Operation &op : llvm::make_early_inc_range(main.getBody().front()))
+    return visitBlock(main.getBody().front());
+  }
+
+private:
+  LogicalResult visitBlock(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block))
       if (failed(visit(&op)))
         return failure();
     return success();
   }
 
-private:
   // The zeros that convolutions need around a value.
   void noteHalo(ConvOp conv) {
     auto window = getWindow(conv);
@@ -63,7 +67,8 @@ private:
   Value relayout(Operation *user, Value value, RankedTensorType type, StringRef suffix) {
     if (value.getType() == type)
       return value;
-    Value &made = relayouts[{value, type}];
+    // A relayout made in a branch is not there for what comes after it.
+    Value &made = relayouts[{user->getBlock(), value, type}];
     if (!made) {
       b.setInsertionPoint(user);
       auto op = RelayoutOp::create(b, value.getLoc(), type, value);
@@ -75,6 +80,9 @@ private:
     return made;
   }
   std::string argumentName(Value value) {
+    if (value.getParentBlock() != &main.getBody().front())
+      return opName(value.getParentBlock()->getParentOp()).str() + ".argument" +
+             std::to_string(cast<BlockArgument>(value).getArgNumber());
     unsigned number = cast<BlockArgument>(value).getArgNumber();
     auto name = main.getArgAttrOfType<StringAttr>(number, "graph.name");
     return name ? name.str() : "argument" + std::to_string(number);
@@ -141,12 +149,17 @@ private:
       op->setOperand(0, rowMajor(op, op->getOperand(0)));
       return success();
     }
-    if (isa<func::ReturnOp>(op)) {
+    // What crosses the border of a block is row-major.
+    if (isa<func::ReturnOp, YieldOp, PinOp, IfOp, LoopOp>(op)) {
       for (OpOperand &operand : op->getOpOperands())
-        operand.set(rowMajor(op, operand.get()));
+        if (!isa<NoneType>(operand.get().getType()))
+          operand.set(rowMajor(op, operand.get()));
+      for (Region &region : op->getRegions())
+        if (failed(visitBlock(region.front())))
+          return failure();
       return success();
     }
-    if (isa<ConstantOp, NoneOp, SizesOp, RelayoutOp>(op))
+    if (isa<ConstantOp, NoneOp, SizesOp, RelayoutOp, AssertOp>(op))
       return success();
     for (Value result : op->getResults()) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
@@ -159,8 +172,8 @@ private:
   // The order that a result takes over from the operands: that of the first of its rank that is not row-major.
   SmallVector<int64_t> flowingOrder(Operation *op, RankedTensorType type) {
     SmallVector<int64_t> identity = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-    if (isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, ConvTransposeOp>(
-            op))
+    if (isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, ConvTransposeOp,
+            NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp, MatMulNBitsOp>(op))
       return identity;
     for (Value operand : op->getOperands()) {
       auto operandType = dyn_cast<RankedTensorType>(operand.getType());
@@ -263,7 +276,7 @@ private:
   const Plan *plan;
   OpBuilder b;
   DenseMap<Value, SmallVector<int64_t>> halos;
-  llvm::MapVector<std::pair<Value, Type>, Value> relayouts;
+  DenseMap<std::tuple<Block *, Value, Type>, Value> relayouts;
   llvm::StringMap<unsigned> names;
 };
 

@@ -20,7 +20,7 @@ bool isPackedWeight(Value value) {
 }
 
 bool needsNoKernel(Operation *op) {
-  return isa<ConstantOp, NoneOp, SizesOp, func::ReturnOp>(op) || isView(op) ||
+  return isa<ConstantOp, NoneOp, SizesOp, PinOp, AssertOp, IfOp, LoopOp, YieldOp, func::ReturnOp>(op) || isView(op) ||
          (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
 }
 
@@ -49,15 +49,27 @@ bool takesProducer(Operation *anchor) {
 // How far ahead of an anchor a consumer may be found: bounds the search on huge graphs.
 constexpr unsigned horizon = 64;
 
+// Whether the op, or one inside it, uses a value that one of these ops defines.
+template <typename Contains> bool usesAny(Operation *op, Contains contains) {
+  return op
+      ->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation *def = operand.getDefiningOp(); def && contains(def))
+            return WalkResult::interrupt();
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 class Fusion {
 public:
-  explicit Fusion(func::FuncOp main) : main(main) {
-    for (auto [i, op] : llvm::enumerate(main.getBody().front()))
+  explicit Fusion(Block &block) : block(block) {
+    for (auto [i, op] : llvm::enumerate(block))
       position[&op] = i;
   }
 
   std::vector<FusionGroup> run() {
-    for (Operation &op : main.getBody().front())
+    for (Operation &op : block)
       if (!needsNoKernel(&op) && !groupOf.contains(&op))
         grow(&op);
     mergeProducers();
@@ -95,12 +107,8 @@ private:
     DenseSet<Operation *> tainted; // depends on the group without being in it
     unsigned seen = 0;
     for (Operation *op = seed->getNextNode(); growable && op && seen < horizon; op = op->getNextNode(), ++seen) {
-      bool uses = false, dependent = false;
-      for (Value operand : op->getOperands()) {
-        Operation *def = operand.getDefiningOp();
-        uses |= def && group.contains(def);
-        dependent |= def && tainted.contains(def);
-      }
+      bool uses = usesAny(op, [&](Operation *def) { return group.contains(def); });
+      bool dependent = usesAny(op, [&](Operation *def) { return tainted.contains(def); });
       if (!uses && !dependent)
         continue;
       bool takes =
@@ -160,20 +168,20 @@ private:
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }
 
-  func::FuncOp main;
+  Block &block;
   DenseMap<Operation *, size_t> position, groupOf;
   std::vector<FusionGroup> groups;
 };
 
 // Groups as a plan lists them; every rule of the fusion is checked.
 FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan &plan) {
-  llvm::StringMap<Operation *> byName;
+  llvm::MapVector<StringRef, Operation *> byName;
   DenseMap<Operation *, size_t> position;
-  for (auto [i, op] : llvm::enumerate(main.getBody().front())) {
-    position[&op] = i;
-    if (!needsNoKernel(&op))
-      byName[opName(&op)] = &op;
-  }
+  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    position[op] = position.size();
+    if (op != main && !needsNoKernel(op))
+      byName[opName(op)] = op;
+  });
   std::vector<FusionGroup> groups;
   DenseSet<Operation *> taken;
   auto refuse = [&](const PlannedKernel &kernel, const Twine &why) {
@@ -188,6 +196,8 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
         return refuse(kernel, "the graph has no op '" + name + "'");
       if (!taken.insert(op).second)
         return refuse(kernel, "op '" + name + "' is in more than one kernel");
+      if (!group.empty() && group.front()->getBlock() != op->getBlock())
+        return refuse(kernel, "'" + name + "' is in another branch or loop than '" + opName(group.front()) + "'");
       group.push_back(op);
     }
     if (group.empty())
@@ -215,9 +225,9 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
         return refuse(kernel, "'" + opName(op) + "' cannot be computed inside '" + opName(anchor) + "'");
     groups.push_back(std::move(group));
   }
-  for (auto &entry : byName)
-    if (!taken.contains(entry.second)) {
-      emitError(entry.second, ErrorCode::BadPlan) << "the plan has no kernel for op '" << entry.first() << "'";
+  for (auto &[name, op] : byName)
+    if (!taken.contains(op)) {
+      emitError(op, ErrorCode::BadPlan) << "the plan has no kernel for op '" << name << "'";
       return failure();
     }
   llvm::sort(groups,
@@ -242,7 +252,9 @@ struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {
 FailureOr<std::vector<FusionGroup>> fuseOps(func::FuncOp main, const Plan *plan) {
   if (plan)
     return plannedGroups(main, *plan);
-  return Fusion(main).run();
+  std::vector<FusionGroup> groups;
+  main.walk<WalkOrder::PreOrder>([&](Block *block) { llvm::append_range(groups, Fusion(*block).run()); });
+  return groups;
 }
 
 } // namespace fathom

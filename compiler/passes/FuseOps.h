@@ -8,12 +8,13 @@ namespace fathom {
 // The ops of one kernel in program order; the last one's results (and those of multi-result anchors) leave it.
 using FusionGroup = llvm::SmallVector<mlir::Operation *>;
 
-// Groups all ops of `main` that need a kernel. An anchor takes in the elementwise ops that follow it, ops computed on
-// demand are merged with their only consumer. `plan` may be null; its groups win where they are legal.
+// Groups all ops of `main` and of the branches and loops in it that need a kernel, block by block. An anchor takes in
+// the elementwise ops that follow it, ops computed on demand are merged with their only consumer. `plan` may be null;
+// its groups win where they are legal.
 mlir::FailureOr<std::vector<FusionGroup>> fuseOps(mlir::func::FuncOp main, const Plan *plan);
 
-// Whether the op is part of the program's data and not of a kernel: constants, absent values, views, weights packed
-// ahead of time.
+// Whether the op is part of the program and not of a kernel: constants, absent values, views, weights packed ahead of
+// time, control flow.
 bool needsNoKernel(mlir::Operation *op);
 // Whether the value is a constant, possibly seen through views and one relayout: its layout is made when the artifact
 // is written.

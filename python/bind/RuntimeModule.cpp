@@ -2,6 +2,7 @@
 // and shapes.
 #include "runtime/fathom_rt.h"
 
+#include <algorithm>
 #include <mutex>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -121,8 +122,9 @@ public:
     return result;
   }
 
-  void run(const std::vector<ConstBytes> &inputs, const Dims &inputDims, const std::vector<Bytes> &outputs,
-           const Dims &outputDims) {
+  // An output with a dimension of -1 has no buffer yet; those are returned as (dims, bytes), in order.
+  nb::list run(const std::vector<ConstBytes> &inputs, const Dims &inputDims, const std::vector<Bytes> &outputs,
+               const Dims &outputDims) {
     if (inputs.size() != fathom_model_input_count(model) || outputs.size() != fathom_model_output_count(model) ||
         inputs.size() != inputDims.size() || outputs.size() != outputDims.size())
       throw nb::value_error("the wrong number of buffers");
@@ -136,20 +138,40 @@ public:
     for (size_t i = 0; i < outputs.size(); ++i) {
       fathom_tensor_info info;
       check(fathom_model_output(model, i, &info));
-      outputTensors.push_back(
-          {outputs[i].data(), info.dtype, int32_t(outputDims[i].size()), outputDims[i].data(), outputs[i].size()});
+      if (isUnknown(outputDims[i]))
+        outputTensors.push_back({nullptr, info.dtype, int32_t(outputDims[i].size()), nullptr, 0});
+      else
+        outputTensors.push_back(
+            {outputs[i].data(), info.dtype, int32_t(outputDims[i].size()), outputDims[i].data(), outputs[i].size()});
     }
+    std::vector<std::pair<std::vector<int64_t>, std::vector<uint8_t>>> made;
     fathom_status *status;
     {
       nb::gil_scoped_release release;
       std::lock_guard<std::mutex> guard(mutex);
       status = fathom_context_run(context, inputTensors.data(), inputTensors.size(), outputTensors.data(),
                                   outputTensors.size());
+      // Copied before another thread's run overwrites them.
+      for (size_t i = 0; !status && i < outputs.size(); ++i) {
+        fathom_tensor output;
+        if (!isUnknown(outputDims[i]) || (status = fathom_context_output(context, i, &output)))
+          continue;
+        auto *bytes = static_cast<const uint8_t *>(output.data);
+        made.push_back({{output.dims, output.dims + output.rank}, {bytes, bytes + output.bytes}});
+      }
     }
     check(status);
+    nb::list results;
+    for (auto &[dims, bytes] : made)
+      results.append(nb::make_tuple(dims, nb::bytes(bytes.data(), bytes.size())));
+    return results;
   }
 
 private:
+  static bool isUnknown(const std::vector<int64_t> &dims) {
+    return std::find(dims.begin(), dims.end(), -1) != dims.end();
+  }
+
   fathom_model *model = nullptr;
   fathom_context *context = nullptr;
   // A context does one thing at a time; callers from several threads take turns. Never taken while holding the GIL.

@@ -68,8 +68,12 @@ class Session:
         arrays = self._arrange(inputs)
         input_dims = [array.shape for array in arrays]
         output_dims = self._model.output_dims(input_dims)
-        results = [np.empty(dims, info.dtype) for dims, info in zip(output_dims, self.outputs)]
-        self._model.run([_bytes(a) for a in arrays], input_dims, [_bytes(r) for r in results], output_dims)
+        # A dimension of -1 is one that data decides: the run makes room for that output.
+        results = [np.empty([max(n, 0) for n in dims], info.dtype) for dims, info in zip(output_dims, self.outputs)]
+        made = self._model.run([_bytes(a) for a in arrays], input_dims, [_bytes(r) for r in results], output_dims)
+        unknown = [i for i, dims in enumerate(output_dims) if -1 in dims]
+        for i, (dims, data) in zip(unknown, made):
+            results[i] = np.frombuffer(bytearray(data), self.outputs[i].dtype).reshape(dims)
         return [results[i] for i in wanted]
 
     def _find_output(self, name: str) -> int:

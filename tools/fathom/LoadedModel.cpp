@@ -92,6 +92,12 @@ Expected<std::vector<Array>> LoadedModel::allocateOutputs(ArrayRef<Array> inputV
     return std::move(error);
   std::vector<Array> values;
   for (auto [output, sizes] : zip(outputs, dims)) {
+    // What data decides is known after the run, which makes room for it.
+    if (is_contained(sizes, -1)) {
+      values.emplace_back().dtype = output.dtype;
+      values.back().dims = sizes;
+      continue;
+    }
     Expected<Array> value = Array::create(output.dtype, sizes);
     if (!value)
       return value.takeError();
@@ -101,6 +107,8 @@ Expected<std::vector<Array>> LoadedModel::allocateOutputs(ArrayRef<Array> inputV
 }
 
 static fathom_tensor tensorOf(const Array &value) {
+  if (is_contained(value.dims, -1))
+    return {nullptr, value.dtype, int32_t(value.dims.size()), nullptr, 0};
   return {const_cast<char *>(value.data()), value.dtype, int32_t(value.dims.size()), value.dims.data(), value.bytes};
 }
 
@@ -112,7 +120,22 @@ fathom_status *LoadedModel::start(ArrayRef<Array> inputValues, MutableArrayRef<A
 }
 
 Error LoadedModel::run(ArrayRef<Array> inputValues, MutableArrayRef<Array> outputValues) {
-  return takeStatus(start(inputValues, outputValues));
+  if (Error error = takeStatus(start(inputValues, outputValues)))
+    return error;
+  for (auto [i, value] : enumerate(outputValues)) {
+    if (!is_contained(value.dims, -1))
+      continue;
+    fathom_tensor made;
+    if (Error error = takeStatus(fathom_context_output(context, i, &made)))
+      return error;
+    Expected<Array> whole = Array::create(made.dtype, ArrayRef(made.dims, made.rank));
+    if (!whole)
+      return whole.takeError();
+    if (made.bytes)
+      std::memcpy(whole->data(), made.data, made.bytes);
+    value = std::move(*whole);
+  }
+  return Error::success();
 }
 
 Expected<bool> LoadedModel::indicesInRange(ArrayRef<Array> inputValues) {

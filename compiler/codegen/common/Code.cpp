@@ -48,22 +48,24 @@ Value Code::expr(AffineExpr expr) {
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
     return symbols[symbol.getPosition()];
   auto binary = cast<AffineBinaryOpExpr>(expr);
-  Value x = this->expr(binary.getLHS()), y = this->expr(binary.getRHS());
-  switch (binary.getKind()) {
-  case AffineExprKind::Add:
+  return this->binary(binary.getKind(), this->expr(binary.getLHS()), this->expr(binary.getRHS()));
+}
+
+Value Code::binary(AffineExprKind kind, Value x, Value y) {
+  if (kind == AffineExprKind::Add)
     return add(x, y);
-  case AffineExprKind::Mul:
+  if (kind == AffineExprKind::Mul)
     return mul(x, y);
-  case AffineExprKind::FloorDiv:
+  // A divisor that is a size may be 0 at run time; whatever is divided by it has no elements then.
+  if (!constant(y))
+    y = max(y, i64(1));
+  if (kind == AffineExprKind::FloorDiv)
     return b.createOrFold<arith::FloorDivSIOp>(loc, x, y);
-  case AffineExprKind::CeilDiv:
+  if (kind == AffineExprKind::CeilDiv)
     return b.createOrFold<arith::CeilDivSIOp>(loc, x, y);
-  default: {
-    // Euclidean remainder, as affine expressions define it.
-    Value r = b.createOrFold<arith::RemSIOp>(loc, x, y);
-    return select(cmp(arith::CmpIPredicate::slt, r, i64(0)), add(r, y), r);
-  }
-  }
+  // Euclidean remainder, as affine expressions define it.
+  Value r = b.createOrFold<arith::RemSIOp>(loc, x, y);
+  return select(cmp(arith::CmpIPredicate::slt, r, i64(0)), add(r, y), r);
 }
 
 Value Code::add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(loc, x, y); }

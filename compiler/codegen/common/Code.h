@@ -25,7 +25,7 @@ public:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
-  // Values of the module's symbols, by index.
+  // Values of the symbols of the module or kernel, by index; null where one has none yet.
   llvm::SmallVector<mlir::Value> symbols;
 
   mlir::Value i64(int64_t value);
@@ -35,6 +35,8 @@ public:
   mlir::Value integer(mlir::Type type, int64_t value);
   // The value of a size expression.
   mlir::Value expr(mlir::AffineExpr expr);
+  // One step of it, from the values of its parts.
+  mlir::Value binary(mlir::AffineExprKind kind, mlir::Value x, mlir::Value y);
 
   mlir::Value add(mlir::Value x, mlir::Value y);
   mlir::Value add(mlir::Value x, int64_t y) { return add(x, i64(y)); }

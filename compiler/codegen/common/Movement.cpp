@@ -37,6 +37,16 @@ Value sliced(Emitter &e, SliceOp op, ArrayRef<Index> index, int64_t lanes) {
   return e.element(op.getInput(), source, lanes);
 }
 
+Value slicedAt(Emitter &e, DynamicSliceOp op, ArrayRef<Index> index, int64_t lanes) {
+  Indices source = llvm::to_vector<4>(index);
+  for (auto [i, axis, step] : llvm::enumerate(op.getAxes(), op.getSteps())) {
+    int64_t d = *normalizeAxis(axis, index.size());
+    Value start = e.integerAt(op.getStarts(), Indices{{e.c.i64(i), 0}});
+    source[d] = {e.c.add(start, e.c.mul(index[d].base, step)), index[d].step * step};
+  }
+  return e.element(op.getInput(), source, lanes);
+}
+
 Value gathered(Emitter &e, GatherOp op, ArrayRef<Index> index, int64_t lanes) {
   int64_t rank = cast<RankedTensorType>(op.getInput().getType()).getRank();
   int64_t axis = *normalizeAxis(op.getAxis(), rank);
@@ -289,6 +299,7 @@ Value Emitter::moved(Operation *op, ArrayRef<Index> index, int64_t lanes) {
       .Case([&](ExpandOp op) { return element(op.getInput(), broadcast(op.getInput().getType(), index), lanes); })
       .Case([&](TransposeOp op) { return transposed(*this, op, index, lanes); })
       .Case([&](SliceOp op) { return sliced(*this, op, index, lanes); })
+      .Case([&](DynamicSliceOp op) { return slicedAt(*this, op, index, lanes); })
       .Case([&](GatherOp op) { return gathered(*this, op, index, lanes); })
       .Case([&](GatherElementsOp op) { return gatheredElements(*this, op, index, lanes); })
       .Case([&](GatherNDOp op) { return gatheredNd(*this, op, index, lanes); })
@@ -311,9 +322,9 @@ Value Emitter::moved(Operation *op, ArrayRef<Index> index, int64_t lanes) {
 
 bool isComputedOnDemand(Operation *op) {
   return op->hasTrait<Elementwise>() ||
-         isa<IdentityOp, RelayoutOp, ExpandOp, TransposeOp, SliceOp, GatherOp, GatherElementsOp, GatherNDOp, TileOp,
-             PadOp, RangeOp, TriluOp, EyeLikeOp, OneHotOp, ReverseSequenceOp, ResizeOp, ConcatOp, ConstantOfShapeOp,
-             ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, ShapeOp, SizeOp>(op);
+         isa<IdentityOp, RelayoutOp, ExpandOp, TransposeOp, SliceOp, DynamicSliceOp, GatherOp, GatherElementsOp,
+             GatherNDOp, TileOp, PadOp, RangeOp, TriluOp, EyeLikeOp, OneHotOp, ReverseSequenceOp, ResizeOp, ConcatOp,
+             ConstantOfShapeOp, ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, ShapeOp, SizeOp>(op);
 }
 
 } // namespace fathom

@@ -74,6 +74,9 @@ Grid emitSequential(KernelBody &k) {
       .Case([&](ScatterNDOp) { return emitScatterND(k); })
       .Case([&](TopKOp) { return emitTopK(k); })
       .Case([&](ConvTransposeOp) { return emitConvTranspose(k); })
+      .Case([&](NonZeroOp) { return emitNonZero(k); })
+      .Case([&](NonMaxSuppressionOp) { return emitNonMaxSuppression(k); })
+      .Case([&](TensorScatterOp) { return emitTensorScatter(k); })
       .Default([&](Operation *) { return k.e.failed = true, Grid(); });
 }
 

@@ -10,6 +10,9 @@ Grid emitScatterElements(KernelBody &k);
 Grid emitScatterND(KernelBody &k);
 Grid emitTopK(KernelBody &k);
 Grid emitConvTranspose(KernelBody &k);
+Grid emitNonZero(KernelBody &k);
+Grid emitNonMaxSuppression(KernelBody &k);
+Grid emitTensorScatter(KernelBody &k);
 
 // Runs `body` once for every element of `loops`, split into tasks of the schedule's grain; `index` has the given rank.
 Grid overElements(KernelBody &k, llvm::ArrayRef<Loop> loops, int64_t rank,

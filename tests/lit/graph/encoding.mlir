@@ -114,5 +114,5 @@ module attributes {graph.symbols = [{name = "x", min = 2, max = 1}]} {}
 
 // -----
 
-// expected-error @below {{graph.symbols must be a list on a module}}
-func.func private @symbols() attributes {graph.symbols = []}
+// expected-error @below {{graph.symbols must be a list on a module or a kernel}}
+func.func private @symbols() attributes {graph.symbols = 1}

@@ -46,15 +46,6 @@ func.func @emptyunknown(%x: tensor<0x3xf32>) {
 
 // -----
 
-func.func @symbolic(%x: tensor<?x3xf32, #graph.enc<shape = ()[s0] -> (s0, 3)>>) {
-  %s = graph.Constant dense<[4, -1]> : tensor<2xi64> as tensor<2xi64>
-  // expected-error @below {{[F3004] Reshape: sizes [s0, 3] cannot be shown to fit [4, -1]}}
-  %0 = graph.Reshape(%x, %s) : (tensor<?x3xf32, #graph.enc<shape = ()[s0] -> (s0, 3)>>, tensor<2xi64>) -> tensor<4x3xf32>
-  return
-}
-
-// -----
-
 func.func @overflow(%x: tensor<2x3xf32>) {
   %s = graph.Constant dense<4611686018427387904> : tensor<3xi64> as tensor<3xi64>
   // expected-error @below {{[F3004] Reshape: too many elements or too complex sizes in}}

@@ -93,17 +93,6 @@ func.func @broadcast(%x: tensor<2x3xf32>, %y: tensor<2xf32>) {
 
 // -----
 
-module attributes {graph.symbols = [{name = "batch", min = 1, max = 8}, {name = "seq", min = 1, max = 8}]} {
-func.func @symbols(%x: tensor<?xf32, #graph.enc<shape = ()[s0] -> (s0)>>, %y: tensor<?xf32, #graph.enc<shape = ()[s0, s1] -> (s1 + 1)>>) {
-  // expected-error @below {{[F3004] Add: sizes batch and seq + 1 cannot be shown to be equal or 1}}
-  // expected-note @below {{hint: give the two dimensions one name in the model, or fix their sizes}}
-  %0 = graph.Add(%x, %y) : (tensor<?xf32, #graph.enc<shape = ()[s0] -> (s0)>>, tensor<?xf32, #graph.enc<shape = ()[s0, s1] -> (s1 + 1)>>) -> tensor<?xf32, #graph.enc<shape = ()[s0] -> (s0)>>
-  return
-}
-}
-
-// -----
-
 func.func @mixed(%x: tensor<2xf32>, %y: tensor<2xf64>) {
   // expected-error @below {{[F1007] Mul: inputs must have one element type, but have 'f32' and 'f64'}}
   %0 = graph.Mul(%x, %y) : (tensor<2xf32>, tensor<2xf64>) -> tensor<2xf32>

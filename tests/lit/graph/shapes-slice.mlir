@@ -6,7 +6,7 @@
 // A slice that needs a symbol in a range narrows it: 512 positions serve at most 512 tokens, and without its first two and its
 // last element a sequence has at least three.
 // CHECK: graph.symbols = [{max = 512 : i64, min = 3 : i64, name = "seq"}]
-module attributes {graph.symbols = [{name = "seq", min = 1, max = 2147483647}]} {
+module attributes {graph.symbols = [{name = "seq", min = 3, max = 2147483647}]} {
 
 // CHECK-LABEL: @static
 func.func @static(%x: tensor<10xf32>, %m: tensor<4x6xf32>) {

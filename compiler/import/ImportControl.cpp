@@ -1,0 +1,182 @@
+// If, Loop and Scan: their graphs become regions, which see the values around them.
+#include "compiler/graph/Graph.h"
+#include "compiler/import/Importer.h"
+
+using namespace mlir;
+
+namespace fathom::importer {
+
+using Values = FailureOr<SmallVector<Value>>;
+
+bool Importer::isControl(StringRef op) { return op == "If" || op == "Loop" || op == "Scan"; }
+
+// An attribute that holds a graph, or null with a report.
+static const onnx::GraphProto *graphOf(Node &node, const Attributes &attributes, StringRef name) {
+  const onnx::AttributeProto *attribute = attributes.lookup(name);
+  if (attribute && attribute->has_g())
+    return &attribute->g();
+  node.error(ErrorCode::BadAttribute) << node.type() << " has no graph '" << name << "'";
+  return nullptr;
+}
+
+Values Importer::importGraph(const onnx::GraphProto &graph, ValueRange inputs, Scope &outer, Node &node,
+                             StringRef part) {
+  Scope scope;
+  scope.outer = &outer;
+  scope.opsets = outer.opsets;
+  scope.prefix = outer.prefix + node.name() + "/" + part.str();
+  for (const auto &entry : outer.attributes)
+    scope.attributes[entry.first()] = entry.second;
+  llvm::StringSet<> defined;
+  if (graph.input_size() != int(inputs.size()))
+    return node.error(ErrorCode::BadGraph)
+           << "its graph takes " << graph.input_size() << " values where " << inputs.size() << " are given";
+  if (failed(declareNames(graph, scope, defined)))
+    return failure();
+  for (auto [input, value] : llvm::zip(graph.input(), inputs))
+    scope.values[input.name()] = value;
+  if (failed(importNodes(graph.node(), defined, scope, node.loc())))
+    return failure();
+  SmallVector<Value> results;
+  for (const auto &output : graph.output()) {
+    FailureOr<Value> value = valueOf(output.name(), scope);
+    if (failed(value))
+      return node.error(ErrorCode::BadGraph) << "nothing defines '" << output.name() << "', which its graph gives";
+    if (!*value)
+      return failure();
+    results.push_back(*value);
+  }
+  return results;
+}
+
+Values Importer::importIf(Node &node, const Attributes &attributes, Scope &scope) {
+  const onnx::GraphProto *branches[] = {graphOf(node, attributes, "else_branch"),
+                                        graphOf(node, attributes, "then_branch")};
+  if (!branches[0] || !branches[1])
+    return failure();
+  if (branches[0]->output_size() != branches[1]->output_size())
+    return node.error(ErrorCode::BadGraph)
+           << "its branches give " << branches[1]->output_size() << " and " << branches[0]->output_size() << " values";
+  auto body = [&](bool isThen) { return importGraph(*branches[isThen], {}, scope, node, isThen ? "then/" : "else/"); };
+  Value condition = node.input(0);
+  // Exporters guard cases that cannot occur for the shapes at hand.
+  if (auto known = graph::constantElementsOf(condition); known && known->size() == 1)
+    return body(known->front() != 0);
+  return node.branch(condition, branches[0]->output_size(), body);
+}
+
+Values Importer::importLoop(Node &node, const Attributes &attributes, Scope &scope) {
+  const onnx::GraphProto *graph = graphOf(node, attributes, "body");
+  if (!graph)
+    return failure();
+  SmallVector<Value> carried = node.allInputs();
+  if (carried.size() > 2)
+    carried.erase(carried.begin(), carried.begin() + 2);
+  else
+    carried.clear();
+  if (graph->output_size() < int(1 + carried.size()))
+    return node.error(ErrorCode::BadGraph) << "its body gives " << graph->output_size() << " values, fewer than the "
+                                           << 1 + carried.size() << " of the next iteration";
+  auto body = [&](Value iteration, Value condition, ValueRange values) -> Values {
+    SmallVector<Value> inputs{iteration, condition};
+    llvm::append_range(inputs, values);
+    return importGraph(*graph, inputs, scope, node, "");
+  };
+  return node.loop(node.hasInput(0) ? node.input(0) : Value(), node.hasInput(1) ? node.input(1) : Value(), carried,
+                   body);
+}
+
+// A loop over slices of the scanned inputs. Directions and axes concern how slices are taken and laid down.
+Values Importer::importScan(Node &node, const Attributes &attributes, Scope &scope) {
+  const onnx::GraphProto *graph = graphOf(node, attributes, "body");
+  if (!graph)
+    return failure();
+  if (node.opset() < 9)
+    return node.error(ErrorCode::UnsupportedOp) << "Scan of operator set 8 is not supported";
+  int64_t scanned = node.intAttr("num_scan_inputs", 0), inputs = node.numInputs();
+  if (scanned < 1 || scanned > inputs)
+    return node.error(ErrorCode::BadAttribute) << "num_scan_inputs is " << scanned << " for " << inputs << " inputs";
+  int64_t states = inputs - scanned, outputs = graph->output_size() - states;
+  if (outputs < 0)
+    return node.error(ErrorCode::BadGraph) << "its body gives fewer values than it has states";
+  auto listOf = [&](StringRef name, int64_t count) {
+    auto list = node.intsAttr(name).value_or(SmallVector<int64_t>(count, 0));
+    list.resize(count);
+    return list;
+  };
+  auto inputAxes = listOf("scan_input_axes", scanned), inputWays = listOf("scan_input_directions", scanned);
+  auto outputAxes = listOf("scan_output_axes", outputs), outputWays = listOf("scan_output_directions", outputs);
+  AffineExpr length;
+  for (int64_t i = 0; i < scanned; ++i) {
+    auto axis = graph::normalizeAxis(inputAxes[i], node.rank(states + i));
+    if (!axis)
+      return node.error(ErrorCode::BadAttribute) << "scan_input_axes is out of range";
+    inputAxes[i] = *axis;
+    AffineExpr size = graph::sizesOf(node.input(states + i))[*axis];
+    length = length ? length : size;
+  }
+  MLIRContext *context = node.context();
+  Value trip = node.sizesValue({length}, /*isScalar=*/true, "length");
+  Value last = node.sizesValue({length + getAffineConstantExpr(-1, context)}, /*isScalar=*/true, "last");
+  SmallVector<Value> all = node.allInputs(), carried(all.begin(), all.begin() + states);
+  auto body = [&](Value iteration, Value condition, ValueRange values) -> Values {
+    SmallVector<Value> given(values);
+    for (int64_t i = 0; i < scanned; ++i) {
+      Value at = inputWays[i] ? node.emit("Sub", {last, iteration}, {}, "at") : iteration;
+      Value slice = node.emit("Gather", {all[states + i], at}, node.attr("axis", inputAxes[i]), "slice");
+      if (!slice)
+        return failure();
+      given.push_back(slice);
+    }
+    Values made = importGraph(*graph, given, scope, node, "");
+    if (succeeded(made))
+      made->insert(made->begin(), condition);
+    return made;
+  };
+  Values results = node.loop(trip, Value(), carried, body);
+  if (failed(results))
+    return failure();
+  for (int64_t i = 0; i < outputs; ++i) {
+    Value &stacked = (*results)[states + i];
+    int64_t rank = cast<RankedTensorType>(stacked.getType()).getRank();
+    if (outputWays[i])
+      stacked = node.emit("Slice",
+                          {stacked, node.ints({-1}, "from"), node.ints({INT64_MIN}, "to"), node.ints({0}, "axis"),
+                           node.ints({-1}, "step")},
+                          {}, "reversed");
+    auto axis = graph::normalizeAxis(outputAxes[i], rank);
+    if (!axis)
+      return node.error(ErrorCode::BadAttribute) << "scan_output_axes is out of range";
+    if (!stacked || *axis == 0)
+      continue;
+    SmallVector<int64_t> perm;
+    for (int64_t d = 1; d <= *axis; ++d)
+      perm.push_back(d);
+    perm.push_back(0);
+    for (int64_t d = *axis + 1; d < rank; ++d)
+      perm.push_back(d);
+    stacked = node.emit("Transpose", stacked, node.attr("perm", node.builder().getDenseI64ArrayAttr(perm)), "axis");
+  }
+  return results;
+}
+
+LogicalResult Importer::importControl(const onnx::NodeProto &proto, Attributes attributes, SmallVector<Value> inputs,
+                                      Scope &scope) {
+  int64_t opset = scope.opsets.lookup("");
+  Node node(session, proto, attributes, std::move(inputs), opset, scope.prefix);
+  for (StringRef name : {"then_branch", "else_branch", "body"})
+    node.ignoreAttr(name);
+  if (proto.op_type() == "If" && !node.hasInput(0))
+    return node.error(ErrorCode::BadGraph) << "If has no condition";
+  Values values = proto.op_type() == "If"     ? importIf(node, attributes, scope)
+                  : proto.op_type() == "Loop" ? importLoop(node, attributes, scope)
+                                              : importScan(node, attributes, scope);
+  if (failed(values) || failed(node.finish(*values)))
+    return failure();
+  for (auto [name, value] : llvm::zip(proto.output(), node.results()))
+    if (!name.empty())
+      scope.values[name] = value;
+  return success();
+}
+
+} // namespace fathom::importer

@@ -1,0 +1,284 @@
+// Rules of operators whose results' sizes data may decide. What is known at compile time takes the plain way; otherwise
+// the sizes are computed by ordinary ops and pinned to symbols.
+#include "compiler/graph/Graph.h"
+#include "compiler/graph/SizeMath.h"
+#include "compiler/import/Normalize.h"
+
+using namespace mlir;
+
+namespace fathom::importer {
+namespace {
+
+NamedAttribute castTo(Node &node, Type type) { return node.attr("to", TypeAttr::get(type)); }
+
+Value asI64(Node &node, Value value, StringRef suffix) {
+  if (!value || cast<RankedTensorType>(value.getType()).getElementType().isInteger(64))
+    return value;
+  return node.emit("Cast", value, castTo(node, node.builder().getI64Type()), suffix);
+}
+
+// Whether all elements are known without running the model.
+bool isKnown(Node &node, Value value) {
+  std::optional<graph::Elements> elements = graph::elementsOf(value);
+  return elements && llvm::none_of(*elements, [&](AffineExpr e) { return graph::isComputed(e, node.symbols()); });
+}
+
+// The target of a Reshape with 0 and -1 resolved when the model runs.
+Value resolvedShape(Node &node, Value input, Value shape, bool allowZero) {
+  graph::Sizes sizes = graph::sizesOf(input);
+  AffineExpr one = getAffineConstantExpr(1, node.context()), count = graph::product(sizes, node.context());
+  sizes.resize(cast<RankedTensorType>(shape.getType()).getDimSize(0), one);
+  Value zero = node.ints({0}, "zero"), unit = node.ints({1}, "one");
+  if (!allowZero)
+    shape = node.emit("Where",
+                      {node.emit("Equal", {shape, zero}, {}, "copied"), node.sizesValue(sizes, false, "sizes"), shape},
+                      {}, "shape");
+  if (!count || !shape)
+    return {};
+  Value isRest = node.emit("Less", {shape, zero}, {}, "rest");
+  Value others = node.emit("ReduceProd", {node.emit("Where", {isRest, unit, shape}, {}, "others")}, {}, "product");
+  Value quotient =
+      node.emit("Div", {node.sizesValue({count}, false, "count"), node.emit("Max", {others, unit}, {}, "divisor")}, {},
+                "quotient");
+  return node.emit("Where", {isRest, quotient, shape}, {}, "resolved");
+}
+
+LogicalResult reshapeRule(Node &node) {
+  if (node.numInputs() < 2 || node.rank(1) != 1)
+    return copyNode(node);
+  std::optional<graph::Elements> known = graph::partialElementsOf(node.input(1));
+  if (!known || !llvm::is_contained(*known, AffineExpr()))
+    return copyNode(node);
+  int64_t allowZero = node.intAttr("allowzero", 0);
+  // Beside a known -1 the others are sizes as they stand.
+  bool hasRest = llvm::any_of(*known, [](AffineExpr e) { return e && graph::isConstant(e, -1); });
+  Value shape = hasRest ? node.input(1) : resolvedShape(node, node.input(0), node.input(1), allowZero);
+  return node.finish(
+      node.emit("Reshape", {node.input(0), node.pinned(shape, "target")}, node.attr("allowzero", allowZero)));
+}
+
+// A size that the shape does not give is the input's, and where the input has 1 the shape decides.
+LogicalResult expandRule(Node &node) {
+  std::optional<graph::Elements> shape = graph::partialElementsOf(node.input(1));
+  if (!shape || !llvm::is_contained(*shape, AffineExpr()))
+    return copyNode(node);
+  graph::Sizes sizes = graph::sizesOf(node.input(0));
+  AffineExpr one = getAffineConstantExpr(1, node.context());
+  size_t rank = std::max(sizes.size(), shape->size());
+  sizes.insert(sizes.begin(), rank - sizes.size(), one);
+  Value pinned = node.pinned(node.input(1), "target");
+  std::optional<graph::Elements> target = pinned ? graph::elementsOf(pinned) : std::nullopt;
+  if (!target)
+    return failure();
+  target->insert(target->begin(), rank - target->size(), one);
+  for (auto [size, wanted] : llvm::zip_equal(sizes, *target))
+    if (!graph::isConstant(size, 1) && graph::isComputed(wanted, node.symbols()))
+      wanted = size;
+  return node.finish(node.emit("Expand", {node.input(0), node.sizesValue(*target, false, "sizes")}));
+}
+
+LogicalResult pinSecond(Node &node) {
+  return node.finishAs(node.type(), {node.input(0), node.pinned(node.input(1), "pinned")});
+}
+LogicalResult pinFirst(Node &node) { return node.finishAs(node.type(), {node.pinned(node.input(0), "pinned")}); }
+
+LogicalResult rangeRule(Node &node) {
+  if (Value plain = node.tryEmit("Range", node.allInputs()))
+    return node.finish(plain);
+  Type element = node.elementType(0), f64 = node.builder().getF64Type(), i64 = node.builder().getI64Type();
+  SmallVector<Value> given;
+  for (auto [i, name] : llvm::enumerate(ArrayRef<StringRef>{"start", "limit", "delta"})) {
+    if (!llvm::all_of(graph::sizesOf(node.input(i)), [](AffineExpr size) { return graph::isConstant(size, 1); }))
+      return node.error(ErrorCode::BadShape) << name << " must be a scalar";
+    given.push_back(reshape(node, node.input(i), {}, name));
+  }
+  auto wide = [&](Value value, StringRef suffix) { return node.emit("Cast", value, castTo(node, f64), suffix); };
+  Value span = wide(node.emit("Sub", {given[1], given[0]}, {}, "span"), "span");
+  Value steps = node.emit("Ceil", node.emit("Div", {span, wide(given[2], "step")}, {}, "steps"), {}, "steps");
+  steps = node.emit("Max", {steps, node.scalar(0, f64, "zero")}, {}, "steps");
+  Value count = node.pinned(node.emit("Cast", steps, castTo(node, i64), "count"), "count");
+  Value numbers = node.emit("Range", {node.scalar(0, i64, "first"), count, node.scalar(1, i64, "by")}, {}, "numbers");
+  if (numbers && !element.isInteger(64))
+    numbers = node.emit("Cast", numbers, castTo(node, element), "numbers");
+  Value scaled = node.emit("Mul", {numbers, given[2]}, {}, "scaled");
+  return node.finish(node.emit("Add", {scaled, given[0]}));
+}
+
+Value nonZero(Node &node, Value input, StringRef suffix) {
+  Type element = cast<RankedTensorType>(input.getType()).getElementType(), i64 = node.builder().getI64Type();
+  if (cast<RankedTensorType>(input.getType()).getRank() == 0)
+    input = reshape(node, input, {1}, "vector");
+  Value mask = input;
+  if (!element.isInteger(1))
+    mask = node.emit("Not", node.emit("Equal", {input, node.scalar(0, element, "zero")}, {}, "is_zero"), {}, "mask");
+  Value ones = node.emit("Cast", mask, castTo(node, i64), "ones");
+  Value count = node.emit("ReduceSum", ones, node.attr("keepdims", int64_t(0)), "count");
+  return node.emit("NonZero", {input, node.pinned(count, "count")}, {}, suffix);
+}
+
+LogicalResult nonZeroRule(Node &node) { return node.finish(nonZero(node, node.input(0), "")); }
+
+LogicalResult compressRule(Node &node) {
+  Value input = node.input(0);
+  bool isFlat = !node.hasAttr("axis") && node.rank(0) != 1;
+  int64_t axis = node.intAttr("axis", 0);
+  if (isFlat)
+    input = reshape(node, input, {-1}, "flat");
+  Value indices = nonZero(node, node.input(1), "indices");
+  indices = node.emit("Squeeze", {indices, node.ints({0}, "axes")}, {}, "chosen");
+  return node.finish(node.emit("Gather", {input, indices}, node.attr("axis", axis)));
+}
+
+// The first `count` rows.
+Value firstRows(Node &node, Value rows, Value count, StringRef suffix) {
+  SmallVector<NamedAttribute> attrs{node.attr("axes", node.builder().getDenseI64ArrayAttr({0})),
+                                    node.attr("steps", node.builder().getDenseI64ArrayAttr({1}))};
+  return node.emit("DynamicSlice", {rows, node.ints({0}, "from"), count}, attrs, suffix);
+}
+
+LogicalResult nonMaxSuppressionRule(Node &node) {
+  SmallVector<Value> operands = node.allInputs();
+  operands.resize(5, node.none());
+  if (isa<NoneType>(operands[2].getType()))
+    operands[2] = node.scalar(0, node.builder().getI64Type(), "max_output");
+  if (node.rank(1) != 3)
+    return node.error(ErrorCode::BadShape) << "scores must have rank 3, but have " << node.rank(1);
+  Value boxes = node.sizesValue({graph::sizesOf(node.input(1))[2]}, false, "boxes");
+  Operation *sorted = node.create("TopK", {node.input(1), boxes}, {}, 2, "sorted");
+  if (!sorted)
+    return failure();
+  operands.insert(operands.begin() + 2, sorted->getResult(1));
+  FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("NonMaxSuppression");
+  Operation *op = failed(attrs) ? nullptr : node.create("NonMaxSuppression", operands, *attrs, 2, "all");
+  return op ? node.finish(firstRows(node, op->getResult(0), node.pinned(op->getResult(1), "count"), "")) : failure();
+}
+
+LogicalResult uniqueRule(Node &node) {
+  Value input = node.input(0), rows;
+  int64_t rank = node.rank(0), sorted = node.intAttr("sorted", 1), axis = 0;
+  if (node.hasAttr("axis")) {
+    std::optional<int64_t> given = graph::normalizeAxis(node.intAttr("axis", 0), rank);
+    if (!given)
+      return node.error(ErrorCode::BadAttribute) << "axis is out of range for a tensor of rank " << rank;
+    axis = *given;
+    SmallVector<int64_t> perm{axis};
+    for (int64_t d = 0; d < rank; ++d)
+      if (d != axis)
+        perm.push_back(d);
+    rows = node.emit("Transpose", input, node.attr("perm", node.builder().getDenseI64ArrayAttr(perm)), "front");
+    rows = rank == 1 || !rows ? rows : reshape(node, rows, {0, -1}, "rows");
+  } else {
+    input = rows = rank == 1 ? input : reshape(node, input, {-1}, "flat");
+  }
+  Operation *op = rows ? node.create("Unique", rows, node.attr("sorted", sorted), 4, "all") : nullptr;
+  if (!op)
+    return failure();
+  Value count = node.pinned(op->getResult(3), "count"), first = firstRows(node, op->getResult(0), count, "first");
+  Value values = node.emit("Gather", {input, first}, node.attr("axis", axis));
+  return node.finish({values, first, op->getResult(1), firstRows(node, op->getResult(2), count, "counts")});
+}
+
+// One axis of a slice: where it starts and how many elements it has, as ONNX clamps them. `size` is that of the axis.
+std::pair<Value, Value> clampedRange(Node &node, Value start, Value end, AffineExpr size, int64_t step) {
+  bool isForward = step > 0;
+  AffineExpr last = graph::size::add(size, -1);
+  Value zero = node.ints({0}, "zero"), length = node.sizesValue({size}, false, "size");
+  Value high = isForward ? length : node.sizesValue({last}, false, "last");
+  auto clamp = [&](Value at, Value low, StringRef name) {
+    Value wrapped = node.emit(
+        "Where", {node.emit("Less", {at, zero}, {}, name), node.emit("Add", {at, length}, {}, name), at}, {}, name);
+    return node.emit("Min", {node.emit("Max", {wrapped, low}, {}, name), high}, {}, name);
+  };
+  start = clamp(start, zero, "start");
+  end = clamp(end, isForward ? zero : node.ints({-1}, "before"), "end");
+  Value span = isForward ? node.emit("Sub", {end, start}, {}, "span") : node.emit("Sub", {start, end}, {}, "span");
+  int64_t stride = isForward ? step : -step;
+  span = node.emit("Max", {span, zero}, {}, "span");
+  if (stride > 1)
+    span = node.emit(
+        "Div", {node.emit("Add", {span, node.ints({stride - 1}, "round")}, {}, "span"), node.ints({stride}, "stride")},
+        {}, "span");
+  return {start, span};
+}
+
+} // namespace
+
+LogicalResult sliceDynamic(Node &node) {
+  bool areKnown = isKnown(node, node.input(1)) && isKnown(node, node.input(2));
+  if (areKnown)
+    if (Value plain = node.tryEmit("Slice", node.allInputs()))
+      return node.finish(plain);
+  auto elements = [&](unsigned index) { return graph::partialElementsOf(node.input(index)); };
+  std::optional<graph::Elements> starts = elements(1), ends = elements(2);
+  auto constants = [&](unsigned index, SmallVector<int64_t> otherwise) -> std::optional<SmallVector<int64_t>> {
+    return node.hasInput(index) ? graph::constantElementsOf(node.input(index)) : std::optional(otherwise);
+  };
+  if (!starts || !ends || starts->size() != ends->size())
+    return copyNode(node);
+  size_t count = starts->size();
+  auto axes = constants(3, llvm::to_vector(llvm::seq<int64_t>(0, count))),
+       steps = constants(4, SmallVector<int64_t>(count, 1));
+  // Whatever is wrong with it, or not known, the op itself says best.
+  if (!axes || !steps || axes->size() != count || steps->size() != count || llvm::is_contained(*steps, 0))
+    return copyNode(node);
+  graph::Sizes sizes = graph::sizesOf(node.input(0));
+  Value result = node.input(0), begin = asI64(node, node.input(1), "starts"), end = asI64(node, node.input(2), "ends");
+  SmallVector<int64_t> dynamicAxes, dynamicSteps;
+  SmallVector<Value> at, spans;
+  for (size_t i = 0; i < count; ++i) {
+    std::optional<int64_t> axis = graph::normalizeAxis((*axes)[i], sizes.size());
+    if (!axis)
+      return copyNode(node);
+    auto usable = [&](AffineExpr e) { return e && !graph::isComputed(e, node.symbols()); };
+    if (usable((*starts)[i]) && usable((*ends)[i]))
+      if (Value part = node.tryEmit("Slice",
+                                    {result, node.sizesValue({(*starts)[i]}, false, "from"),
+                                     node.sizesValue({(*ends)[i]}, false, "to"), node.ints({*axis}, "axis"),
+                                     node.ints({(*steps)[i]}, "step")},
+                                    {}, "known")) {
+        result = part;
+        continue;
+      }
+    auto entry = [&](Value list, StringRef name) {
+      Value all = cast<RankedTensorType>(list.getType()).getRank() ? list : reshape(node, list, {1}, name);
+      return node.emit("Slice", {all, node.ints({int64_t(i)}, name), node.ints({int64_t(i + 1)}, name)}, {}, name);
+    };
+    auto [start, span] = clampedRange(node, entry(begin, "starts"), entry(end, "ends"), sizes[*axis], (*steps)[i]);
+    at.push_back(start), spans.push_back(span);
+    dynamicAxes.push_back(*axis), dynamicSteps.push_back((*steps)[i]);
+  }
+  if (at.empty())
+    return node.finish(result);
+  auto join = [&](ArrayRef<Value> parts, StringRef name) {
+    return parts.size() == 1 ? parts[0] : node.emit("Concat", parts, node.attr("axis", int64_t(0)), name);
+  };
+  Value lengths = node.pinned(join(spans, "lengths"), "length");
+  SmallVector<NamedAttribute> attrs{node.attr("axes", node.builder().getDenseI64ArrayAttr(dynamicAxes)),
+                                    node.attr("steps", node.builder().getDenseI64ArrayAttr(dynamicSteps))};
+  return node.finish(node.emit("DynamicSlice", {result, join(at, "from"), lengths}, attrs));
+}
+
+LogicalResult padDynamic(Node &node) {
+  if (node.numInputs() < 2 || node.rank(1) != 1)
+    return copyNode(node);
+  SmallVector<Value> operands = node.allInputs();
+  operands[1] = node.pinned(operands[1], "pads");
+  return node.finishAs("Pad", operands);
+}
+
+ArrayRef<Rule> dynamicRules() {
+  static constexpr Rule rules[] = {
+      {"Reshape", 1, 2, reshapeRule},
+      {"Expand", 2, 2, expandRule},
+      {"Tile", 2, 2, pinSecond},
+      {"ConstantOfShape", 1, 1, pinFirst},
+      {"Range", 3, 3, rangeRule},
+      {"NonZero", 1, 1, nonZeroRule},
+      {"Compress", 2, 2, compressRule},
+      {"Unique", 1, 1, uniqueRule},
+      {"NonMaxSuppression", 2, 5, nonMaxSuppressionRule},
+  };
+  return rules;
+}
+
+} // namespace fathom::importer

@@ -1,0 +1,67 @@
+// The emitter of the model's host code, in two files: calls and memory, and control flow. Internal to compiler/package.
+#pragma once
+
+#include "compiler/codegen/common/Code.h"
+#include "compiler/package/MemoryPlan.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+
+namespace fathom {
+
+class HostEmitter {
+public:
+  HostEmitter(const Program &program, const MemoryPlan &memory, mlir::ModuleOp host);
+  void run();
+
+private:
+  using Value = mlir::Value;
+
+  // Host.cpp: the functions, memory and launches.
+  mlir::func::FuncOp begin(llvm::StringRef name, llvm::ArrayRef<mlir::Type> arguments);
+  void loadSymbols(Value table);
+  llvm::SmallVector<Value> slotOffsets();
+  void emitPlan();
+  void emitRun();
+  Value field(Value base, size_t offset);
+  Value service(size_t offset);
+  Value addressAt(const Place &place);
+  Value addressOf(Value tensor);
+  void emitBlock(mlir::Block &block);
+  void launch(mlir::func::CallOp call);
+  void makeRoom(Value tensor);
+  void release(Value pointer);
+  Value allocate(mlir::AffineExpr bytes, mlir::Location node);
+  // The value of an expression, with a fault where it overflows.
+  Value checkedExpr(mlir::AffineExpr expr, Value &overflow);
+  // Ends the run with this fault where the condition holds, and goes on in a new block.
+  void failIf(Value condition, Value fault);
+  void refuseIf(Value condition, int32_t fault, mlir::Location node);
+  Value text(llvm::StringRef words);
+  Value boolean(bool value);
+
+  // HostControl.cpp
+  void emitPin(graph::PinOp op);
+  void emitAssert(graph::AssertOp op);
+  void emitIf(graph::IfOp op);
+  void emitLoop(graph::LoopOp op);
+  Value loadScalar(Value tensor);
+  void copy(Value to, Value from, Value bytes);
+  mlir::Block *blockHere(llvm::ArrayRef<mlir::Type> arguments = {});
+  void bindSymbol(unsigned position, Value value);
+
+  const Program &program;
+  mlir::func::FuncOp main;
+  const MemoryPlan &memory;
+  llvm::SmallVector<graph::Symbol> symbols;
+  mlir::ModuleOp host;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  Code c;
+  mlir::Type pointer, i64, i32;
+  Value services, runtime, weights, arena, inputs, outputs, arguments, dims;
+  llvm::SmallVector<Value> slots;
+  llvm::DenseMap<Value, Value> pointers; // addresses that are known only as the code runs, by buffer
+  mlir::Block *failed = nullptr;
+  unsigned texts = 0;
+};
+
+} // namespace fathom
