@@ -27,7 +27,8 @@ double ComparisonTable::rate(const std::string &name) const {
 
 void ComparisonTable::Finalize() {
   double peak = rate("peak/fma");
-  std::printf("multiply-adds in registers: %.1f GFLOP/s\n", peak);
+  if (peak)
+    std::printf("multiply-adds in registers: %.1f GFLOP/s\n", peak);
   std::printf("%-28s %16s %18s %6s %14s\n", "kernel", "fathom GFLOP/s", "openblas GFLOP/s", "ratio", "share of peak");
   for (const std::string &kernel : kernels) {
     double ours = rate(kernel + "/fathom"), theirs = rate(kernel + "/openblas");
