@@ -36,7 +36,7 @@ private:
   void describeConv(ConvOp op);
   // The element of the left operand where row `index` (of the result) starts its reduction.
   Value rowStart(ArrayRef<Index> index, Value panel);
-  void panelRange(Value low, Value high, Value panel, std::optional<int64_t> columns);
+  void tailRows(Value row, Value panel, std::optional<int64_t> columns);
   void tile(Value row, int64_t rows, Value panel, std::optional<int64_t> columns);
   SmallVector<Value> zeroTile(int64_t rows, ArrayRef<int64_t> pieces);
   SmallVector<Value> multiply(ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart);
@@ -460,21 +460,18 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
       });
 }
 
-// All rows of the task against one panel.
-void Contraction::panelRange(Value low, Value high, Value panel, std::optional<int64_t> count) {
-  Value full = c.sub(high, c.rem(c.sub(high, low), c.i64(tileM)));
-  c.loop(low, full, tileM, [&](Value row) { tile(row, tileM, panel, count); });
+// The task's rows from `row` on, fewer than a tile, against one panel.
+void Contraction::tailRows(Value row, Value panel, std::optional<int64_t> count) {
   AffineExpr rows = iterations(rowLoops, k.context());
   if (auto known = constantSize(rows)) {
     // Tasks start at multiples of the tile, so that only one remainder exists.
     if (int64_t rest = *known % tileM)
-      c.when(c.cmp(arith::CmpIPredicate::slt, full, high), [&] { tile(full, rest, panel, count); });
+      c.when(c.cmp(arith::CmpIPredicate::slt, row, rowHigh), [&] { tile(row, rest, panel, count); });
     return;
   }
-  Value row = full;
   for (int64_t step = llvm::bit_floor(uint64_t(tileM - 1)); step >= 1; step /= 2)
     row = c.when(
-        c.cmp(arith::CmpIPredicate::sle, c.add(row, step), high),
+        c.cmp(arith::CmpIPredicate::sle, c.add(row, step), rowHigh),
         [&] {
           tile(row, step, panel, count);
           return c.add(row, step);
@@ -526,14 +523,18 @@ Grid Contraction::emit() {
   if (!tailColumns)
     grid.scratchBytes = tileM * tileN * elementBytes(acc);
   auto overTiles = [&] {
-    if (!k.schedule["rows_outer"])
-      return overPanels([&](Value panel, std::optional<int64_t> count) { panelRange(rowLow, rowHigh, panel, count); });
-    // The tile's rows stay in the first-level cache while the panels stream past.
     Value full = c.sub(rowHigh, c.rem(c.sub(rowHigh, rowLow), c.i64(tileM)));
+    if (!k.schedule["rows_outer"])
+      return overPanels([&](Value panel, std::optional<int64_t> count) {
+        c.loop(rowLow, full, tileM, [&](Value row) { tile(row, tileM, panel, count); });
+        tailRows(full, panel, count);
+      });
+    // The tile's rows stay in the first-level cache while the panels stream past.
     c.loop(rowLow, full, tileM, [&](Value row) {
       overPanels([&](Value panel, std::optional<int64_t> count) { tile(row, tileM, panel, count); });
     });
-    overPanels([&](Value panel, std::optional<int64_t> count) { panelRange(full, rowHigh, panel, count); });
+    if (!isConstant(simplify(rows % tileM), 0))
+      overPanels([&](Value panel, std::optional<int64_t> count) { tailRows(full, panel, count); });
   };
   if (!packed) {
     overTiles();
