@@ -48,6 +48,8 @@ private:
   void packRows();
   Value leftVector(ArrayRef<Index> index, Value start, Value depth, int64_t count);
   void storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators, Value firstColumn);
+  SmallVector<int64_t> piecesOf(int64_t columns);
+  void storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accumulators, Value firstColumn);
   void storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators,
                         Value firstColumn, Value count);
   void storeElement(ArrayRef<Index> index, Value value, int64_t lanes);
@@ -75,6 +77,10 @@ private:
   Value batchLeft, batchRight; // offsets of the current batch
   Indices batchIndex;
   Value rowLow, rowHigh; // the task's rows
+  Value fullPanels;
+  // The columns of the last panel where it shares the code of full ones, because it takes as many vectors: only the
+  // stores differ. What lies behind its columns is computed with, never stored.
+  std::optional<int64_t> sharedTail;
   int64_t tileM, tileN, unrollK, lanes;
   // While the left operand is packed: the current block of the reduction, and whether it is the first or the last.
   bool packed;
@@ -393,10 +399,33 @@ void Contraction::storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_
   }
 }
 
-void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64_t> count) {
-  SmallVector<int64_t> pieces(count.value_or(tileN) / lanes, lanes);
-  if (int64_t rest = count.value_or(tileN) % lanes)
+// Columns in vectors, the last of them narrower where they do not come out even.
+SmallVector<int64_t> Contraction::piecesOf(int64_t columns) {
+  SmallVector<int64_t> pieces(columns / lanes, lanes);
+  if (int64_t rest = columns % lanes)
     pieces.push_back(rest);
+  return pieces;
+}
+
+// The first of a panel's columns, where it is the last one and has no more.
+void Contraction::storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accumulators, Value firstColumn) {
+  SmallVector<int64_t> pieces = piecesOf(*sharedTail);
+  SmallVector<Value> narrow(accumulators);
+  for (size_t i = pieces.size() - 1; i < narrow.size(); i += pieces.size()) {
+    auto type = dyn_cast<VectorType>(narrow[i].getType());
+    if (!type || type.getNumElements() == pieces.back())
+      continue;
+    if (pieces.back() == 1)
+      narrow[i] = c.extract(narrow[i], 0);
+    else
+      narrow[i] = vector::ShuffleOp::create(c.b, c.loc, narrow[i], narrow[i],
+                                            llvm::to_vector(llvm::seq<int64_t>(0, pieces.back())));
+  }
+  storeTile(rowIndices, pieces, narrow, firstColumn);
+}
+
+void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64_t> count) {
+  SmallVector<int64_t> pieces = piecesOf(count.value_or(tileN));
   // Tiles start at multiples of their height: where that divides the innermost loop, a tile never leaves it.
   bool together = !rowLoops.empty() && rows == tileM && constantSize(rowLoops.back().size).value_or(1) % tileM == 0;
   SmallVector<Indices> rowIndices;
@@ -411,7 +440,19 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
   Value panelStart = c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight),
         firstColumn = c.mul(panel, tileN);
   auto finish = [&](ValueRange sums) {
-    if (count)
+    if (sharedTail) {
+      Value isFull = c.cmp(arith::CmpIPredicate::slt, panel, fullPanels);
+      scf::IfOp::create(
+          c.b, c.loc, isFull,
+          [&](OpBuilder &, Location) {
+            storeTile(rowIndices, pieces, sums, firstColumn);
+            scf::YieldOp::create(c.b, c.loc);
+          },
+          [&](OpBuilder &, Location) {
+            storeSharedTail(rowIndices, sums, firstColumn);
+            scf::YieldOp::create(c.b, c.loc);
+          });
+    } else if (count)
       storeTile(rowIndices, pieces, sums, firstColumn);
     else
       storePartialTile(rowIndices, pieces, sums, firstColumn, c.sub(c.expr(columns), firstColumn));
@@ -510,10 +551,16 @@ Grid Contraction::emit() {
   rowLow = c.mul(rowTask, taskM);
   rowHigh = c.min(c.add(rowLow, taskM), c.expr(rows));
   Value panelLow = c.mul(panelTask, taskN), panelHigh = c.min(c.add(panelLow, taskN), c.expr(panels));
-  Value fullPanels = c.expr(simplify(columns.floorDiv(tileN)));
+  fullPanels = c.expr(simplify(columns.floorDiv(tileN)));
   auto known = constantSize(columns);
   std::optional<int64_t> tailColumns = known ? std::optional(*known % tileN) : std::nullopt;
+  bool isShared = !packed && tailColumns.value_or(0) && *known > tileN &&
+                  llvm::divideCeil(*tailColumns, lanes) == llvm::divideCeil(tileN, lanes);
+  if (isShared)
+    sharedTail = tailColumns;
   auto overPanels = [&](llvm::function_ref<void(Value, std::optional<int64_t>)> body) {
+    if (sharedTail)
+      return c.loop(panelLow, panelHigh, 1, [&](Value panel) { body(panel, tileN); });
     c.loop(panelLow, c.min(panelHigh, fullPanels), 1, [&](Value panel) { body(panel, tileN); });
     if (tailColumns != 0)
       c.when(c.cmp(arith::CmpIPredicate::slt, fullPanels, panelHigh), [&] {
