@@ -153,7 +153,7 @@ std::string runModel(fathom_model *model, const Case &testCase) {
         return llvm::formatv("{0} ({1} thread{2})", problem, threads, threads == 1 ? "" : "s");
     }
     for (auto [o, want] : llvm::enumerate(set.outputs))
-      if (memcmp(results[0].memory[o].data(), results[1].memory[o].data(), want.bytes.size()))
+      if (memcmp(results[0].memory[o].data(), results[1].memory[o].data(), want.bytes.size()) != 0)
         return llvm::formatv("output {0} depends on the number of threads", o);
   }
 }

@@ -38,8 +38,8 @@ bool parse(int argc, char **argv, Options &options) {
                                                : nullptr;
     if (text && i + 1 < argc)
       *text = argv[++i];
-    else if (flag == "--jobs" && i + 1 < argc)
-      options.jobs = std::max(1, atoi(argv[++i]));
+    else if (flag == "--jobs" && i + 1 < argc && !llvm::StringRef(argv[i + 1]).getAsInteger(10, options.jobs))
+      options.jobs = std::max(1, options.jobs), ++i;
     else if (flag == "--verbose")
       options.verbose = true;
     else if (flag == "--update")
