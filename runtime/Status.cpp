@@ -36,6 +36,27 @@ fathom_status *fathom::outOfMemory(const char *What, size_t Bytes) {
   return makeStatus(FATHOM_ERROR_MEMORY, "no memory for %s (%zu bytes)", What, Bytes);
 }
 
+int32_t fathom_code_number(fathom_code code) {
+  switch (code) {
+  case FATHOM_OK:
+    return 0;
+  case FATHOM_ERROR_FILE:
+    return 1001;
+  case FATHOM_ERROR_FORMAT:
+    return 1011;
+  case FATHOM_ERROR_INVALID_ARGUMENT:
+  case FATHOM_ERROR_SHAPE:
+  case FATHOM_ERROR_INDEX:
+    return 1012;
+  case FATHOM_ERROR_UNSUPPORTED_CPU:
+  case FATHOM_ERROR_MEMORY:
+    return 5001;
+  case FATHOM_ERROR_INTERNAL:
+    break;
+  }
+  return 7001;
+}
+
 fathom_code fathom_status_code(const fathom_status *status) { return status ? status->Code : FATHOM_OK; }
 
 const char *fathom_status_message(const fathom_status *status) { return status ? status->Message : ""; }

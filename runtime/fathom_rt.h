@@ -32,6 +32,10 @@ typedef enum fathom_code {
   FATHOM_ERROR_INTERNAL = 8          // the artifact broke its promises: a bug of Fathom
 } fathom_code;
 
+// The error's number in docs/user/errors.md, the same wherever it is reported: 1011 (F1011) for FATHOM_ERROR_FORMAT.
+// The thousands say whose problem it is. 0 for FATHOM_OK.
+FATHOM_API int32_t fathom_code_number(fathom_code code);
+
 // FATHOM_OK for NULL.
 FATHOM_API fathom_code fathom_status_code(const fathom_status *status);
 // What went wrong, in one line of text; "" for NULL. Lives as long as the status.

@@ -66,10 +66,13 @@ OwningOpRef<ModuleOp> importOnnxBytes(StringRef bytes, StringRef baseFolder, MLI
 
 std::vector<Problem> collectUnsupported(StringRef path, MLIRContext &context, const ImportOptions &options) {
   std::vector<Problem> problems;
+  // The whole model's location is its file's name, which is no node.
+  StringRef whole = llvm::sys::path::filename(path);
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return failure();
-    Problem problem{ErrorCode::Internal, nodeName(diagnostic.getLocation()).str(), diagnostic.str(), ""};
+    StringRef node = nodeName(diagnostic.getLocation());
+    Problem problem{ErrorCode::Internal, node == whole ? "" : node.str(), diagnostic.str(), ""};
     // Messages open with their code: "[F1003] ...".
     StringRef message = problem.message;
     unsigned code;

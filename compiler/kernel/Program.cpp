@@ -256,6 +256,20 @@ void storeSizes(LoopOp loop) {
   }
 }
 
+// A halo is zeros in a buffer. A value that never leaves its kernel has no buffer, so that a planned one would be
+// ignored.
+LogicalResult checkHalosAreStored(ArrayRef<FusionGroup> groups) {
+  for (const FusionGroup &group : groups)
+    for (Operation *op : ArrayRef(group).drop_back()) {
+      bool stored = llvm::any_of(op->getUsers(), [&](Operation *user) { return !llvm::is_contained(group, user); });
+      if (!stored && layoutOf(cast<RankedTensorType>(op->getResult(0).getType())).hasHalo())
+        return emitError(op, ErrorCode::BadPlan)
+               << "layout of '" << opName(op) << "': the halo must be empty, as kernel '" << opName(group.back())
+               << "' never stores this value";
+    }
+  return success();
+}
+
 } // namespace
 
 FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Plan *plan) {
@@ -289,6 +303,8 @@ FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Pla
   });
   auto groups = fuseOps(program.main, plan);
   if (failed(groups))
+    return failure();
+  if (plan && failed(checkHalosAreStored(*groups)))
     return failure();
   Outliner outliner(program, target, plan);
   for (const FusionGroup &group : *groups)

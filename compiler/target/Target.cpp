@@ -1,6 +1,7 @@
 // Resolves target names, detects the host and creates LLVM's target machines.
 #include "compiler/target/Target.h"
 
+#include "runtime/CpuFeatures.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -80,23 +81,40 @@ static void describe(Target &target) {
   target.l2Bytes = has("avx512f") ? 1 << 20 : 256 << 10;
 }
 
+std::string hostFeatures(const llvm::StringMap<bool> &detected, llvm::ArrayRef<std::string> implied,
+                         llvm::function_ref<bool(llvm::StringRef)> missing) {
+  std::vector<std::string> names;
+  for (const auto &entry : detected)
+    names.push_back(((entry.second && !missing(entry.first()) ? "+" : "-") + entry.first()).str());
+  for (const std::string &name : implied)
+    if (!detected.contains(name) && missing(name))
+      names.push_back("-" + name);
+  // A hash map's order differs between builds; the features are part of a reproducible artifact. '+' comes before '-',
+  // as it must: a feature that is switched on switches on all that it implies.
+  llvm::sort(names);
+  return llvm::join(names, ",");
+}
+
+// The features that are on for a CPU's name and this list.
+static std::vector<std::string> impliedFeatures(const Target &target, llvm::StringRef features) {
+  auto info = subtarget(target.triple, target.cpu, features);
+  std::vector<std::string> names;
+  for (const llvm::SubtargetFeatureKV &kv : info->getAllProcessorFeatures())
+    if (info->getFeatureBits().test(kv.Value))
+      names.push_back(kv.Key);
+  return names;
+}
+
 static Target hostTarget() {
   Target target;
   target.triple = llvm::Triple(llvm::sys::getProcessTriple()).isAArch64() ? aarch64Triple.str() : x86Triple.str();
   target.cpu = llvm::sys::getHostCPUName().str();
-  llvm::SubtargetFeatures features;
-  auto host = llvm::sys::getHostCPUFeatures();
-  std::vector<std::string> names;
-  for (auto &entry : host)
-    names.push_back(((entry.second ? "+" : "-") + entry.first()).str());
-  // A hash map's order differs between builds; the features are part of a reproducible artifact.
-  llvm::sort(names);
-  // A hypervisor may hide what the CPU's name implies.
-  if (target.isAArch64() && !host.lookup("sve"))
-    names.insert(names.end(), {"-sve", "-sve2"});
-  target.features = llvm::join(names, ",");
-  if (long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE); l1 > 0)
-    target.l1Bytes = l1;
+  // A hypervisor may hide what the CPU's name implies. The loader asks the same table, so that the host takes what was
+  // compiled for it.
+  auto missing = [](llvm::StringRef name) { return cpuFeature(name.str().c_str()) == Feature::Missing; };
+  llvm::StringMap<bool> detected = llvm::sys::getHostCPUFeatures();
+  std::string reported = hostFeatures(detected, {}, missing);
+  target.features = hostFeatures(detected, impliedFeatures(target, reported), missing);
   describe(target);
   if (long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE); l1 > 0)
     target.l1Bytes = l1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <memory>
@@ -38,6 +39,11 @@ struct Target {
 llvm::Expected<Target> parseTarget(llvm::StringRef text);
 // The CPU names that parseTarget takes, for --target help.
 std::vector<std::string> knownCpus();
+
+// LLVM's feature list for the host: what was detected, then, switched off, what the CPU's name or another feature
+// implies although the machine lacks it. `missing` says so of a name; one it does not know is left alone.
+std::string hostFeatures(const llvm::StringMap<bool> &detected, llvm::ArrayRef<std::string> implied,
+                         llvm::function_ref<bool(llvm::StringRef)> missing);
 
 void initializeLlvmTargets();
 std::unique_ptr<llvm::TargetMachine> createTargetMachine(const Target &target);

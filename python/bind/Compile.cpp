@@ -116,8 +116,7 @@ std::vector<Diagnostic> check(const std::string &path) {
     std::vector<std::string> hints;
     if (!problem.hint.empty())
       hints.push_back(problem.hint);
-    found.push_back({"error", problem.node == sys::path::filename(path) ? "" : problem.node, problem.message, hints,
-                     unsigned(problem.code), exitCodeFor(problem.code)});
+    found.push_back({"error", problem.node, problem.message, hints, unsigned(problem.code), exitCodeFor(problem.code)});
   }
   return found;
 }

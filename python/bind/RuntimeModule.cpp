@@ -21,10 +21,11 @@ using Bytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 void check(fathom_status *status) {
   if (!status)
     return;
-  int code = fathom_status_code(status);
+  fathom_code code = fathom_status_code(status);
   std::string message = fathom_status_message(status);
   fathom_status_free(status);
-  nb::module_::import_("fathom.errors").attr("raise_status")(code, message);
+  nb::module_::import_("fathom.errors")
+      .attr("raise_status")(fathom_code_number(code), message, code == FATHOM_ERROR_INDEX);
 }
 
 nb::dict describe(const fathom_tensor_info &info) {

@@ -21,24 +21,11 @@ class Error(Exception):
         return (Error, (self.message, self.code, self.exit_code, self.node, self.hint, self.diagnostics))
 
 
-# fathom_code of runtime/fathom_rt.h to code and exit code.
-_STATUS = {
-    1: ("F1012", 1),  # invalid argument
-    2: ("F1001", 1),  # file
-    3: ("F1011", 1),  # format
-    4: ("F5001", 5),  # unsupported CPU
-    5: ("F1012", 1),  # shape
-    6: ("F1012", 1),  # index
-    7: ("F5001", 5),  # memory
-}
-INDEX_STATUS = 6
-
-
-def raise_status(status: int, message: str):
+def raise_status(number: int, message: str, index_out_of_range: bool):
     """Raises the error for a status of the runtime; called by the extension module."""
-    code, exit_code = _STATUS.get(status, ("F7001", 70))
-    error = Error(message, code, exit_code)
-    error.status = status
+    kind = number // 1000
+    error = Error(message, f"F{number}", 70 if kind == 7 else kind)
+    error.index_out_of_range = index_out_of_range
     raise error
 
 

@@ -38,8 +38,8 @@ bool parse(int argc, char **argv, Options &options) {
                                                : nullptr;
     if (text && i + 1 < argc)
       *text = argv[++i];
-    else if (flag == "--jobs" && i + 1 < argc)
-      options.jobs = std::max(1, atoi(argv[++i]));
+    else if (flag == "--jobs" && i + 1 < argc && !llvm::StringRef(argv[i + 1]).getAsInteger(10, options.jobs))
+      options.jobs = std::max(1, options.jobs), ++i;
     else if (flag == "--verbose")
       options.verbose = true;
     else if (flag == "--update")
@@ -97,8 +97,11 @@ void printCompileTimes(const std::vector<Case> &cases, const std::vector<CaseRes
   if (times.empty())
     return;
   std::sort(times.begin(), times.end());
-  llvm::outs() << llvm::formatv("one-node models compile in {0:f1} ms (median), {1:f1} ms (slowest, {2})\n",
-                                times[times.size() / 2].first, times.back().first, times.back().second);
+  llvm::outs() << llvm::formatv("one-node models compile in {0:f1} ms (median); the slowest:\n",
+                                times[times.size() / 2].first);
+  constexpr size_t shown = 5;
+  for (const auto &[ms, name] : llvm::reverse(llvm::ArrayRef(times).take_back(shown)))
+    llvm::outs() << llvm::formatv("  {0,6:f1} ms {1}\n", ms, name);
 }
 
 } // namespace

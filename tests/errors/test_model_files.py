@@ -184,6 +184,15 @@ def test_check_lists_everything(fathom, save):
     assert {problem["code"] for problem in described["problems"]} == {"F3001"}
 
 
+def test_check_names_no_node_for_the_whole_model(fathom, save):
+    import json
+
+    model = relu_model()
+    model.opset_import[0].version = 1000
+    described = json.loads(fathom("check", save(model), "--json").out)
+    assert [problem["node"] for problem in described["problems"]] == [""]
+
+
 def test_check_of_a_supported_model(fathom, save):
     result = fathom("check", save(relu_model()))
     assert (result.code, result.out) == (0, "supported\n")

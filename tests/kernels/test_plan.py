@@ -72,6 +72,7 @@ def test_a_changed_knob_changes_the_code(model, tmp_path, knob, value):
         (r"target: .*", "target: nothing", "target"),
         (r"- r\n", "- q\n", "no op 'q'"),
         (r"order: \[ 0, 2, 3, 1 \]", "order: [ 0, 1, 2, 3 ]", "channels innermost"),
+        (r"(value: c, order: [^}]*?) }", r"\1, halo: [ 0, 0, 0, 0, 1, 1, 1, 1 ] }", "never stores this value"),
         (r"schedule:", "shedule:", "line"),
     ],
 )

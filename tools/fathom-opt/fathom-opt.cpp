@@ -1,6 +1,7 @@
 // Runs passes on the text form of the IR; the lit tests are written with it.
 #include "compiler/codegen/common/MathLowering.h"
 #include "compiler/codegen/cpu/Codegen.h"
+#include "compiler/driver/EmitLoopsPass.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/InferShapes.h"
 #include "compiler/passes/Passes.h"
@@ -15,5 +16,6 @@ int main(int argc, char **argv) {
   fathom::graph::registerInferShapesPass();
   fathom::registerPasses();
   fathom::registerMathLoweringPass();
+  fathom::registerEmitLoopsPass();
   return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "Fathom's pass driver\n", registry));
 }

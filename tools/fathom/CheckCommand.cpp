@@ -28,9 +28,6 @@ Expected<int> checkCommand(const Arguments &arguments) {
   if (failed(request))
     return log.exitCode();
   std::vector<Problem> problems = collectUnsupported(model, *context, request->import);
-  for (Problem &problem : problems)
-    if (problem.node == sys::path::filename(model))
-      problem.node.clear();
   if (arguments.options.flag("json")) {
     json::Array list;
     for (const Problem &problem : problems)

@@ -7,30 +7,12 @@ using namespace llvm;
 
 namespace fathom {
 
-static ErrorCode codeOf(fathom_code code) {
-  switch (code) {
-  case FATHOM_ERROR_FILE:
-    return ErrorCode::FileUnreadable;
-  case FATHOM_ERROR_FORMAT:
-    return ErrorCode::BadArtifact;
-  case FATHOM_ERROR_UNSUPPORTED_CPU:
-  case FATHOM_ERROR_MEMORY:
-    return ErrorCode::Device;
-  case FATHOM_ERROR_INVALID_ARGUMENT:
-  case FATHOM_ERROR_SHAPE:
-  case FATHOM_ERROR_INDEX:
-    return ErrorCode::BadInput;
-  default:
-    return ErrorCode::Internal;
-  }
-}
-
 Error takeStatus(fathom_status *status) {
   if (!status)
     return Error::success();
   fathom_code code = fathom_status_code(status);
   Error error =
-      fail(codeOf(code), fathom_status_message(status),
+      fail(ErrorCode(fathom_code_number(code)), fathom_status_message(status),
            code == FATHOM_ERROR_UNSUPPORTED_CPU ? "'fathom inspect' shows what the model was compiled for" : "");
   fathom_status_free(status);
   return error;

@@ -36,7 +36,7 @@ private:
   void describeConv(ConvOp op);
   // The element of the left operand where row `index` (of the result) starts its reduction.
   Value rowStart(ArrayRef<Index> index, Value panel);
-  void panelRange(Value low, Value high, Value panel, std::optional<int64_t> columns);
+  void tailRows(Value row, Value panel, std::optional<int64_t> columns);
   void tile(Value row, int64_t rows, Value panel, std::optional<int64_t> columns);
   SmallVector<Value> zeroTile(int64_t rows, ArrayRef<int64_t> pieces);
   SmallVector<Value> multiply(ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart);
@@ -48,6 +48,8 @@ private:
   void packRows();
   Value leftVector(ArrayRef<Index> index, Value start, Value depth, int64_t count);
   void storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators, Value firstColumn);
+  SmallVector<int64_t> piecesOf(int64_t columns);
+  void storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accumulators, Value firstColumn);
   void storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators,
                         Value firstColumn, Value count);
   void storeElement(ArrayRef<Index> index, Value value, int64_t lanes);
@@ -75,6 +77,10 @@ private:
   Value batchLeft, batchRight; // offsets of the current batch
   Indices batchIndex;
   Value rowLow, rowHigh; // the task's rows
+  Value fullPanels;
+  // The columns of the last panel where it shares the code of full ones, because it takes as many vectors: only the
+  // stores differ. What lies behind its columns is computed with, never stored.
+  std::optional<int64_t> sharedTail;
   int64_t tileM, tileN, unrollK, lanes;
   // While the left operand is packed: the current block of the reduction, and whether it is the first or the last.
   bool packed;
@@ -393,10 +399,33 @@ void Contraction::storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_
   }
 }
 
-void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64_t> count) {
-  SmallVector<int64_t> pieces(count.value_or(tileN) / lanes, lanes);
-  if (int64_t rest = count.value_or(tileN) % lanes)
+// Columns in vectors, the last of them narrower where they do not come out even.
+SmallVector<int64_t> Contraction::piecesOf(int64_t columns) {
+  SmallVector<int64_t> pieces(columns / lanes, lanes);
+  if (int64_t rest = columns % lanes)
     pieces.push_back(rest);
+  return pieces;
+}
+
+// The first of a panel's columns, where it is the last one and has no more.
+void Contraction::storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accumulators, Value firstColumn) {
+  SmallVector<int64_t> pieces = piecesOf(*sharedTail);
+  SmallVector<Value> narrow(accumulators);
+  for (size_t i = pieces.size() - 1; i < narrow.size(); i += pieces.size()) {
+    auto type = dyn_cast<VectorType>(narrow[i].getType());
+    if (!type || type.getNumElements() == pieces.back())
+      continue;
+    if (pieces.back() == 1)
+      narrow[i] = c.extract(narrow[i], 0);
+    else
+      narrow[i] = vector::ShuffleOp::create(c.b, c.loc, narrow[i], narrow[i],
+                                            llvm::to_vector(llvm::seq<int64_t>(0, pieces.back())));
+  }
+  storeTile(rowIndices, pieces, narrow, firstColumn);
+}
+
+void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64_t> count) {
+  SmallVector<int64_t> pieces = piecesOf(count.value_or(tileN));
   // Tiles start at multiples of their height: where that divides the innermost loop, a tile never leaves it.
   bool together = !rowLoops.empty() && rows == tileM && constantSize(rowLoops.back().size).value_or(1) % tileM == 0;
   SmallVector<Indices> rowIndices;
@@ -411,7 +440,19 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
   Value panelStart = c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight),
         firstColumn = c.mul(panel, tileN);
   auto finish = [&](ValueRange sums) {
-    if (count)
+    if (sharedTail) {
+      Value isFull = c.cmp(arith::CmpIPredicate::slt, panel, fullPanels);
+      scf::IfOp::create(
+          c.b, c.loc, isFull,
+          [&](OpBuilder &, Location) {
+            storeTile(rowIndices, pieces, sums, firstColumn);
+            scf::YieldOp::create(c.b, c.loc);
+          },
+          [&](OpBuilder &, Location) {
+            storeSharedTail(rowIndices, sums, firstColumn);
+            scf::YieldOp::create(c.b, c.loc);
+          });
+    } else if (count)
       storeTile(rowIndices, pieces, sums, firstColumn);
     else
       storePartialTile(rowIndices, pieces, sums, firstColumn, c.sub(c.expr(columns), firstColumn));
@@ -460,21 +501,18 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
       });
 }
 
-// All rows of the task against one panel.
-void Contraction::panelRange(Value low, Value high, Value panel, std::optional<int64_t> count) {
-  Value full = c.sub(high, c.rem(c.sub(high, low), c.i64(tileM)));
-  c.loop(low, full, tileM, [&](Value row) { tile(row, tileM, panel, count); });
+// The task's rows from `row` on, fewer than a tile, against one panel.
+void Contraction::tailRows(Value row, Value panel, std::optional<int64_t> count) {
   AffineExpr rows = iterations(rowLoops, k.context());
   if (auto known = constantSize(rows)) {
     // Tasks start at multiples of the tile, so that only one remainder exists.
     if (int64_t rest = *known % tileM)
-      c.when(c.cmp(arith::CmpIPredicate::slt, full, high), [&] { tile(full, rest, panel, count); });
+      c.when(c.cmp(arith::CmpIPredicate::slt, row, rowHigh), [&] { tile(row, rest, panel, count); });
     return;
   }
-  Value row = full;
   for (int64_t step = llvm::bit_floor(uint64_t(tileM - 1)); step >= 1; step /= 2)
     row = c.when(
-        c.cmp(arith::CmpIPredicate::sle, c.add(row, step), high),
+        c.cmp(arith::CmpIPredicate::sle, c.add(row, step), rowHigh),
         [&] {
           tile(row, step, panel, count);
           return c.add(row, step);
@@ -513,10 +551,16 @@ Grid Contraction::emit() {
   rowLow = c.mul(rowTask, taskM);
   rowHigh = c.min(c.add(rowLow, taskM), c.expr(rows));
   Value panelLow = c.mul(panelTask, taskN), panelHigh = c.min(c.add(panelLow, taskN), c.expr(panels));
-  Value fullPanels = c.expr(simplify(columns.floorDiv(tileN)));
+  fullPanels = c.expr(simplify(columns.floorDiv(tileN)));
   auto known = constantSize(columns);
   std::optional<int64_t> tailColumns = known ? std::optional(*known % tileN) : std::nullopt;
+  bool isShared = !packed && tailColumns.value_or(0) && *known > tileN &&
+                  llvm::divideCeil(*tailColumns, lanes) == llvm::divideCeil(tileN, lanes);
+  if (isShared)
+    sharedTail = tailColumns;
   auto overPanels = [&](llvm::function_ref<void(Value, std::optional<int64_t>)> body) {
+    if (sharedTail)
+      return c.loop(panelLow, panelHigh, 1, [&](Value panel) { body(panel, tileN); });
     c.loop(panelLow, c.min(panelHigh, fullPanels), 1, [&](Value panel) { body(panel, tileN); });
     if (tailColumns != 0)
       c.when(c.cmp(arith::CmpIPredicate::slt, fullPanels, panelHigh), [&] {
@@ -526,14 +570,18 @@ Grid Contraction::emit() {
   if (!tailColumns)
     grid.scratchBytes = tileM * tileN * elementBytes(acc);
   auto overTiles = [&] {
-    if (!k.schedule["rows_outer"])
-      return overPanels([&](Value panel, std::optional<int64_t> count) { panelRange(rowLow, rowHigh, panel, count); });
-    // The tile's rows stay in the first-level cache while the panels stream past.
     Value full = c.sub(rowHigh, c.rem(c.sub(rowHigh, rowLow), c.i64(tileM)));
+    if (!k.schedule["rows_outer"])
+      return overPanels([&](Value panel, std::optional<int64_t> count) {
+        c.loop(rowLow, full, tileM, [&](Value row) { tile(row, tileM, panel, count); });
+        tailRows(full, panel, count);
+      });
+    // The tile's rows stay in the first-level cache while the panels stream past.
     c.loop(rowLow, full, tileM, [&](Value row) {
       overPanels([&](Value panel, std::optional<int64_t> count) { tile(row, tileM, panel, count); });
     });
-    overPanels([&](Value panel, std::optional<int64_t> count) { panelRange(full, rowHigh, panel, count); });
+    if (!isConstant(simplify(rows % tileM), 0))
+      overPanels([&](Value panel, std::optional<int64_t> count) { tailRows(full, panel, count); });
   };
   if (!packed) {
     overTiles();

@@ -52,3 +52,97 @@ func.func @sizes(%x: tensor<2x3xf32>) -> tensor<2xi64> {
   %0 = graph.Shape(%x) : (tensor<2x3xf32>) -> tensor<2xi64>
   return %0 : tensor<2xi64>
 }
+
+// -----
+
+// Factors of one are not written, others are; the last op takes the name.
+// CHECK-LABEL: func @scaled_gemm
+// CHECK-DAG: %[[ALPHA:.*]] = graph.Constant dense<5.000000e-01>
+// CHECK-DAG: %[[BETA:.*]] = graph.Constant dense<2.000000e+00>
+// CHECK: %[[T:.*]] = graph.Transpose(%arg0)
+// CHECK: %[[P:.*]] = graph.MatMul(%[[T]], %arg1)
+// CHECK: %[[SCALED:.*]] = graph.Mul(%[[P]], %[[ALPHA]])
+// CHECK: %[[BIAS:.*]] = graph.Mul(%arg2, %[[BETA]])
+// CHECK: graph.Add(%[[SCALED]], %[[BIAS]]) {graph.name = "g"}
+func.func @scaled_gemm(%a: tensor<4x3xf32>, %b: tensor<4x5xf32>, %c: tensor<5xf32>) -> tensor<3x5xf32> {
+  %0 = graph.Gemm(%a, %b, %c) {transA = 1 : i64, alpha = 0.5 : f32, beta = 2.0 : f32, graph.name = "g"} : (tensor<4x3xf32>, tensor<4x5xf32>, tensor<5xf32>) -> tensor<3x5xf32>
+  return %0 : tensor<3x5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func @matrix_times_vector
+// CHECK: graph.Unsqueeze(%arg1
+// CHECK: graph.MatMul(%arg0
+// CHECK: graph.Squeeze
+func.func @matrix_times_vector(%a: tensor<3x4xf32>, %b: tensor<4xf32>) -> tensor<3xf32> {
+  %0 = graph.MatMul(%a, %b) : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// -----
+
+// Products of matrices stay what they are.
+// CHECK-LABEL: func @matrices
+// CHECK-NEXT: graph.MatMul(%arg0, %arg1)
+// CHECK-NEXT: return
+func.func @matrices(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) -> tensor<3x5xf32> {
+  %0 = graph.MatMul(%a, %b) : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
+  return %0 : tensor<3x5xf32>
+}
+
+// -----
+
+// Transposes that do not undo each other become one.
+// CHECK-LABEL: func @merged_transposes
+// CHECK: graph.Transpose(%arg0) {perm = array<i64: 1, 2, 0>}
+// CHECK-NOT: graph.Transpose
+func.func @merged_transposes(%x: tensor<2x3x4xf32>) -> tensor<3x4x2xf32> {
+  %0 = graph.Transpose(%x) {perm = array<i64: 2, 0, 1>} : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  %1 = graph.Transpose(%0) {perm = array<i64: 2, 0, 1>} : (tensor<4x2x3xf32>) -> tensor<3x4x2xf32>
+  return %1 : tensor<3x4x2xf32>
+}
+
+// -----
+
+// The parts of a split are slices that follow each other.
+// CHECK-LABEL: func @split
+// CHECK-DAG: %[[ZERO:.*]] = graph.Constant dense<0>
+// CHECK-DAG: %[[TWO:.*]] = graph.Constant dense<2>
+// CHECK-DAG: %[[SIX:.*]] = graph.Constant dense<6>
+// CHECK-DAG: %[[AXIS:.*]] = graph.Constant dense<1>
+// CHECK: graph.Slice(%arg0, %[[ZERO]], %[[TWO]], %[[AXIS]], {{.*}} -> tensor<3x2xf32>
+// CHECK: graph.Slice(%arg0, %[[TWO]], %[[SIX]], %[[AXIS]], {{.*}} -> tensor<3x4xf32>
+func.func @split(%x: tensor<3x6xf32>) -> (tensor<3x2xf32>, tensor<3x4xf32>) {
+  %sizes = graph.Constant dense<[2, 4]> : tensor<2xi64> as tensor<2xi64>
+  %0:2 = graph.Split(%x, %sizes) {axis = -1 : i64} : (tensor<3x6xf32>, tensor<2xi64>) -> (tensor<3x2xf32>, tensor<3x4xf32>)
+  return %0#0, %0#1 : tensor<3x2xf32>, tensor<3x4xf32>
+}
+
+// -----
+
+// What changes nothing is dropped; a cast to another type is not nothing.
+// CHECK-LABEL: func @nothing
+// CHECK-NEXT: %[[C:.*]] = graph.Cast(%arg0) {{.*}} -> tensor<2x3xf64>
+// CHECK-NEXT: return %arg0, %[[C]]
+func.func @nothing(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf64>) {
+  %0 = graph.Identity(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = graph.Cast(%0) {to = f32} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %sizes = graph.Constant dense<[2, 3]> : tensor<2xi64> as tensor<2xi64>
+  %2 = graph.Reshape(%1, %sizes) : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  %3 = graph.Expand(%2, %sizes) : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  %4 = graph.Cast(%3) {to = f64} : (tensor<2x3xf32>) -> tensor<2x3xf64>
+  return %3, %4 : tensor<2x3xf32>, tensor<2x3xf64>
+}
+
+// -----
+
+// Sizes that only the symbols know are expressions over them.
+// CHECK: #[[$MAP:.*]] = affine_map<()[s0] -> (s0, 3)>
+// CHECK-LABEL: func @symbolic_sizes
+// CHECK: graph.Sizes #[[$MAP]]
+// CHECK-NOT: graph.Shape
+func.func @symbolic_sizes(%x: tensor<?x3xf32, #graph.enc<shape = ()[s0] -> (s0, 3)>>) -> tensor<2xi64> {
+  %0 = graph.Shape(%x) : (tensor<?x3xf32, #graph.enc<shape = ()[s0] -> (s0, 3)>>) -> tensor<2xi64>
+  return %0 : tensor<2xi64>
+}

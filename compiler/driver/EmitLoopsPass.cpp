@@ -1,0 +1,49 @@
+// The stages from the graph to the loops, without the graph passes before them: what is tested is what is written.
+#include "compiler/driver/EmitLoopsPass.h"
+
+#include "compiler/codegen/cpu/Codegen.h"
+#include "compiler/kernel/Program.h"
+#include "compiler/support/Diagnostics.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace fathom {
+namespace {
+
+struct EmitLoopsPass : PassWrapper<EmitLoopsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(EmitLoopsPass)
+
+  EmitLoopsPass() = default;
+  EmitLoopsPass(const EmitLoopsPass &other) : PassWrapper(other) {}
+
+  StringRef getArgument() const override { return "emit-loops"; }
+  StringRef getDescription() const override { return "Replace the model by the loops of its kernels"; }
+  void getDependentDialects(DialectRegistry &registry) const override { registerCodegenDialects(registry); }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto machine = parseTarget(target);
+    if (!machine) {
+      emitError(module.getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
+      return signalPassFailure();
+    }
+    FailureOr<Program> program = buildProgram(module, *machine, nullptr);
+    if (failed(program))
+      return signalPassFailure();
+    OwningOpRef<ModuleOp> loops = ModuleOp::create(module.getLoc());
+    for (KernelCode &code : program->codes)
+      if (failed(emitKernel(code.function, *code.kernelClass, code.schedule, code.symbol,
+                            graph::getSymbols(module).size(), {*machine}, *loops)))
+        return signalPassFailure();
+    module.getBodyRegion().takeBody(loops->getBodyRegion());
+  }
+
+  Option<std::string> target{*this, "target", llvm::cl::desc("The CPU"), llvm::cl::init("host")};
+};
+
+} // namespace
+
+void registerEmitLoopsPass() { PassRegistration<EmitLoopsPass>(); }
+
+} // namespace fathom
