@@ -50,31 +50,56 @@ std::string readDataSet(const Case &testCase, int number, DataSet &set) {
   return problem.empty() ? read("output", set.outputs) : problem;
 }
 
-bool isConstant(const Case &testCase, const TestTensor &input) {
-  return testCase.constantInputs && input.dims.size() <= 1;
+// The inputs that a caller gives: older models list their weights as inputs too.
+std::vector<onnx::ValueInfoProto *> inputsOf(onnx::GraphProto &graph) {
+  std::vector<onnx::ValueInfoProto *> inputs;
+  for (onnx::ValueInfoProto &input : *graph.mutable_input())
+    if (llvm::none_of(graph.initializer(), [&](const auto &tensor) { return tensor.name() == input.name(); }))
+      inputs.push_back(&input);
+  return inputs;
 }
 
-// The model's bytes; inputs that the case makes constants become initializers with the first data set's values.
+void makeDynamic(onnx::GraphProto &graph) {
+  for (onnx::ValueInfoProto *input : inputsOf(graph)) {
+    int axis = 0;
+    for (auto &dim : *input->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+      // Half of them have a name, as exporters give or leave it out.
+      if (dim.has_dim_value() && axis % 2)
+        dim.clear_value();
+      else if (dim.has_dim_value())
+        dim.set_dim_param(input->name() + "_dim_" + std::to_string(axis));
+      ++axis;
+    }
+  }
+  // What the model declares about the rest no longer holds.
+  graph.clear_value_info();
+  for (onnx::ValueInfoProto &output : *graph.mutable_output())
+    if (output.type().has_tensor_type())
+      output.mutable_type()->mutable_tensor_type()->clear_shape();
+}
+
+// The inputs become initializers with the first data set's values.
+void makeConstant(onnx::GraphProto &graph, const DataSet &set) {
+  std::vector<onnx::ValueInfoProto *> inputs = inputsOf(graph);
+  for (auto [input, value] : llvm::zip(inputs, set.inputs)) {
+    onnx::TensorProto &constant = *graph.add_initializer();
+    constant.set_name(input->name());
+    constant.set_data_type(input->type().tensor_type().elem_type());
+    constant.mutable_dims()->Add(value.dims.begin(), value.dims.end());
+    constant.set_raw_data(value.bytes.data(), value.bytes.size());
+  }
+}
+
+// The model's bytes, changed as the case's way says.
 std::string readModel(const Case &testCase, onnx::ModelProto &model, std::string &bytes) {
   std::ifstream file(testCase.folder / "model.onnx", std::ios::binary);
   if (!model.ParseFromIstream(&file))
     return "the model cannot be read";
-  DataSet set;
-  if (testCase.constantInputs)
-    if (std::string problem = readDataSet(testCase, 0, set); !problem.empty())
-      return problem;
-  onnx::GraphProto &graph = *model.mutable_graph();
-  for (int i = set.inputs.size() - 1; i >= 0; --i) {
-    const TestTensor &input = set.inputs[i];
-    if (!isConstant(testCase, input) || i >= graph.input_size())
-      continue;
-    onnx::TensorProto &constant = *graph.add_initializer();
-    constant.set_name(graph.input(i).name());
-    constant.set_data_type(input.dtype);
-    constant.mutable_dims()->Add(input.dims.begin(), input.dims.end());
-    constant.set_raw_data(input.bytes.data(), input.bytes.size());
-    graph.mutable_input()->DeleteSubrange(i, 1);
-  }
+  if (testCase.way == Way::Dynamic)
+    makeDynamic(*model.mutable_graph());
+  // Sequences and the like cannot be constants; the compiler says what it thinks of them.
+  if (DataSet set; testCase.way == Way::Constant && readDataSet(testCase, 0, set).empty())
+    makeConstant(*model.mutable_graph(), set);
   bytes = model.SerializeAsString();
   return "";
 }
@@ -129,14 +154,17 @@ void adoptTypes(fathom_model *model, DataSet &set) {
 // Both thread counts must give the same bits; each run touches another end of the guards.
 std::string runModel(fathom_model *model, const Case &testCase) {
   for (int i = 0;; ++i) {
-    if (i > 0 && !fs::is_directory(testCase.folder / ("test_data_set_" + std::to_string(i))))
+    // Constants have the values of the first data set.
+    if (i > 0 &&
+        (testCase.way == Way::Constant || !fs::is_directory(testCase.folder / ("test_data_set_" + std::to_string(i)))))
       return "";
     DataSet set;
     if (std::string problem = readDataSet(testCase, i, set); !problem.empty())
       return problem;
     if (set.outputs.empty())
       return "no data set";
-    std::erase_if(set.inputs, [&](const TestTensor &input) { return isConstant(testCase, input); });
+    if (testCase.way == Way::Constant)
+      set.inputs.clear();
     adoptTypes(model, set);
     std::vector<Buffers> results;
     for (int32_t threads : {1, 2}) {
@@ -160,12 +188,17 @@ std::string runModel(fathom_model *model, const Case &testCase) {
 
 } // namespace
 
+std::string Case::key() const {
+  static constexpr const char *suffixes[] = {"@given", "@dynamic", "@constant"};
+  return name + suffixes[int(way)];
+}
+
 std::vector<Case> findCases(const fs::path &suite) {
   std::vector<Case> cases;
   for (const char *group : {"node", "pytorch-converted", "pytorch-operator", "simple"})
     for (std::error_code missing; const fs::directory_entry &entry : fs::directory_iterator(suite / group, missing))
       if (fs::exists(entry.path() / "model.onnx"))
-        cases.push_back({std::string(group) + "/" + entry.path().filename().string(), entry.path(), false});
+        cases.push_back({std::string(group) + "/" + entry.path().filename().string(), entry.path()});
   llvm::sort(cases, [](const Case &x, const Case &y) { return x.name < y.name; });
   return cases;
 }

@@ -7,12 +7,21 @@
 
 namespace fathom::conformance {
 
+// Every case runs three ways, which must give the same outputs.
+enum class Way {
+  Given,    // as the suite has it
+  Dynamic,  // with every dimension of every input known only when it runs
+  Constant, // with every input a part of the model, which then is all folded
+};
+constexpr Way allWays[] = {Way::Given, Way::Dynamic, Way::Constant};
+
 struct Case {
   std::string name; // such as "node/test_relu"
   std::filesystem::path folder;
-  // The variant "@constant" of a case whose sizes depend on its inputs' values: inputs of rank 0 and 1 are part of the
-  // model.
-  bool constantInputs = false;
+  Way way = Way::Given;
+
+  // Such as "node/test_relu@dynamic".
+  std::string key() const;
 };
 
 struct CaseResult {
@@ -21,7 +30,7 @@ struct CaseResult {
   bool oneNode = false;
 };
 
-// Every case beneath the suite's folder, in order of name.
+// Every case beneath the suite's folder as it is given, in order of name.
 std::vector<Case> findCases(const std::filesystem::path &suite);
 
 // Imports, compiles and runs a case in this process, which a miscompiled one may take down.

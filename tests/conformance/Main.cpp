@@ -1,5 +1,5 @@
-// Runs the ONNX suite and compares which cases pass with the expected list: a case that is listed and passes fails the
-// run as much as one that is not listed and does not pass.
+// Runs the ONNX suite in all ways and compares which cases pass with the expected list: a case that is listed and
+// passes fails the run as much as one that is not listed and does not pass.
 #include "Workers.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <set>
 
 using namespace fathom::conformance;
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr char usage[] =
     R"(usage: conformance_tests [--filter TEXT] [--jobs N] [--data DIR] [--expected FILE] [--verbose] [--update]
-  --filter TEXT    only cases whose name contains TEXT
+  --filter TEXT    only cases whose name contains TEXT; a name ends with @given, @dynamic or @constant
   --jobs N         worker processes (2)
   --data DIR       the suite, as Debian's libonnx-testdata has it
   --expected FILE  the cases that are known not to pass, each with its reason
@@ -69,30 +70,26 @@ std::string shortReason(llvm::StringRef problem) {
   return reason;
 }
 
+// Cases come in groups of their ways. A case that passes in none has one line.
 void writeExpected(const std::string &path, const std::vector<Case> &cases, const std::vector<CaseResult> &results) {
   std::ofstream file(path);
-  file << "# ONNX cases that are known not to pass on CPUs, with the reason; written by conformance_tests --update.\n";
-  for (size_t i = 0; i < cases.size(); ++i)
-    if (!results[i].problem.empty())
-      file << cases[i].name << ": " << shortReason(results[i].problem) << "\n";
-}
-
-// Most cases give shapes, axes and the like as inputs. Where that makes sizes depend on data, which is not supported
-// everywhere, the case is run again with those inputs as constants, as real models have them.
-void addConstantVariants(std::vector<Case> &cases, std::vector<CaseResult> &results, int jobs) {
-  std::vector<Case> variants;
-  for (size_t i = 0; i < cases.size(); ++i)
-    if (llvm::StringRef(results[i].problem).starts_with("[F3004]"))
-      variants.push_back({cases[i].name + "@constant", cases[i].folder, true});
-  std::vector<CaseResult> more = runInWorkers(variants, jobs);
-  cases.insert(cases.end(), variants.begin(), variants.end());
-  results.insert(results.end(), more.begin(), more.end());
+  file << "# ONNX cases that are known not to pass on CPUs, with the reason; written by conformance_tests --update.\n"
+          "# NAME: in no way. NAME@given, @dynamic (no size of an input known before it runs), @constant (all inputs\n"
+          "# folded): only in that way.\n";
+  constexpr size_t ways = std::size(allWays);
+  for (size_t i = 0; i < cases.size(); i += ways) {
+    llvm::ArrayRef<CaseResult> group(&results[i], ways);
+    bool failsAlways = llvm::none_of(group, [](const CaseResult &result) { return result.problem.empty(); });
+    for (size_t way = 0; way < (failsAlways ? 1 : ways); ++way)
+      if (!group[way].problem.empty())
+        file << (failsAlways ? cases[i].name : cases[i + way].key()) << ": " << shortReason(group[way].problem) << "\n";
+  }
 }
 
 void printCompileTimes(const std::vector<Case> &cases, const std::vector<CaseResult> &results) {
   std::vector<std::pair<double, std::string>> times;
   for (size_t i = 0; i < cases.size(); ++i)
-    if (results[i].oneNode && results[i].problem.empty())
+    if (cases[i].way == Way::Given && results[i].oneNode && results[i].problem.empty())
       times.emplace_back(results[i].compileMs, cases[i].name);
   if (times.empty())
     return;
@@ -102,6 +99,37 @@ void printCompileTimes(const std::vector<Case> &cases, const std::vector<CaseRes
   constexpr size_t shown = 5;
   for (const auto &[ms, name] : llvm::reverse(llvm::ArrayRef(times).take_back(shown)))
     llvm::outs() << llvm::formatv("  {0,6:f1} ms {1}\n", ms, name);
+}
+
+std::vector<Case> inAllWays(const std::vector<Case> &cases) {
+  std::vector<Case> all;
+  for (const Case &given : cases)
+    for (Way way : allWays)
+      all.push_back({given.name, given.folder, way});
+  return all;
+}
+
+// How many lines of the list name no case.
+size_t reportUnknown(const std::map<std::string, std::string> &expected, const std::vector<Case> &cases) {
+  std::set<std::string> known;
+  for (const Case &c : cases)
+    known.insert({c.name, c.key()});
+  size_t unknown = 0;
+  for (const auto &[name, reason] : expected)
+    if (!known.count(name)) {
+      llvm::outs() << name << ": listed as an expected failure, but there is no such case\n";
+      ++unknown;
+    }
+  return unknown;
+}
+
+void printWays(const std::vector<Case> &cases, const std::vector<CaseResult> &results) {
+  static constexpr const char *names[] = {"as given", "dynamic", "constant"};
+  size_t passed[std::size(allWays)] = {};
+  for (size_t i = 0; i < cases.size(); ++i)
+    passed[int(cases[i].way)] += results[i].problem.empty();
+  for (Way way : allWays)
+    llvm::outs() << passed[int(way)] << " pass " << names[int(way)] << (way == Way::Constant ? "\n" : ", ");
 }
 
 } // namespace
@@ -117,28 +145,26 @@ int main(int argc, char **argv) {
     llvm::errs() << "no cases in " << options.data << "; install Debian's libonnx-testdata\n";
     return 1;
   }
-  std::erase_if(cases, [&](const Case &c) { return c.name.find(options.filter) == std::string::npos; });
+  cases = inAllWays(cases);
+  std::erase_if(cases, [&](const Case &c) { return c.key().find(options.filter) == std::string::npos; });
   std::vector<CaseResult> results = runInWorkers(cases, options.jobs);
-  addConstantVariants(cases, results, options.jobs);
   if (options.update)
     writeExpected(options.expected, cases, results);
   std::map<std::string, std::string> expected = readExpected(options.expected);
   size_t passed = 0, failed = 0, skipped = 0;
-  for (const auto &[name, reason] : expected)
-    if (options.filter.empty() &&
-        std::none_of(cases.begin(), cases.end(), [&](const Case &c) { return c.name == name; })) {
-      llvm::outs() << name << ": listed as an expected failure, but there is no such case\n";
-      ++failed;
-    }
+  if (options.filter.empty())
+    failed += reportUnknown(expected, cases);
   for (size_t i = 0; i < cases.size(); ++i) {
-    bool listed = expected.count(cases[i].name), ok = results[i].problem.empty();
+    std::string key = cases[i].key();
+    bool listed = expected.count(cases[i].name) || expected.count(key), ok = results[i].problem.empty();
     if (ok && listed)
-      llvm::outs() << cases[i].name << ": passes, but is listed as an expected failure\n";
+      llvm::outs() << key << ": passes, but is listed as an expected failure\n";
     else if (!ok && (!listed || options.verbose))
-      llvm::outs() << cases[i].name << ": " << results[i].problem << "\n";
+      llvm::outs() << key << ": " << results[i].problem << "\n";
     ++(ok == listed ? failed : ok ? passed : skipped);
   }
   printCompileTimes(cases, results);
+  printWays(cases, results);
   llvm::outs() << passed << " passed, " << failed << " failed, " << skipped << " skipped\n";
   return failed != 0;
 }
