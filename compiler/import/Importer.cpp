@@ -4,6 +4,7 @@
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SymbolRewrite.h"
 #include "compiler/import/ElementTypes.h"
+#include "compiler/import/NormalizeMicrosoft.h"
 #include <numeric>
 
 using namespace mlir;
@@ -167,7 +168,8 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
       return failure();
     return importCall(proto, *function->second, *attributes, inputs, scope);
   }
-  if (!domain.empty()) {
+  bool isMicrosoftNode = isMicrosoft(domain, proto.op_type());
+  if (!domain.empty() && !isMicrosoftNode) {
     auto diagnostic = emitError(at, ErrorCode::UnsupportedOp)
                       << "operator " << proto.op_type() << " of domain '" << domain << "' is not supported";
     if (domain == "com.microsoft")
@@ -179,19 +181,19 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
   if (opset == scope.opsets.end())
     return emitError(at, ErrorCode::BadGraph)
            << "the model has no opset_import of ONNX's own operators, but uses " << proto.op_type();
-  if (isControl(proto.op_type())) {
+  if (!isMicrosoftNode && isControl(proto.op_type())) {
     if (failed(attributes) || !haveInputs)
       return failure();
     return importControl(proto, std::move(*attributes), std::move(inputs), scope);
   }
-  if (!isSupported(proto.op_type(), session.builder.getContext()))
+  if (!isMicrosoftNode && !isSupported(proto.op_type(), session.builder.getContext()))
     return emitError(at, ErrorCode::UnsupportedOp)
            << "operator " << proto.op_type() << " (operator set " << opset->second << ") is not supported";
   if (failed(attributes) || !haveInputs)
     return failure();
 
   Node node(session, proto, std::move(*attributes), std::move(inputs), opset->second, scope.prefix);
-  if (failed(normalize(node)))
+  if (failed(isMicrosoftNode ? normalizeMicrosoft(node) : normalize(node)))
     return failure();
   for (auto [name, value] : llvm::zip(proto.output(), node.results())) {
     if (name.empty())

@@ -1,0 +1,56 @@
+// Rules of the operators that ONNX Runtime's exporters and optimizer write, in domain com.microsoft.
+#pragma once
+
+#include "compiler/import/Normalize.h"
+
+namespace fathom::importer {
+
+// Whether a node is one of these operators: of their domain, or an old one that ONNX Runtime puts into ONNX's own.
+bool isMicrosoft(llvm::StringRef domain, llvm::StringRef op);
+// Makes the graph ops of such a node.
+llvm::LogicalResult normalizeMicrosoft(Node &node);
+
+// The rules of each family, in NormalizeMicrosoft<Family>.cpp.
+llvm::ArrayRef<Rule> microsoftAttentionRules();
+llvm::ArrayRef<Rule> microsoftGroupQueryRules();
+
+// A transposition with this permutation.
+mlir::Value transpose(Node &node, mlir::Value value, llvm::ArrayRef<int64_t> perm, llvm::StringRef suffix);
+// An elementwise op with a number.
+mlir::Value withNumber(Node &node, llvm::StringRef op, mlir::Value value, double number, llvm::StringRef suffix);
+// The part from `from` to `to` of an axis, both known.
+mlir::Value part(Node &node, mlir::Value value, int64_t axis, int64_t from, int64_t to, llvm::StringRef suffix);
+mlir::Value castAs(Node &node, mlir::Value value, mlir::Type element, llvm::StringRef suffix);
+// A reshape to sizes that are expressions.
+mlir::Value reshapeTo(Node &node, mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::StringRef suffix);
+
+// 0, 1, 2, ... as many as `count`, as i64.
+mlir::Value countUp(Node &node, mlir::AffineExpr count, llvm::StringRef suffix);
+
+// What rotary embeddings need: tables with a row for every position, and the positions of shape (batch or 1, sequence).
+struct Rotation {
+  mlir::Value cos, sin, positions;
+  bool isInterleaved;
+};
+// Rotates the first columns, two for each of the tables', of an input of shape (batch, sequence, heads, columns), or
+// (batch, heads, sequence, columns) where heads come first; null after a report.
+mlir::Value rotate(Node &node, mlir::Value input, const Rotation &rotation, bool areHeadsFirst, llvm::StringRef suffix);
+
+// softmax(query * key + bias) * value. The query has shape (batch, sequence, heads, columns), keys and values have
+// (batch, groups of heads, length, columns); the result has (batch, sequence, heads * columns).
+struct Attention {
+  mlir::Value query, key, value;
+  double scale = 0;   // 0: the root of the columns, inverse
+  double softcap = 0; // 0: none
+  mlir::Value
+      visible;      // bool, what each position sees: broadcasts to (batch, groups, heads of a group, sequence, length)
+  mlir::Value bias; // broadcasts to the same
+  mlir::Value sink; // one number for each head: as if there were one more key of that score, and no value
+};
+mlir::Value attend(Node &node, const Attention &attention, llvm::StringRef suffix);
+// The sizes of a value of this rank; nullopt after a report.
+std::optional<graph::Sizes> sizesOfRank(Node &node, mlir::Value value, int64_t rank, llvm::StringRef name);
+// An input of shape (batch, sequence, heads * columns) with the heads as a dimension of their own.
+mlir::Value splitHeads(Node &node, mlir::Value input, int64_t heads, llvm::StringRef suffix);
+
+} // namespace fathom::importer

@@ -1,0 +1,185 @@
+// Rotary embeddings and attention as ordinary ops, and the rules of ONNX Runtime's RotaryEmbedding and
+// MultiHeadAttention.
+#include "compiler/graph/SizeMath.h"
+#include "compiler/import/NormalizeMicrosoft.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace fathom::importer {
+
+static AffineExpr constant(Node &node, int64_t value) { return getAffineConstantExpr(value, node.context()); }
+static Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
+
+std::optional<graph::Sizes> sizesOfRank(Node &node, Value value, int64_t rank, StringRef name) {
+  int64_t given = cast<RankedTensorType>(value.getType()).getRank();
+  if (given == rank)
+    return graph::sizesOf(value);
+  node.error(ErrorCode::BadShape) << name << " of " << node.type() << " must have rank " << rank << ", but has "
+                                  << given;
+  return std::nullopt;
+}
+
+Value countUp(Node &node, AffineExpr count, StringRef suffix) {
+  Type i64 = node.builder().getI64Type();
+  return node.emit("Range",
+                   {node.scalar(0, i64, "zero"), node.sizesValue({count}, true, "count"), node.scalar(1, i64, "one")},
+                   {}, suffix);
+}
+
+Value splitHeads(Node &node, Value input, int64_t heads, StringRef suffix) {
+  std::optional<graph::Sizes> sizes = sizesOfRank(node, input, 3, suffix);
+  if (!sizes)
+    return {};
+  std::optional<int64_t> columns = graph::constantSize((*sizes)[2]);
+  if (!columns || heads < 1 || *columns % heads != 0) {
+    node.error(ErrorCode::BadShape) << suffix << " of " << node.type()
+                                    << " does not have a known number of columns for " << heads << " heads";
+    return {};
+  }
+  return reshapeTo(node, input, {(*sizes)[0], (*sizes)[1], constant(node, heads), constant(node, *columns / heads)},
+                   suffix);
+}
+
+// Each pair of columns (x, y) becomes (x cos - y sin, y cos + x sin). The pairs are a dimension of two, which reversed
+// gives every column its partner: nothing is copied, and the signs are in the table, where they fold.
+Value rotate(Node &node, Value input, const Rotation &rotation, bool areHeadsFirst, StringRef suffix) {
+  graph::Sizes sizes = graph::sizesOf(input);
+  std::optional<graph::Sizes> table = sizesOfRank(node, rotation.cos, 2, "cos_cache");
+  std::optional<int64_t> half = table ? graph::constantSize((*table)[1]) : std::nullopt,
+                         columns = graph::constantSize(sizes[3]);
+  if (!half || !columns || graph::sizesOf(rotation.sin) != *table || *half < 1 || 2 * *half > *columns) {
+    node.error(ErrorCode::BadShape) << "the sine and cosine tables of " << node.type()
+                                    << " must be matrices of the same size, with at most half the columns of a head";
+    return {};
+  }
+  Value part = 2 * *half == *columns ? input : importer::part(node, input, 3, 0, 2 * *half, "rotated_columns");
+  int64_t two = rotation.isInterleaved ? 4 : 3, one = rotation.isInterleaved ? 3 : 4;
+  graph::Sizes paired(ArrayRef(sizes).take_front(3));
+  paired.resize(5);
+  paired[two] = constant(node, 2), paired[one] = constant(node, *half);
+  Value pairs = reshapeTo(node, part, paired, "pairs");
+  Value swapped = node.emit("Slice",
+                            {pairs, node.ints({-1}, "last"), node.ints({INT64_MIN}, "first"), node.ints({two}, "axis"),
+                             node.ints({-1}, "step")},
+                            {}, "swapped");
+  // The rows of a table at the positions, of shape (batch, 1, sequence, ...) or (batch, sequence, 1, ...).
+  auto rows = [&](Value table, StringRef name) {
+    Value chosen = node.emit("Gather", {table, rotation.positions}, node.attr("axis", int64_t(0)), name);
+    return node.emit("Unsqueeze", {chosen, node.ints({areHeadsFirst ? 1 : 2}, "head_axis")}, {}, name);
+  };
+  Value axis = node.ints({two - 2}, "pair_axis");
+  Value cos = node.emit("Unsqueeze", {rotation.cos, axis}, {}, "cos");
+  Value sin = node.emit("Unsqueeze", {rotation.sin, axis}, {}, "sin");
+  Value signedSin =
+      node.emit("Concat", {node.emit("Neg", sin, {}, "minus_sin"), sin}, node.attr("axis", two - 2), "signed_sin");
+  Value straight = node.emit("Mul", {pairs, rows(cos, "cos_rows")}, {}, "straight");
+  Value crossed = node.emit("Mul", {swapped, rows(signedSin, "sin_rows")}, {}, "crossed");
+  Value turned = node.emit("Add", {straight, crossed}, {}, "turned");
+  if (2 * *half == *columns)
+    return reshapeTo(node, turned, sizes, suffix);
+  graph::Sizes narrow = sizes;
+  narrow[3] = constant(node, 2 * *half);
+  return node.emit("Concat",
+                   {reshapeTo(node, turned, narrow, "rotated"),
+                    importer::part(node, input, 3, 2 * *half, *columns, "other_columns")},
+                   node.attr("axis", int64_t(3)), suffix);
+}
+
+Value attend(Node &node, const Attention &a, StringRef suffix) {
+  graph::Sizes query = graph::sizesOf(a.query), key = graph::sizesOf(a.key), value = graph::sizesOf(a.value);
+  std::optional<int64_t> heads = graph::constantSize(query[2]), groups = graph::constantSize(key[1]),
+                         columns = graph::constantSize(query[3]), wide = graph::constantSize(value[3]);
+  if (!heads || !groups || !columns || !wide || *groups < 1 || *heads % *groups != 0) {
+    node.error(ErrorCode::BadShape) << node.type() << " needs a known number of heads, a multiple of that of the keys";
+    return {};
+  }
+  AffineExpr batch = query[0], sequence = query[1], length = key[2], group = constant(node, *heads / *groups);
+  // The heads of a group share keys, so that they are rows of one product.
+  Value rows = reshapeTo(node, a.query, {batch, sequence, key[1], group, query[3]}, "grouped");
+  double scale = a.scale != 0 ? a.scale : 1 / std::sqrt(double(*columns));
+  rows = withNumber(node, "Mul", rows, scale, "scaled");
+  rows = rows ? transpose(node, rows, {0, 2, 3, 1, 4}, "by_head") : Value();
+  AffineExpr count = graph::size::mul(group, sequence);
+  rows = reshapeTo(node, rows, {batch, key[1], count, query[3]}, "rows");
+  Value scores = node.emit("MatMul", {rows, transpose(node, a.key, {0, 1, 3, 2}, "key_columns")}, {}, "products");
+  scores = reshapeTo(node, scores, {batch, key[1], group, sequence, length}, "scores");
+  if (a.softcap > 0) {
+    scores = node.emit("Tanh", withNumber(node, "Div", scores, a.softcap, "relative"), {}, "tanh");
+    scores = withNumber(node, "Mul", scores, a.softcap, "capped");
+  }
+  if (a.bias)
+    scores = node.emit("Add", {scores, a.bias}, {}, "biased");
+  if (a.visible && scores)
+    scores = node.emit("Where", {a.visible, scores, node.scalar(-INFINITY, elementOf(scores), "hidden")}, {}, "masked");
+  if (a.sink && scores) {
+    Value sinks =
+        reshapeTo(node, a.sink, {constant(node, 1), key[1], group, constant(node, 1), constant(node, 1)}, "sink");
+    Value sizes = node.sizesValue({batch, key[1], group, sequence, constant(node, 1)}, false, "sink_sizes");
+    sinks = node.emit("Expand", {sinks, sizes}, {}, "sinks");
+    scores = node.emit("Concat", {scores, sinks}, node.attr("axis", int64_t(4)), "with_sink");
+  }
+  Value shares = node.emit("Softmax", scores, node.attr("axis", int64_t(-1)), "shares");
+  if (a.sink && shares)
+    shares = node.emit(
+        "Slice", {shares, node.ints({0}, "from"), node.sizesValue({length}, false, "length"), node.ints({4}, "axis")},
+        {}, "kept");
+  shares = reshapeTo(node, shares, {batch, key[1], count, length}, "share_rows");
+  Value mixed = node.emit("MatMul", {shares, a.value}, {}, "mixed");
+  mixed = reshapeTo(node, mixed, {batch, query[2], sequence, value[3]}, "heads");
+  mixed = mixed ? transpose(node, mixed, {0, 2, 1, 3}, "by_position") : Value();
+  return reshapeTo(node, mixed, {batch, sequence, constant(node, *heads * *wide)}, suffix);
+}
+
+namespace {
+
+LogicalResult rotaryEmbedding(Node &node) {
+  int64_t heads = node.intAttr("num_heads", 0), dim = node.intAttr("rotary_embedding_dim", 0);
+  Rotation rotation{node.input(2), node.input(3), node.input(1), node.intAttr("interleaved", 0) != 0};
+  // It scales tables that the operator would extend, which no implementation does.
+  node.ignoreAttr("scale");
+  if (node.intAttr("is_packed_batching", 0) != 0)
+    return node.error(ErrorCode::UnsupportedAttribute) << "packed batches of RotaryEmbedding are not supported";
+  bool areHeadsFirst = node.rank(0) == 4;
+  if (!areHeadsFirst && !sizesOfRank(node, node.input(0), 3, "the input"))
+    return failure();
+  std::optional<graph::Sizes> table = sizesOfRank(node, rotation.cos, 2, "cos_cache");
+  if (!table)
+    return failure();
+  std::optional<int64_t> half = graph::constantSize((*table)[1]);
+  if (dim > 0 && half && 2 * *half != dim)
+    return node.error(ErrorCode::BadShape)
+           << "rotary_embedding_dim is " << dim << ", but cos_cache has " << *half << " columns, not half of it";
+  graph::Sizes sizes = graph::sizesOf(node.input(0));
+  Value input = node.input(0);
+  if (!areHeadsFirst) {
+    std::optional<int64_t> hidden = graph::constantSize(sizes[2]);
+    if (heads == 0 && half && hidden && *half > 0)
+      heads = *hidden / (2 * *half);
+    input = splitHeads(node, input, heads, "input");
+    if (!input)
+      return failure();
+  }
+  // A single position is that of the first element.
+  AffineExpr sequence = graph::sizesOf(input)[areHeadsFirst ? 2 : 1];
+  if (node.rank(1) < 2) {
+    Value first = reshape(node, node.input(1), {1, 1}, "first_position");
+    rotation.positions = node.emit("Add", {first, countUp(node, sequence, "steps")}, {}, "positions");
+  } else if (node.rank(1) > 2) {
+    return node.error(ErrorCode::BadShape) << "position_ids has rank " << node.rank(1) << ", at most 2 is defined";
+  }
+  if (!rotation.positions)
+    return failure();
+  if (areHeadsFirst)
+    return node.finish(rotate(node, input, rotation, true, ""));
+  return node.finish(reshapeTo(node, rotate(node, input, rotation, false, "rotated_heads"), sizes, ""));
+}
+
+} // namespace
+
+ArrayRef<Rule> microsoftAttentionRules() {
+  static constexpr Rule rules[] = {{"RotaryEmbedding", 4, 4, rotaryEmbedding}};
+  return rules;
+}
+
+} // namespace fathom::importer
