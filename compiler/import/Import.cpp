@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
+#include <set>
 
 using namespace mlir;
 using namespace fathom::importer;
@@ -23,8 +24,22 @@ static void describe(ModuleOp module, const onnx::ModelProto &model, const Opset
   module->setAttr("graph.opset", builder.getI64IntegerAttr(opsets.lookup("")));
 }
 
-static OwningOpRef<ModuleOp> importModel(StringRef bytes, StringRef folder, Location loc, MLIRContext &context,
-                                         const ImportOptions &options, bool keepGoing) {
+// The files that the model lies in, so that nobody writes the result over them. Data of attributes and of nested graphs
+// is in the same files as that of the initializers.
+static void describeFiles(ModuleOp module, const onnx::ModelProto &model, StringRef path, StringRef folder) {
+  std::set<std::string> files;
+  if (!path.empty())
+    files.insert(path.str());
+  for (const auto &tensor : model.graph().initializer())
+    for (const auto &entry : tensor.external_data())
+      if (entry.key() == "location")
+        files.insert((folder + "/" + entry.value()).str());
+  SmallVector<StringRef> names(files.begin(), files.end());
+  module->setAttr("graph.files", Builder(module.getContext()).getStrArrayAttr(names));
+}
+
+static OwningOpRef<ModuleOp> importModel(StringRef bytes, StringRef path, StringRef folder, Location loc,
+                                         MLIRContext &context, const ImportOptions &options, bool keepGoing) {
   context.loadDialect<graph::GraphDialect, func::FuncDialect>();
   std::shared_ptr<onnx::ModelProto> model = parseModel(bytes, options.limits, loc);
   if (!model || failed(checkModel(*model, options.limits, loc)))
@@ -37,8 +52,10 @@ static OwningOpRef<ModuleOp> importModel(StringRef bytes, StringRef folder, Loca
     return {};
   }
   OwningOpRef<ModuleOp> module = Importer(model, folder, context, options, loc, keepGoing).run(*opsets);
-  if (module)
-    describe(*module, *model, *opsets, bytes);
+  if (!module)
+    return {};
+  describe(*module, *model, *opsets, bytes);
+  describeFiles(*module, *model, path, folder);
   return module;
 }
 
@@ -51,7 +68,7 @@ static OwningOpRef<ModuleOp> importFile(StringRef path, MLIRContext &context, co
     return {};
   }
   StringRef folder = llvm::sys::path::parent_path(path);
-  return importModel((*file)->bytes(), folder.empty() ? "." : folder, loc, context, options, keepGoing);
+  return importModel((*file)->bytes(), path, folder.empty() ? "." : folder, loc, context, options, keepGoing);
 }
 
 OwningOpRef<ModuleOp> importOnnxFile(StringRef path, MLIRContext &context, const ImportOptions &options) {
@@ -61,7 +78,7 @@ OwningOpRef<ModuleOp> importOnnxFile(StringRef path, MLIRContext &context, const
 OwningOpRef<ModuleOp> importOnnxBytes(StringRef bytes, StringRef baseFolder, MLIRContext &context,
                                       const ImportOptions &options) {
   Location loc = NameLoc::get(StringAttr::get(&context, "model"));
-  return importModel(bytes, baseFolder, loc, context, options, /*keepGoing=*/false);
+  return importModel(bytes, /*path=*/"", baseFolder, loc, context, options, /*keepGoing=*/false);
 }
 
 std::vector<Problem> collectUnsupported(StringRef path, MLIRContext &context, const ImportOptions &options) {

@@ -1,18 +1,17 @@
 // Linking in process and streaming the weights to the file's tail.
 #include "compiler/package/Artifact.h"
+#include "compiler/package/OutputFile.h"
 #include "compiler/package/Weights.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/Support/CrashRecoveryContext.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Signals.h"
+#include <csignal>
 #include <elf.h>
 #include <fcntl.h>
 #include <mutex>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
@@ -88,7 +87,62 @@ llvm::Expected<Descriptor> inMemory(const char *bytes, size_t count) {
 
 std::string pathOf(const Descriptor &file) { return "/proc/self/fd/" + std::to_string(file.fd); }
 
-llvm::Error linkObjects(llvm::ArrayRef<Object> objects, const Target &target, const std::string &output) {
+// Where the linker writes to. It would replace a regular file, and register the new one for removal on signals, which
+// are the program's business and not a library's. To a pipe it writes as it is.
+class LinkerOutput {
+public:
+  LinkerOutput(std::string &bytes) {
+    int ends[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC))
+      return;
+    writeEnd.fd = ends[1];
+    reader = std::thread([&bytes, end = ends[0]] {
+      Descriptor from(end);
+      std::vector<char> piece(1 << 16);
+      while (ssize_t count = read(from.fd, piece.data(), piece.size())) {
+        if (count < 0 && errno != EINTR)
+          return;
+        bytes.append(piece.data(), std::max<ssize_t>(count, 0));
+      }
+    });
+  }
+  ~LinkerOutput() { finish(); }
+
+  bool isOpen() const { return writeEnd.fd >= 0; }
+  std::string path() const { return pathOf(writeEnd); }
+  // Waits until all has been read.
+  void finish() {
+    if (writeEnd.fd >= 0)
+      close(std::exchange(writeEnd.fd, -1));
+    if (reader.joinable())
+      reader.join();
+  }
+
+private:
+  Descriptor writeEnd{-1};
+  std::thread reader;
+};
+
+// Lets the linker leave from the middle of its work without ending the process. LLVM handles crashes by the same means,
+// but a library must leave the handlers of the program that uses it alone.
+void enableLinkerRecovery() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    const int crashes[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP};
+    struct sigaction before[std::size(crashes)];
+    for (auto [number, action] : llvm::zip(crashes, before))
+      sigaction(number, nullptr, &action);
+    llvm::CrashRecoveryContext::Enable();
+    for (auto [number, action] : llvm::zip(crashes, before))
+      sigaction(number, &action, nullptr);
+  });
+}
+
+llvm::Expected<std::string> linkObjects(llvm::ArrayRef<Object> objects, const Target &target) {
+  std::string linked;
+  LinkerOutput output(linked);
+  if (!output.isOpen())
+    return systemError("cannot create a pipe");
   std::vector<Descriptor> files;
   std::vector<std::string> arguments{"ld.lld",
                                      "-m",
@@ -107,7 +161,7 @@ llvm::Error linkObjects(llvm::ArrayRef<Object> objects, const Target &target, co
                                      "model.fathom",
                                      "--threads=1",
                                      "-o",
-                                     output};
+                                     output.path()};
   auto script = inMemory(linkerScript, sizeof(linkerScript) - 1);
   if (!script)
     return script.takeError();
@@ -125,13 +179,14 @@ llvm::Error linkObjects(llvm::ArrayRef<Object> objects, const Target &target, co
   // The linker keeps global state: one link at a time.
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
-  llvm::CrashRecoveryContext::Enable();
+  enableLinkerRecovery();
   std::string errors;
   llvm::raw_string_ostream err(errors);
   lld::Result result = lld::lldMain(pointers, llvm::nulls(), err, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode)
     return llvm::createStringError("linking failed: %s", errors.c_str());
-  return llvm::Error::success();
+  output.finish();
+  return std::move(linked);
 }
 
 // Points the last segment at the file's tail and writes the weights there, one at a time.
@@ -181,37 +236,18 @@ llvm::Error appendWeights(int fd, const MemoryPlan &memory, int64_t bytes) {
 
 llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memory, const Target &target,
                           const ArtifactInfo &info, llvm::StringRef path) {
-  // Written beside its final place and renamed, so that nobody ever sees half an artifact.
-  std::string temporary = (path + ".tmp-" + std::to_string(getpid())).str();
-  bool direct = path.starts_with("/proc/self/fd/");
-  std::string output = direct ? path.str() : temporary;
-  auto abandon = [&](llvm::Error error) {
-    if (!direct)
-      (void)llvm::sys::fs::remove(temporary);
+  auto linked = linkObjects(objects, target);
+  if (!linked)
+    return linked.takeError();
+  auto file = OutputFile::create(path, 0755, /*special=*/false);
+  if (!file)
+    return file.takeError();
+  if (llvm::Error error = writeAll(file->descriptor(), linked->data(), linked->size(), 0))
     return error;
-  };
-  // The linker replaces its output file, which rules out a descriptor: it gets a temporary file of its own.
-  llvm::SmallString<128> linked;
-  if (std::error_code code = llvm::sys::fs::createTemporaryFile("fathom", "so", linked))
-    return llvm::createStringError(code, "cannot create a temporary file: %s", code.message().c_str());
-  llvm::FileRemover remover(linked);
-  llvm::sys::RemoveFileOnSignal(linked);
-  if (llvm::Error error = linkObjects(objects, target, std::string(linked)))
-    return error;
-  auto bytes = llvm::MemoryBuffer::getFile(linked, /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!bytes)
-    return llvm::createStringError(bytes.getError(), "cannot read the linked artifact");
-  Descriptor file(open(output.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0755));
-  if (file.fd < 0)
-    return systemError(("cannot create '" + output + "'").c_str());
-  if (llvm::Error error = writeAll(file.fd, (*bytes)->getBufferStart(), (*bytes)->getBufferSize(), 0))
-    return abandon(std::move(error));
   if (int64_t bytes = info.weightsSeed ? memory.keptBytes : memory.weightBytes)
-    if (llvm::Error error = appendWeights(file.fd, memory, bytes))
-      return abandon(std::move(error));
-  if (!direct && rename(temporary.c_str(), path.str().c_str()))
-    return abandon(systemError(("cannot write '" + path.str() + "'").c_str()));
-  return llvm::Error::success();
+    if (llvm::Error error = appendWeights(file->descriptor(), memory, bytes))
+      return error;
+  return file->keep();
 }
 
 } // namespace fathom

@@ -4,6 +4,7 @@
 #include "compiler/driver/DiagnosticLog.h"
 #include "compiler/driver/Manifest.h"
 #include "compiler/driver/Options.h"
+#include "compiler/package/OutputFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -100,8 +101,14 @@ CompileOutcome compile(const CompileCall &call) {
   report.stages.emplace_back("import", seconds.count());
   raw_string_ostream text(outcome.text);
   request->options.text = &text;
+  bool emits = request->options.stop != Stage::Artifact;
+  if (Error error = call.output.empty() ? Error::success() : checkOutput(*module, call.output, /*special=*/emits))
+    return refuse(std::move(outcome), ErrorCode::FileUnwritable, toString(std::move(error)));
   if (failed(compileModule(*module, request->options, call.output, report)))
     return giveUp();
+  if (emits && !call.output.empty())
+    if (Error error = writeFile(call.output, [&](raw_ostream &out) { out << outcome.text; }))
+      return refuse(std::move(outcome), ErrorCode::FileUnwritable, toString(std::move(error)));
   outcome.ok = true;
   outcome.stages = report.stages;
   outcome.kernels = report.kernels, outcome.codes = report.codes;

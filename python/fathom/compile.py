@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import weakref
 from functools import lru_cache
@@ -53,12 +54,15 @@ class Artifact:
     def save(self, path) -> str:
         """Writes the artifact to a file, which appears when it is whole."""
         path = os.fspath(path)
-        temporary = f"{path}.tmp-{os.getpid()}"
+        # The file behind a link is replaced, not the link.
+        target = os.path.realpath(path)
+        if os.path.exists(target) and not os.path.isfile(target):
+            raise Error(f"cannot write '{path}': it is not a regular file", "F1014", 1)
+        temporary = os.path.join(os.path.dirname(target), f"fathom-{os.getpid()}-{secrets.token_hex(8)}.tmp")
         try:
-            with open(self.path, "rb") as source, open(temporary, "wb") as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-            os.chmod(temporary, 0o755)
-            os.replace(temporary, path)
+            with open(self.path, "rb") as source, open(temporary, "xb", opener=_open_executable) as copy:
+                shutil.copyfileobj(source, copy, 1 << 20)
+            os.replace(temporary, target)
         except OSError as error:
             if os.path.exists(temporary):
                 os.unlink(temporary)
@@ -67,6 +71,10 @@ class Artifact:
 
     def __repr__(self):
         return f"<fathom.Artifact {os.fstat(self._fd).st_size} bytes>"
+
+
+def _open_executable(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o755)
 
 
 def _usage(message: str) -> Error:
@@ -135,16 +143,14 @@ def compile(model, output=None, *, base_folder=None, **options):
     """
     source = _read_model(model, base_folder)
     texts = _spell_options(options)
-    if options.get("emit"):
-        text = _compile(source, "", texts)["text"]
-        if output is None:
-            return text
-        with open(output, "w") as file:
-            file.write(text)
-        return os.fspath(output)
     if output is not None:
-        _compile(source, os.fspath(output), texts)
-        return os.fspath(output)
+        path = os.fspath(output)
+        if not path:
+            raise _usage("the output's path is empty")
+        _compile(source, path, texts)
+        return path
+    if options.get("emit"):
+        return _compile(source, "", texts)["text"]
     fd = os.memfd_create("fathom-artifact", os.MFD_CLOEXEC)
     try:
         outcome = _compile(source, f"/proc/self/fd/{fd}", texts)

@@ -1,5 +1,6 @@
 """fathom.compile: what it takes, what it gives, and its errors."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -121,6 +122,64 @@ def test_unwritable(model):
     with pytest.raises(fathom.Error) as caught:
         fathom.compile(model).save("/nowhere/m.fathom")
     assert caught.value.code == "F1014"
+
+
+def test_save_follows_links_and_refuses_pipes(model, tmp_path):
+    artifact = fathom.compile(model)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("real")
+    for write in (artifact.save, lambda path: fathom.compile(model, path)):
+        with pytest.raises(fathom.Error, match="pipe.*regular file") as caught:
+            write(tmp_path / "pipe")
+        assert caught.value.code == "F1014"
+        write(tmp_path / "link")
+        assert (tmp_path / "link").is_symlink()
+        run(tmp_path / "real")
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe", "real"]
+
+
+def test_model_is_not_overwritten(model, tmp_path):
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="m.data", size_threshold=0)
+    light = onnx.load(tmp_path / "m.onnx", load_external_data=False)
+    before = (tmp_path / "m.data").read_bytes()
+    for given, output in ((tmp_path / "m.onnx", "m.onnx"), (tmp_path / "m.onnx", "m.data"), (light, "m.data")):
+        for options in ({}, {"emit": "plan"}):
+            with pytest.raises(fathom.Error, match="the model is read from it") as caught:
+                fathom.compile(given, tmp_path / output, base_folder=tmp_path, **options)
+            assert caught.value.code == "F1014"
+    assert (tmp_path / "m.data").read_bytes() == before
+
+
+def test_signals_stay_the_programs(model, tmp_path):
+    """A library installs no handlers: neither of interrupts nor of crashes."""
+    script = """
+import sys, fathom
+state = lambda: [line for line in open("/proc/self/status") if line.startswith(("SigCgt", "SigIgn", "SigBlk"))]
+before = state()
+fathom.compile(sys.argv[1], sys.argv[2])
+fathom.compile(sys.argv[1])
+assert state() == before, (before, state())
+"""
+    onnx.save(model, tmp_path / "m.onnx")
+    words = [sys.executable, "-c", script, tmp_path / "m.onnx", tmp_path / "m.fathom"]
+    subprocess.run(words, check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+def test_threads_that_write_the_same_file(tmp_path):
+    """One of them wins, whole."""
+    models = [perceptron(width=8 * (i + 1), seed=i) for i in range(2)]
+    artifacts = [fathom.compile(model) for model in models]
+    whole = [open(artifact.path, "rb").read() for artifact in artifacts]
+    for _ in range(3):
+        work = [lambda m=m: fathom.compile(m, tmp_path / "x") for m in models * 2]
+        work += [lambda a=a: a.save(tmp_path / "x") for a in artifacts]
+        workers = [threading.Thread(target=task) for task in work]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+        assert (tmp_path / "x").read_bytes() in whole
+    assert os.listdir(tmp_path) == ["x"]
 
 
 def test_broken_artifacts(tmp_path):

@@ -1,8 +1,8 @@
 // fathom bench: the time of a run as percentiles, and where it goes as a Chrome trace.
+#include "compiler/package/OutputFile.h"
 #include "tools/fathom/ArtifactReader.h"
 #include "tools/fathom/CompileCommand.h"
 #include "tools/fathom/Inputs.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
 
@@ -63,9 +63,8 @@ static Error writeTrace(LoadedModel &model, ArrayRef<Array> inputs, MutableArray
                                   {"args", json::Object{{"nodes", kernel.nodes}, {"tasks", entry.tasks}}}});
   }
   json::Value trace = json::Object{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
-  Error error = writeToOutput(path, [&](raw_ostream &out) { return out << trace << "\n", Error::success(); });
-  if (error)
-    return fail(ErrorCode::FileUnwritable, "cannot write '" + path + "': " + toString(std::move(error)));
+  if (Error error = writeFile(path, [&](raw_ostream &out) { out << trace << "\n"; }))
+    return fail(ErrorCode::FileUnwritable, toString(std::move(error)));
   notes() << "trace of one run in " << path << ", for chrome://tracing or ui.perfetto.dev\n";
   return Error::success();
 }

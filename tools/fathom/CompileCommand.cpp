@@ -1,26 +1,27 @@
 // fathom compile: a model to an artifact or to the text of a stage.
 #include "tools/fathom/CompileCommand.h"
 
+#include "compiler/package/OutputFile.h"
 #include "tools/fathom/ArtifactReader.h"
 #include "tools/fathom/Crash.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
-#include <unistd.h>
 
 using namespace llvm;
 
 namespace fathom {
 
+static Error unwritable(Error error) { return fail(ErrorCode::FileUnwritable, toString(std::move(error))); }
+
 // The text of a stage: to stdout, or to a file that appears when it is whole.
 static Error writeText(StringRef output, StringRef text) {
   if (output.empty())
     return outs() << text, Error::success();
-  Error error = writeToOutput(output, [&](raw_ostream &out) { return out << text, Error::success(); });
-  if (!error)
-    return Error::success();
-  return fail(ErrorCode::FileUnwritable, "cannot write '" + output + "': " + toString(std::move(error)));
+  if (Error error = writeFile(output, [&](raw_ostream &out) { out << text; }))
+    return unwritable(std::move(error));
+  return Error::success();
 }
 
 int compileTo(StringRef model, StringRef output, const OptionValues &options, CommandBit command,
@@ -42,8 +43,9 @@ int compileTo(StringRef model, StringRef output, const OptionValues &options, Co
   request->options.text = &textStream;
   request->options.progress = showProgress;
   bool emits = request->options.stop != Stage::Artifact;
-  if (!emits)
-    removeWhenInterrupted((output + ".tmp-" + std::to_string(getpid())).str());
+  if (!output.empty())
+    if (Error error = checkOutput(*module, output, /*special=*/emits))
+      return fathom::report(unwritable(std::move(error)));
   if (failed(compileModule(*module, request->options, output, report)))
     return log.exitCode();
   clearProgress();

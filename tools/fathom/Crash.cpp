@@ -2,6 +2,7 @@
 #include "tools/fathom/Crash.h"
 
 #include "compiler/driver/Manifest.h"
+#include "compiler/package/OutputFile.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/Process.h"
@@ -86,6 +87,9 @@ void installCrashHandler(int argc, char **argv) {
   install_fatal_error_handler(onFatalError);
   install_bad_alloc_error_handler([](void *, const char *, bool) { onOutOfMemory(); });
   std::set_new_handler(onOutOfMemory);
+  onTemporaryFile = [](StringRef path, bool exists) {
+    exists ? void(sys::RemoveFileOnSignal(path)) : sys::DontRemoveFileOnSignal(path);
+  };
   // A core file of a process with mapped weights is large and nobody reads it.
   sys::Process::PreventCoreFiles();
 }

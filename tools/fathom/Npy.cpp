@@ -1,6 +1,7 @@
 // Reading and writing .npy: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #include "tools/fathom/Npy.h"
 
+#include "compiler/package/OutputFile.h"
 #include "runtime/fathom_rt.h"
 #include "tools/fathom/Terminal.h"
 #include "llvm/ADT/bit.h"
@@ -197,20 +198,17 @@ Error writeNpy(StringRef path, const Array &array) {
   size_t prefix = magic.size() + 4;
   header.resize(alignTo(prefix + header.size() + 1, 64) - prefix - 1, ' ');
   header += '\n';
-  Error error = writeToOutput(path, [&](raw_ostream &out) {
+  Error error = writeFile(path, [&](raw_ostream &out) {
     out << magic << '\x01' << '\0' << char(header.size() & 255) << char(header.size() >> 8) << header;
-    if (!widen) {
-      out.write(array.data(), array.bytes);
-      return Error::success();
-    }
+    if (!widen)
+      return void(out.write(array.data(), array.bytes));
     for (int64_t i = 0; i < array.elements; ++i) {
       uint32_t wide = uint32_t(support::endian::read16le(array.data() + 2 * i)) << 16;
       out.write(reinterpret_cast<const char *>(&wide), sizeof wide);
     }
-    return Error::success();
   });
   if (error)
-    return fail(ErrorCode::FileUnwritable, "cannot write '" + path + "': " + toString(std::move(error)));
+    return fail(ErrorCode::FileUnwritable, toString(std::move(error)));
   return Error::success();
 }
 
