@@ -41,9 +41,16 @@ def model_file(name):
     if name.endswith(".onnx"):
         return pathlib.Path(name)
     path = BUILD / "models" / f"{name}.onnx"
-    if not (BUILD / "models" / f"{name}.data").exists():
+    if not path.exists():
         subprocess.run([sys.executable, ROOT / "models/fill_weights.py", BUILD / "models", name], check=True, stdout=subprocess.DEVNULL)
     return path
+
+
+def thread_counts(text):
+    counts = [int(word) for word in text.split(",")]
+    if min(counts) < 1:
+        raise ValueError
+    return counts
 
 
 def reference_session(path, threads):
@@ -104,11 +111,15 @@ def describe(name, threads, who, times):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="default: the networks that the tests verify")
-    parser.add_argument("--threads", default="1,2", help="numbers of threads, separated by commas (default: 1,2)")
+    parser.add_argument("--threads", type=thread_counts, default="1,2", metavar="N,N", help="numbers of threads, separated by commas (default: 1,2)")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each side (default: 5)")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs (default: 0)")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the times there")
     arguments = parser.parse_args()
+
+    for name in arguments.models:
+        if not (pathlib.Path(name) if name.endswith(".onnx") else ROOT / "models" / f"{name}.onnx").exists():
+            sys.exit(f"there is no model '{name}'; a name in models/ or a path to an .onnx file is wanted")
 
     results = []
     print(f"{'model':24} {'threads':>7} {'fathom ms':>10} {'onnxruntime ms':>15} {'ratio':>6} {'compile s':>10} {'artifact MB':>12}")
@@ -119,7 +130,7 @@ def main():
         start = time.perf_counter()
         fathom.compile(path, artifact)
         seconds = time.perf_counter() - start
-        for threads in map(int, arguments.threads.split(",")):
+        for threads in arguments.threads:
             times = measure(name, artifact, path, threads, arguments.rounds, arguments.seed)
             results += [describe(path.stem, threads, who, values) for who, values in times.items()]
             ours, theirs = statistics.median(times["fathom"]), statistics.median(times["onnxruntime"])
@@ -136,4 +147,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except fathom.Error as error:
+        sys.exit(f"error: {error}")
