@@ -91,9 +91,18 @@ constexpr Knob depthwiseKnobs[] = {{"tile_w", 1, 16, "pixels computed together"}
                                    {"lanes", 1, 64, "channels computed together"},
                                    {"grain", 1, 1 << 30, "rows of a task"}};
 
-// A transposed convolution counts elements, the others rows along their axis.
+// Packed weights of a task: enough to stream, and little enough that they stay in the second-level cache while several
+// rows of input pass.
+constexpr int64_t packedBytesPerTask = 64 << 10;
+
+// A transposed convolution counts elements, a packed product rows of its weights, the others rows along their axis.
 Schedule sequentialDefaults(Operation *op, const Target &) {
   Schedule s;
+  if (auto product = dyn_cast<MatMulNBitsOp>(op)) {
+    int64_t rowBytes = std::max<int64_t>(1, product.getK() * product.getBits() / 8);
+    s.set("grain", llvm::alignTo(std::max<int64_t>(1, packedBytesPerTask / rowBytes), 4));
+    return s;
+  }
   int64_t perRow = 64;
   if (!isa<ConvTransposeOp>(op)) {
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());

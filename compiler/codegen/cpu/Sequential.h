@@ -13,6 +13,7 @@ Grid emitConvTranspose(KernelBody &k);
 Grid emitNonZero(KernelBody &k);
 Grid emitNonMaxSuppression(KernelBody &k);
 Grid emitTensorScatter(KernelBody &k);
+Grid emitMatMulNBits(KernelBody &k);
 
 // Runs `body` once for every element of `loops`, split into tasks of the schedule's grain; `index` has the given rank.
 Grid overElements(KernelBody &k, llvm::ArrayRef<Loop> loops, int64_t rank,
