@@ -13,8 +13,10 @@ from .errors import Error, raise_diagnostics
 
 def _compiler():
     # The compiler's libraries are large; a program that only runs models never loads them.
-    from . import _compiler
-
+    try:
+        from . import _compiler
+    except ImportError as error:
+        raise Error(f"the compiler cannot be loaded: {error}", "F5001", 5) from error
     return _compiler
 
 

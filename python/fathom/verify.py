@@ -1,4 +1,4 @@
-"""Compares a compiled model with a reference. `fathom verify` runs this module with its options as JSON."""
+"""Compares a compiled model with a reference. `fathom verify` calls run_command() with its options as JSON."""
 
 from __future__ import annotations
 
@@ -101,6 +101,11 @@ def _split_dims(texts: list[str]) -> tuple[dict, list[str]]:
     return sizes, ranges
 
 
+def _fail(text: str, exit_code: int) -> int:
+    print(f"error: {text}", file=sys.stderr)
+    return exit_code
+
+
 def main(request: dict) -> int:
     quiet = request["quiet"] or not sys.stderr.isatty()
 
@@ -123,16 +128,19 @@ def main(request: dict) -> int:
         dim=ranges or None,
         **options,
     )
-    if request["json"]:
-        print(json.dumps(report))
-    else:
-        _print_report(report)
+    try:
+        if request["json"]:
+            print(json.dumps(report))
+        else:
+            _print_report(report)
+        sys.stdout.flush()
+    except OSError as error:
+        # What is still in the buffer must not be tried again when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise Error(f"cannot write to stdout: {error.strerror}", "F1014", 1) from error
     if report["ok"]:
         return 0
-    print(
-        f"error: [F4001] the results differ from those of {report['against']} (seed {report['seed']})", file=sys.stderr
-    )
-    return 4
+    return _fail(f"[F4001] the results differ from those of {report['against']} (seed {report['seed']})", 4)
 
 
 def _print_error(error: Error):
@@ -147,15 +155,17 @@ def _print_error(error: Error):
         print(f"error: [{other['code']}] {node}{other['message']}", file=sys.stderr)
 
 
-if __name__ == "__main__":
+def run_command(request: str) -> int:
+    """What the tool calls: main(), with every way to fail told in a line."""
     try:
-        sys.exit(main(json.loads(sys.argv[1])))
+        return main(json.loads(request))
     except Error as error:
         _print_error(error)
-        sys.exit(error.exit_code)
+        return error.exit_code
     except KeyboardInterrupt:
-        sys.exit(130)
+        return 130
+    except MemoryError:
+        return _fail("[F5001] out of memory", 5)
     except Exception:
         traceback.print_exc()
-        print("error: [F7001] fathom verify failed; please report this with the model", file=sys.stderr)
-        sys.exit(70)
+        return _fail("[F7001] fathom verify failed; please report this with the model", 70)

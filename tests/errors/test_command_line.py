@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -145,6 +146,41 @@ def test_full_stdout(fathom, save, tmp_path):
     assert process.returncode == 1 and "[F1014]" in process.stderr
 
 
+@pytest.mark.parametrize("closed", [(2,), (0, 1, 2)])
+def test_closed_streams(save, tmp_path, closed):
+    """The artifact is what counts; nothing else may get the number of a stream, and be written into."""
+    path = save(add_model())
+    words = [TOOL, "compile", str(path), "-o", "x.fathom"]
+    close = lambda: [os.close(fd) for fd in closed]
+    assert subprocess.run(words, cwd=tmp_path, preexec_fn=close).returncode == 0
+    assert sorted(os.listdir(tmp_path)) == ["model.onnx", "x.fathom"]
+    whole = (tmp_path / "x.fathom").read_bytes()
+    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
+    assert (tmp_path / "x.fathom").read_bytes() == whole
+
+
+def test_closed_stdout(fathom, save, tmp_path):
+    """Text that was asked for did not arrive."""
+    words = [TOOL, "compile", str(save(add_model())), "--emit", "plan"]
+    process = subprocess.run(words, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: os.close(1))
+    assert process.returncode == 1 and "[F1014]" in process.stderr
+
+
+def test_full_stderr(save, tmp_path):
+    with open("/dev/full", "w") as full:
+        for words, code in ((["compile", save(add_model()), "-o", "x.fathom"], 0), (["run", "nowhere"], 1)):
+            assert subprocess.run([TOOL, *words], stderr=full, cwd=tmp_path).returncode == code
+    assert not list(tmp_path.glob("fathom-crash-*"))
+
+
+def test_limit_of_file_sizes(save, tmp_path):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    words = [TOOL, "compile", str(save(add_model())), "-o", "x.fathom"]
+    process = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, preexec_fn=limit)
+    assert process.returncode == 1 and "[F1014]" in process.stderr and "File too large" in process.stderr
+    assert os.listdir(tmp_path) == ["model.onnx"]
+
+
 def test_report_goes_to_stderr(fathom, save):
     result = fathom("compile", save(add_model()), "-o", "x.fathom").expect(0)
     assert result.out == ""
@@ -185,7 +221,7 @@ def slow(save):
     return start
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU])
 def test_interrupt_leaves_nothing(slow, tmp_path, number):
     process = slow()
     process.send_signal(number)

@@ -1,10 +1,11 @@
 """fathom verify: what it prints, and that it can fail."""
 
 import json
+import subprocess
 
 import numpy as np
 import pytest
-from tool import make_model, relu_model, value
+from tool import TOOL, make_model, relu_model, value
 from onnx import helper, numpy_helper
 
 
@@ -52,6 +53,22 @@ def test_model_that_cannot_be_compiled(fathom, save):
 
 def test_unknown_dimension(fathom, model):
     fathom("verify", model, "--dim", "rows=2").expect(1, "[F1012]", "'batch'")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_full_stdout(model, options):
+    with open("/dev/full", "w") as full:
+        words = [TOOL, "verify", str(model), *options]
+        process = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert process.returncode == 1
+    assert process.stderr == "error: [F1014] cannot write to stdout: No space left on device\n"
+
+
+def test_package_that_cannot_be_loaded(fathom, model, tmp_path):
+    """An interpreter without NumPy, or without the memory to load it."""
+    (tmp_path / "numpy.py").write_text("raise ImportError('no room')")
+    result = fathom("verify", model, env={"PYTHONPATH": str(tmp_path)}).expect(5, "[F5001]", "no room", "FATHOM_PYTHON")
+    assert "Traceback" not in result.err
 
 
 def test_python_that_is_missing(fathom, save):

@@ -8,6 +8,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/TargetParser/Host.h"
+#include <csignal>
 #include <fcntl.h>
 #include <new>
 #include <unistd.h>
@@ -16,7 +17,8 @@ using namespace llvm;
 
 namespace fathom {
 
-static std::string noteHead, notePath, noteFallback;
+// Never destroyed: the process may still fail while it ends.
+static std::string &noteHead = *new std::string, &notePath = *new std::string, &noteFallback = *new std::string;
 
 static void writeText(int fd, StringRef text) {
   while (!text.empty()) {
@@ -53,6 +55,12 @@ static void onCrash(void *) {
 
 // LLVM reports by this what it cannot go on from; the message belongs into the note.
 static void onFatalError(void *, const char *reason, bool) {
+  // A limit of the machine is nobody's bug.
+  if (StringRef(reason).starts_with("pthread_create failed")) {
+    writeText(STDERR_FILENO, std::string("error: [F5001] no thread can be started: ") + reason + "\n");
+    sys::RunInterruptHandlers();
+    _exit(5);
+  }
   noteHead += std::string("reason: ") + reason + "\n";
   writeText(STDERR_FILENO, std::string("error: [F7001] ") + reason + "\n");
   onCrash(nullptr);
@@ -61,6 +69,21 @@ static void onFatalError(void *, const char *reason, bool) {
 static void onOutOfMemory() {
   writeText(STDERR_FILENO, "error: [F5001] out of memory\n");
   _exit(5);
+}
+
+// LLVM counts these among the crashes, but a user or a limit sends them: files go away and the process ends by the
+// signal.
+static void onEnd(int number) {
+  sys::RunInterruptHandlers();
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+void openStandardStreams() {
+  // Reading stdin ends at once, stderr goes nowhere, and writing to stdout fails: what was asked for has not arrived.
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0)
+      (void)!open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 static std::string quoted(StringRef word) {
@@ -84,6 +107,10 @@ void installCrashHandler(int argc, char **argv) {
   notePath = name;
   noteFallback = "/tmp/" + name;
   sys::AddSignalHandler(onCrash, nullptr);
+  signal(SIGQUIT, onEnd);
+  signal(SIGXCPU, onEnd);
+  // A file that grows too large is an error of the write.
+  signal(SIGXFSZ, SIG_IGN);
   install_fatal_error_handler(onFatalError);
   install_bad_alloc_error_handler([](void *, const char *, bool) { onOutOfMemory(); });
   std::set_new_handler(onOutOfMemory);

@@ -5,6 +5,9 @@
 
 namespace fathom {
 
+// Opens standard streams that are closed, so that no file of ours gets their number.
+void openStandardStreams();
+
 void installCrashHandler(int argc, char **argv);
 
 // Removes this file when the process is interrupted or crashes.

@@ -24,6 +24,18 @@ static json::Value valueOf(const Option &option, const OptionValues &options) {
   return text.empty() ? json::Value(nullptr) : json::Value(text);
 }
 
+// Python itself may lack a package, or the memory to load one.
+static constexpr char launcher[] = R"(
+import sys
+try:
+    from fathom.verify import run_command
+except (ImportError, MemoryError, OSError) as error:
+    print(f"error: [F5001] fathom verify cannot be loaded: {error}", file=sys.stderr)
+    print("hint: set FATHOM_PYTHON to an interpreter that has onnx, onnxruntime and numpy", file=sys.stderr)
+    sys.exit(5)
+sys.exit(run_command(sys.argv[1]))
+)";
+
 Expected<int> verifyCommand(const Arguments &arguments) {
   json::Object request{{"model", arguments.positional[0]}};
   for (const Option &option : optionTable())
@@ -31,7 +43,7 @@ Expected<int> verifyCommand(const Arguments &arguments) {
       request[option.name] = valueOf(option, arguments.options);
   std::string text;
   raw_string_ostream(text) << json::Value(std::move(request));
-  return runPython({"-m", "fathom.verify", text});
+  return runPython({"-c", launcher, text});
 }
 
 } // namespace fathom

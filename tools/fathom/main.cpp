@@ -43,6 +43,7 @@ static int dispatch(llvm::ArrayRef<const char *> words) {
 }
 
 int main(int argc, char **argv) {
+  openStandardStreams();
   installCrashHandler(argc, argv);
   int exitCode = dispatch(llvm::ArrayRef<const char *>(argv + 1, argc > 0 ? argc - 1 : 0));
   clearProgress();
@@ -51,7 +52,9 @@ int main(int argc, char **argv) {
   if (llvm::outs().has_error()) {
     std::string reason = llvm::outs().error().message();
     llvm::outs().clear_error();
-    return report(fail(ErrorCode::FileUnwritable, "cannot write to stdout: " + reason));
+    exitCode = report(fail(ErrorCode::FileUnwritable, "cannot write to stdout: " + reason));
   }
+  // Nobody can be told that stderr does not work; LLVM would take it for a fatal error at the end.
+  llvm::errs().clear_error();
   return exitCode;
 }
