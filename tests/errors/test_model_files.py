@@ -1,11 +1,12 @@
 """Files that are no models, or broken ones: each has its message and exit code, and none of them crashes."""
 
 import os
+import re
 
 import numpy as np
 import onnx
 import pytest
-from tool import add_model, make_model, relu_model, value
+from tool import ROOT, add_model, make_model, relu_model, value
 from onnx import TensorProto, helper, numpy_helper
 
 
@@ -142,6 +143,21 @@ def test_external_data_past_the_end(refuse, save, tmp_path, entries):
 def test_unknown_operator(refuse, save):
     nodes = [helper.make_node("Frobnicate", ["x"], ["y"], name="odd")]
     refuse(save(make_model(nodes, [value("x", [2])], [value("y", [2])])), 3, "F3001", "node 'odd'", "Frobnicate")
+
+
+def test_documented_example(fathom, save):
+    nodes = [helper.make_node("Frobnicate", ["x"], ["y"], name="odd")]
+    path = save(make_model(nodes, [value("x", [2])], [value("y", [2])]))
+    message = fathom("compile", path, "-o", "x.fathom").expect(3).err
+    assert f"```\n{message}```\n" in (ROOT / "docs" / "user" / "errors.md").read_text()
+
+
+def test_documented_operator_sets(fathom, save):
+    first, last = re.search(r"operator sets (\d+) to (\d+)", (ROOT / "README.md").read_text()).groups()
+    for version, code in ((int(first), 0), (int(last), 0), (int(last) + 1, 3)):
+        nodes = [helper.make_node("Identity", ["x"], ["y"])]
+        model = make_model(nodes, [value("x", [2])], [value("y", [2])], opset=version)
+        assert fathom("check", save(model)).code == code
 
 
 def test_unknown_domain(refuse, save):
