@@ -108,9 +108,11 @@ private:
 
   void visit(Block &block) {
     for (Operation &op : block) {
-      for (Value operand : op.getOperands())
-        if (isPackedWeight(operand))
-          addWeight(operand);
+      // Views and packings of weights are not executed, so what they read is not stored.
+      if (!isView(&op) && !isa<RelayoutOp>(op))
+        for (Value operand : op.getOperands())
+          if (isPackedWeight(operand))
+            addWeight(operand);
       if (isa<func::CallOp>(op))
         for (Value result : op.getResults())
           place(result, &op);
