@@ -67,6 +67,7 @@ public:
   llvm::StringRef stringAttr(llvm::StringRef name, llvm::StringRef absent);
   std::optional<llvm::SmallVector<int64_t>> intsAttr(llvm::StringRef name);
   std::optional<llvm::SmallVector<double>> floatsAttr(llvm::StringRef name);
+  std::optional<llvm::SmallVector<llvm::StringRef>> stringsAttr(llvm::StringRef name);
   mlir::ElementsAttr tensorAttr(llvm::StringRef name);                   // null if absent
   mlir::Type typeAttr(llvm::StringRef name);                             // null if absent or unsupported
   mlir::Type elementTypeOf(int64_t onnxType, llvm::StringRef attribute); // null, with a report, if unsupported

@@ -52,6 +52,13 @@ std::optional<SmallVector<double>> Node::floatsAttr(StringRef name) {
   return SmallVector<double>(attribute->floats().begin(), attribute->floats().end());
 }
 
+std::optional<SmallVector<StringRef>> Node::stringsAttr(StringRef name) {
+  const AttributeProto *attribute = takeAttr(name, AttributeProto::STRINGS);
+  if (!attribute)
+    return std::nullopt;
+  return SmallVector<StringRef>(attribute->strings().begin(), attribute->strings().end());
+}
+
 ElementsAttr Node::tensorAttr(StringRef name) {
   const AttributeProto *attribute = takeAttr(name, AttributeProto::TENSOR);
   if (!attribute)

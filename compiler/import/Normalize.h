@@ -23,6 +23,8 @@ llvm::ArrayRef<Rule> quantizedRules();
 llvm::ArrayRef<Rule> lossRules();
 llvm::ArrayRef<Rule> windowRules();
 llvm::ArrayRef<Rule> dynamicRules();
+llvm::ArrayRef<Rule> recurrentRules();
+llvm::ArrayRef<Rule> einsumRules();
 
 // Whether ONNX's operator can be imported in some form.
 bool isSupported(llvm::StringRef op, mlir::MLIRContext *context);
@@ -41,5 +43,7 @@ llvm::LogicalResult padDynamic(Node &node);
 // A tensor's own shape as a value of rank 1.
 mlir::Value shapeOf(Node &node, mlir::Value value, llvm::StringRef suffix);
 mlir::Value reshape(Node &node, mlir::Value value, llvm::ArrayRef<int64_t> sizes, llvm::StringRef suffix);
+// A vector whose length is symbolic, as one of the only length that the node can have it.
+mlir::Value withLength(Node &node, mlir::Value vector, int64_t length, llvm::StringRef suffix);
 
 } // namespace fathom::importer
