@@ -136,9 +136,10 @@ private:
     void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     auto *artifact = library ? static_cast<const fathom_artifact *>(dlsym(library, FATHOM_ARTIFACT_SYMBOL)) : nullptr;
     LogicalResult outcome = success();
-    if (!artifact || failed(call(*artifact, results)))
-      outcome = emitError(module.getLoc(), ErrorCode::Internal)
-                << "constants could not be computed: " << (artifact ? "a fault in their data" : dlerror());
+    if (!artifact)
+      outcome = emitError(module.getLoc(), ErrorCode::Internal) << "constants could not be computed: " << dlerror();
+    else
+      outcome = call(*artifact, results);
     if (library)
       dlclose(library);
     close(fd);
@@ -164,25 +165,50 @@ private:
     SmallVector<int64_t> sizes(1);
     for (Value value : wanted)
       sizes.resize(sizes.size() + cast<RankedTensorType>(value.getType()).getRank());
-    if (artifact.plan(nullptr, sizes.data()))
-      return failure();
+    if (int32_t fault = artifact.plan(nullptr, sizes.data()))
+      return blame(fault, "");
     std::vector<char> arena(sizes[0] + 64), scratch(artifact.scratch_size + 64);
     auto aligned = [](std::vector<char> &buffer) {
       return reinterpret_cast<char *>(llvm::alignTo(reinterpret_cast<uintptr_t>(buffer.data()), 64));
     };
-    char *scratchBase = aligned(scratch);
+    Host host{aligned(scratch)};
     fathom_services services{FATHOM_ABI_VERSION, 0,
-                             [](void *host, int32_t, fathom_task_fn fn, const void *env, int64_t tasks) {
+                             [](void *host, int32_t kernel, fathom_task_fn fn, const void *env, int64_t tasks) {
+                               auto *self = static_cast<Host *>(host);
                                for (int64_t t = 0; t < tasks; ++t)
-                                 if (int32_t fault = fn(env, t, host))
+                                 if (int32_t fault = fn(env, t, self->scratch)) {
+                                   self->kernel = kernel;
                                    return fault;
+                                 }
                                return 0;
                              },
                              // What is folded has static sizes.
-                             nullptr, nullptr, nullptr, [](void *, int32_t fault, const char *) { return fault; }};
-    fathom_call arguments{&services, scratchBase,          artifact.weights,     aligned(arena),
-                          nullptr,   inputPointers.data(), outputPointers.data()};
-    return success(artifact.run(&arguments) == 0);
+                             nullptr, nullptr, nullptr,
+                             [](void *host, int32_t fault, const char *nodes) {
+                               static_cast<Host *>(host)->refused = nodes;
+                               return fault;
+                             }};
+    fathom_call arguments{
+        &services, &host, artifact.weights, aligned(arena), nullptr, inputPointers.data(), outputPointers.data()};
+    int32_t fault = artifact.run(&arguments);
+    if (!fault)
+      return success();
+    return blame(fault, host.refused ? host.refused : host.kernel >= 0 ? artifact.kernels[host.kernel].nodes : "");
+  }
+
+  // What the compiled part asks of its host, and where it failed.
+  struct Host {
+    char *scratch;
+    int32_t kernel = -1;
+    const char *refused = nullptr;
+  };
+
+  // Every run of the model would fail in the same way, so the model is wrong.
+  LogicalResult blame(int32_t fault, StringRef nodes) {
+    Location loc = nodes.empty() ? module.getLoc() : NameLoc::get(StringAttr::get(module.getContext(), nodes));
+    return emitError(loc, ErrorCode::BadTensor)
+           << (fault == FATHOM_FAULT_INDEX ? "a constant index is outside the dimension it selects from"
+                                           : "a size that constants decide is not possible");
   }
 
   void replace(std::vector<std::vector<char>> &results) {

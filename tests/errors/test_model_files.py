@@ -108,6 +108,20 @@ def test_tensor_of_wrong_size(refuse, save):
     refuse(save(model), 1, "F1004", "w")
 
 
+def test_constant_index_out_of_range(fathom, save):
+    """Folding meets it before any run does; it is the model's fault all the same."""
+    nodes = [
+        helper.make_node("Gather", ["w", "i"], ["c"], name="look up"),
+        helper.make_node("Add", ["x", "c"], ["y"], name="add"),
+    ]
+    weights = [
+        numpy_helper.from_array(np.ones((40, 4), np.float32), "w"),
+        numpy_helper.from_array(np.full(2000, 9999, np.int64), "i"),
+    ]
+    path = save(make_model(nodes, [value("x", [1])], [value("y", [2000, 4])], weights))
+    fathom("compile", path, "-o", "x.fathom").expect(1, "[F1004]", "node 'look up'", "index")
+
+
 def external(model, **entries):
     tensor = model.graph.initializer[0]
     tensor.ClearField("raw_data")
