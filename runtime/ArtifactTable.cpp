@@ -76,6 +76,9 @@ fathom_status *fathom::checkTable(const char *Path, const fathom_artifact &Artif
   for (uint32_t I = 0; I < Artifact.output_count; ++I)
     if (fathom_status *Status = checkTensor(Path, "output", Artifact.outputs[I], -2))
       return Status;
+  for (uint32_t I = 0; Artifact.aliases && I < Artifact.output_count; ++I)
+    if (Artifact.aliases[I] < -1 || Artifact.aliases[I] >= int64_t(Artifact.input_count))
+      return broken(Path, "an output may be the memory of an input that is not there");
   for (uint32_t I = 0; I < Artifact.kernel_count; ++I)
     if (!Artifact.kernels[I].name || !Artifact.kernels[I].nodes)
       return broken(Path, "a kernel has no name");

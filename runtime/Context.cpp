@@ -192,6 +192,25 @@ fathom_status *fathom_context::checkOutputs() {
   return nullptr;
 }
 
+// An output in the memory of an input would change what is still to be read, except where the artifact was made for it.
+fathom_status *fathom_context::checkOverlaps(const fathom_tensor *Inputs) const {
+  const fathom_artifact &Artifact = *Model->Artifact;
+  for (uint32_t O = 0; O < Artifact.output_count; ++O) {
+    const char *Data = static_cast<const char *>(Outputs[O].data);
+    for (uint32_t I = 0; Data && I < Artifact.input_count; ++I) {
+      const char *Other = static_cast<const char *>(Inputs[I].data);
+      if (Data >= Other + Inputs[I].bytes || Other >= Data + Outputs[O].bytes)
+        continue;
+      if (Data == Other && fathom_model_output_alias(Model, O) == int32_t(I))
+        continue;
+      return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT,
+                        "output '%s' lies in the memory of input '%s', which the model reads after it is written",
+                        Artifact.outputs[O].name, Artifact.inputs[I].name);
+    }
+  }
+  return nullptr;
+}
+
 fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_tensor *Given) {
   Profile.clear();
   Outputs = Given;
@@ -200,6 +219,8 @@ fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_ten
   if (fathom_status *Status = plan())
     return Status;
   if (fathom_status *Status = checkOutputs())
+    return Status;
+  if (fathom_status *Status = checkOverlaps(Inputs))
     return Status;
   if (fathom_status *Status = Arena.reserve("the arena", arenaBytes()))
     return Status;

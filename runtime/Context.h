@@ -18,6 +18,7 @@ struct fathom_context {
   [[nodiscard]] fathom_status *run(const fathom_tensor *Inputs, const fathom_tensor *Given);
   [[nodiscard]] fathom_status *checkInputs(const fathom_tensor *Inputs);
   [[nodiscard]] fathom_status *checkOutputs();
+  [[nodiscard]] fathom_status *checkOverlaps(const fathom_tensor *Inputs) const;
   [[nodiscard]] fathom_status *describeFault(int32_t Code) const;
 
   // What plan() tells: the arena's bytes, then the dimensions of all outputs, one after another.

@@ -87,6 +87,11 @@ size_t fathom_model_output_count(const fathom_model *model) { return model ? mod
 size_t fathom_model_symbol_count(const fathom_model *model) { return model ? model->Artifact->symbol_count : 0; }
 size_t fathom_model_kernel_count(const fathom_model *model) { return model ? model->Artifact->kernel_count : 0; }
 
+int32_t fathom_model_output_alias(const fathom_model *model, size_t index) {
+  bool IsKnown = model && model->Artifact->aliases && index < model->Artifact->output_count;
+  return IsKnown ? model->Artifact->aliases[index] : -1;
+}
+
 const char *fathom_model_manifest(const fathom_model *model) { return model ? model->Artifact->manifest : ""; }
 
 size_t fathom_model_weights_bytes(const fathom_model *model) {

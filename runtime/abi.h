@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define FATHOM_ABI_VERSION 2
+#define FATHOM_ABI_VERSION 3
 #define FATHOM_ABI_MAGIC 0x4d4f485441460001ull /* "FATHOM" and a byte that no text file starts with */
 #define FATHOM_ARTIFACT_SYMBOL "fathom_artifact"
 
@@ -114,6 +114,9 @@ typedef struct fathom_artifact {
   int32_t (*plan)(const int64_t *symbols, int64_t *sizes);
   int32_t (*run)(const fathom_call *call);
   int64_t weights_kept;
+  // For every output the input whose memory it may be, or -1: the code then changes that input where it lies instead of
+  // copying it. NULL when there is no such output.
+  const int32_t *aliases;
 } fathom_artifact;
 
 #ifdef __cplusplus

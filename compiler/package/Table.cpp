@@ -84,6 +84,32 @@ public:
   LLVMContext &context;
 };
 
+// The input whose memory an output may be, or -1: a cache that a kernel writes into, and that nothing reads as it was
+// once the kernel has begun.
+int64_t aliasOf(const Program &program, mlir::Value output) {
+  auto call = output.getDefiningOp<mlir::func::CallOp>();
+  mlir::ModuleOp module = program.module;
+  auto kernel = call ? module.lookupSymbol<mlir::func::FuncOp>(call.getCallee()) : mlir::func::FuncOp();
+  auto scatter = kernel ? mlir::dyn_cast_or_null<TensorScatterOp>(anchorOf(kernel)) : TensorScatterOp();
+  auto cache = scatter ? mlir::dyn_cast<mlir::BlockArgument>(scatter.getPastCache()) : mlir::BlockArgument();
+  if (!cache || !cache.hasOneUse())
+    return -1;
+  auto input = mlir::dyn_cast<mlir::BlockArgument>(call.getOperand(cache.getArgNumber()));
+  if (!input || input.getOwner() != call->getBlock() || input.getType() != output.getType())
+    return -1;
+  SmallVector<mlir::Value> same{input};
+  while (!same.empty())
+    for (mlir::OpOperand &use : same.pop_back_val().getUses()) {
+      mlir::Operation *user = call->getBlock()->findAncestorOpInBlock(*use.getOwner());
+      bool isTheCache = user == call && use.getOperandNumber() == cache.getArgNumber();
+      if (!isTheCache && !user->isBeforeInBlock(call))
+        return -1;
+      if (isView(use.getOwner()))
+        same.push_back(use.getOwner()->getResult(0));
+    }
+  return input.getArgNumber();
+}
+
 } // namespace
 
 void addArtifactTable(Module &host, const Program &program, const MemoryPlan &memory, const Target &target,
@@ -101,6 +127,18 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
   for (auto [i, value] : llvm::enumerate(main.getBody().front().getTerminator()->getOperands()))
     outputs.push_back(t.tensor(nameOf(main.getResultAttr(i, "graph.name"), "output" + std::to_string(i)),
                                cast<mlir::RankedTensorType>(value.getType()), false, all));
+  SmallVector<Constant *> aliases;
+  SmallVector<int64_t> taken;
+  for (mlir::Value value : main.getBody().front().getTerminator()->getOperands()) {
+    int64_t alias = aliasOf(program, value);
+    // Two outputs of one input cannot both be its memory.
+    if (llvm::is_contained(taken, alias))
+      alias = -1;
+    taken.push_back(alias);
+    aliases.push_back(t.number(t.i32(), alias));
+  }
+  if (llvm::all_of(taken, [](int64_t alias) { return alias < 0; }))
+    aliases.clear();
   for (const Symbol &symbol : all)
     if (!symbol.isComputed)
       symbols.push_back(t.record({t.text(symbol.name), t.number(t.i64(), symbol.min), t.number(t.i64(), symbol.max)}));
@@ -143,7 +181,8 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
                               t.number(t.i32(), 0),
                               t.function("fathom_plan"),
                               t.function("fathom_run"),
-                              t.number(t.i64(), info.weightsSeed ? memory.keptBytes : 0)});
+                              t.number(t.i64(), info.weightsSeed ? memory.keptBytes : 0),
+                              t.array(t.i32(), aliases)});
   auto *variable =
       new GlobalVariable(host, table->getType(), true, GlobalValue::ExternalLinkage, table, FATHOM_ARTIFACT_SYMBOL);
   variable->setAlignment(Align(8));

@@ -80,6 +80,14 @@ public:
     return list;
   }
 
+  // The input whose memory each output may be, or -1.
+  std::vector<int> aliases() const {
+    std::vector<int> result;
+    for (size_t i = 0; i < fathom_model_output_count(model); ++i)
+      result.push_back(fathom_model_output_alias(model, i));
+    return result;
+  }
+
   nb::list symbols() const {
     nb::list list;
     for (size_t i = 0; i < fathom_model_symbol_count(model); ++i) {
@@ -187,6 +195,7 @@ NB_MODULE(_runtime, module) {
       .def(nb::init<const std::string &, int>(), nb::arg("path"), nb::arg("threads"))
       .def("inputs", [](const Model &model) { return model.tensors(true); })
       .def("outputs", [](const Model &model) { return model.tensors(false); })
+      .def("aliases", &Model::aliases)
       .def("symbols", &Model::symbols)
       .def("manifest", &Model::manifest)
       .def("threads", &Model::threads)

@@ -56,11 +56,18 @@ class Session:
         # Name, smallest and largest size of each symbolic dimension.
         self.symbols = self._model.symbols()
         self.threads = self._model.threads()
+        # Outputs that may be the memory of an input: one array given for both is changed in place.
+        self.aliases = {
+            self.outputs[o].name: self.inputs[i].name for o, i in enumerate(self._model.aliases()) if i >= 0
+        }
         self._input_index = {info.name: i for i, info in enumerate(self.inputs)}
         self._output_index = {info.name: i for i, info in enumerate(self.outputs)}
 
-    def run(self, output_names, inputs: dict) -> list[np.ndarray]:
-        """Runs the model on {name: array} and returns the outputs named, or all of them for None."""
+    def run(self, output_names, inputs: dict, outputs: dict | None = None) -> list[np.ndarray]:
+        """Runs the model on {name: array} and returns the outputs named, or all of them for None.
+
+        `outputs` gives arrays that the model writes into, by name; they are returned in place of new ones.
+        """
         if output_names is None:
             wanted = range(len(self.outputs))
         else:
@@ -69,7 +76,11 @@ class Session:
         input_dims = [array.shape for array in arrays]
         output_dims = self._model.output_dims(input_dims)
         # A dimension of -1 is one that data decides: the run makes room for that output.
-        results = [np.empty([max(n, 0) for n in dims], info.dtype) for dims, info in zip(output_dims, self.outputs)]
+        given = self._given_outputs(outputs or {}, output_dims)
+        results = [
+            given[i] if i in given else np.empty([max(n, 0) for n in dims], info.dtype)
+            for i, (dims, info) in enumerate(zip(output_dims, self.outputs))
+        ]
         made = self._model.run([_bytes(a) for a in arrays], input_dims, [_bytes(r) for r in results], output_dims)
         unknown = [i for i, dims in enumerate(output_dims) if -1 in dims]
         for i, (dims, data) in zip(unknown, made):
@@ -80,6 +91,23 @@ class Session:
         if name not in self._output_index:
             raise _bad_input(f"the model has no output '{name}'", f"its outputs are {', '.join(self._output_index)}")
         return self._output_index[name]
+
+    def _given_outputs(self, outputs: dict, output_dims: list) -> dict[int, np.ndarray]:
+        """The caller's arrays by the output's number, each fit to be written where it lies."""
+        given = {}
+        for name, array in outputs.items():
+            index = self._find_output(name)
+            info, dims = self.outputs[index], output_dims[index]
+            if -1 in dims:
+                raise _bad_input(f"output '{name}' has a size that data decides, so that no array can be given for it")
+            if not isinstance(array, np.ndarray) or not (array.flags.c_contiguous and array.flags.writeable):
+                raise _bad_input(f"output '{name}' needs a contiguous NumPy array that can be written")
+            if array.dtype != info.dtype or list(array.shape) != list(dims):
+                raise _bad_input(
+                    f"output '{name}' is {info.dtype}{_spell(dims)}, the array {array.dtype}{_spell(array.shape)}"
+                )
+            given[index] = array
+        return given
 
     def _arrange(self, inputs: dict) -> list[np.ndarray]:
         """The inputs in the model's order, contiguous; an array that already is so is used in place."""

@@ -1,6 +1,7 @@
 // Tests of loading: every file that is no sound artifact gives an error that says why, and a name never brings back an
 // older file.
 #include "TestSupport.h"
+#include "abi.h"
 
 #include <cstring>
 #include <elf.h>
@@ -119,12 +120,13 @@ TEST(Loader, RefusesWrongTables) {
   expectLoadError(artifact("no_table"), FATHOM_ERROR_FORMAT, "does not export 'fathom_artifact'");
   expectLoadError(artifact("bad_magic"), FATHOM_ERROR_FORMAT, "magic number");
   expectLoadError(artifact("bad_version"), FATHOM_ERROR_FORMAT,
-                  "has artifact version 7 and this runtime reads version 1");
+                  "has artifact version 7 and this runtime reads version " + std::to_string(FATHOM_ABI_VERSION));
   expectLoadError(artifact("string_input"), FATHOM_ERROR_FORMAT, "has data type 8 for input 'x'");
   expectLoadError(artifact("unbound_symbol"), FATHOM_ERROR_FORMAT, "symbol 'n' is no input's dimension");
   expectLoadError(artifact("bad_dimension"), FATHOM_ERROR_FORMAT, "input 'x' dimension 0 is -9");
   expectLoadError(artifact("no_weights"), FATHOM_ERROR_FORMAT, "its weights are missing");
   expectLoadError(artifact("negative_scratch"), FATHOM_ERROR_FORMAT, "a size is negative");
+  expectLoadError(artifact("bad_alias"), FATHOM_ERROR_FORMAT, "the memory of an input that is not there");
   expectLoadError(artifact("no_list"), FATHOM_ERROR_FORMAT, "a list is missing");
 }
 

@@ -292,3 +292,23 @@ TEST(Run, ProfilesEachLaunch) {
   expectOk(Call.run(Context));
   EXPECT_EQ(fathom_context_profile_count(Context.get()), 0u);
 }
+
+TEST(Run, TakesAnOutputInTheMemoryOfAnInputOnlyWhereTheArtifactAllowsIt) {
+  std::vector<int64_t> Dims{3};
+  std::vector<float> Data{1, 2, 3, 4};
+  fathom_tensor Whole = {Data.data(), FATHOM_F32, 1, Dims.data(), 3 * sizeof(float)};
+  fathom_tensor Shifted = {Data.data() + 1, FATHOM_F32, 1, Dims.data(), 3 * sizeof(float)};
+
+  ModelPtr Copying = load("copy"), InPlace = load("in_place");
+  EXPECT_EQ(fathom_model_output_alias(Copying.get(), 0), -1);
+  EXPECT_EQ(fathom_model_output_alias(InPlace.get(), 0), 0);
+  EXPECT_EQ(fathom_model_output_alias(InPlace.get(), 1), -1);
+
+  ContextPtr Context = makeContext(Copying.get());
+  expectError(run(Context, {Whole}, {Whole}), FATHOM_ERROR_INVALID_ARGUMENT, "'y' lies in the memory of input 'x'");
+  Context = makeContext(InPlace.get());
+  expectOk(run(Context, {Whole}, {Whole}));
+  EXPECT_EQ(Data, (std::vector<float>{1, 2, 3, 4}));
+  // The same memory, and not just some of it.
+  expectError(run(Context, {Whole}, {Shifted}), FATHOM_ERROR_INVALID_ARGUMENT, "'y' lies in the memory of input 'x'");
+}

@@ -75,6 +75,10 @@ __attribute__((unused)) static const fathom_abi_kernel Kernels[1] = {{"copy_0", 
 static const char *const Features[] = {FEATURES};
 #endif
 
+#ifdef ALIAS
+static const int32_t Aliases[1] = {ALIAS};
+#endif
+
 __attribute__((visibility("default"))) const fathom_artifact Artifact __asm__(TABLE) = {
     .magic = MAGIC,
     .abi_version = VERSION,
@@ -95,4 +99,7 @@ __attribute__((visibility("default"))) const fathom_artifact Artifact __asm__(TA
     .scratch_size = SCRATCH_SIZE,
     .plan = plan,
     .run = run,
+#ifdef ALIAS
+    .aliases = Aliases,
+#endif
 };
