@@ -89,9 +89,11 @@ LogicalResult NonZeroOp::inferTypes(SmallVectorImpl<Type> &types) {
 
 LogicalResult NonMaxSuppressionOp::inferTypes(SmallVectorImpl<Type> &types) {
   if (failed(checkRank(*this, getBoxes(), 3, "boxes")) || failed(checkRank(*this, getScores(), 3, "scores")) ||
-      failed(checkKind(*this, getBoxes(), Kind::Float, "boxes")) ||
       failed(checkSameElement(*this, {getBoxes(), getScores()})) || failed(checkRank(*this, getOrder(), 3, "order")))
     return failure();
+  for (Value operand : {Value(getBoxes()), Value(getIouThreshold()), Value(getScoreThreshold())})
+    if (!isAbsent(operand) && !elementOf(operand).isF32())
+      return fathom::emitError(*this, ErrorCode::UnsupportedType) << "boxes, scores and thresholds must be float";
   for (Value operand : {Value(getMaxOutput()), Value(getIouThreshold()), Value(getScoreThreshold())})
     if (!isAbsent(operand) && !isScalar(operand))
       return fathom::emitError(*this, ErrorCode::BadShape) << "thresholds and limits must be scalars";
@@ -103,9 +105,10 @@ LogicalResult NonMaxSuppressionOp::inferTypes(SmallVectorImpl<Type> &types) {
     return failure();
   AffineExpr each = *count;
   if (std::optional<SmallVector<int64_t>> limit = constantElementsOf(getMaxOutput())) {
-    AffineExpr most = getAffineConstantExpr(std::clamp<int64_t>(limit->front(), 0, maxElements), getContext());
-    if (size::isAtLeast(each, most, symbolsFor(*this)) || !constantSize(each))
-      each = size::isAtLeast(most, each, symbolsFor(*this)) ? each : most;
+    int64_t most = std::max<int64_t>(limit->front(), 0);
+    // "All of them" is written as a huge number.
+    if (most < constantSize(each).value_or(1 << 20))
+      each = getAffineConstantExpr(most, getContext());
   }
   Type i64 = IntegerType::get(getContext(), 64);
   AffineExpr rows = size::mul(size::mul(*batch, scores[1]), each), three = getAffineConstantExpr(3, getContext()),

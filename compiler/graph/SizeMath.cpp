@@ -14,9 +14,9 @@ using llvm::checkedMul;
 namespace fathom::graph {
 namespace {
 
-constexpr size_t maxTerms = 48;
+constexpr size_t maxTerms = 256;
 constexpr size_t maxDegree = 8;
-constexpr int maxNodes = 384;
+constexpr int maxNodes = 2048;
 // Bounds of a division ask for the bounds of what it divides, several times: deep nesting would take exponential time.
 constexpr int maxNesting = 4;
 
@@ -236,7 +236,7 @@ MaybePolynomial floorDivide(const Polynomial &a, const Polynomial &b, MLIRContex
 }
 
 MaybePolynomial fromExpr(AffineExpr expr, int depth) {
-  if (!expr || depth > 64)
+  if (!expr || depth > 512)
     return std::nullopt;
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
     return constant.getValue() == INT64_MIN ? std::nullopt : MaybePolynomial(Polynomial::constant(constant.getValue()));
@@ -355,6 +355,11 @@ namespace size {
 AffineExpr canonical(AffineExpr a) {
   MaybePolynomial p = fromExpr(a);
   return p ? toExpr(*p, a.getContext()) : AffineExpr();
+}
+AffineExpr simplified(AffineExpr a) {
+  llvm::SmallBitVector used;
+  collectSymbols(a, used);
+  return simplifyAffineExpr(a, 0, used.size());
 }
 AffineExpr add(AffineExpr a, AffineExpr b) {
   if (auto x = constantSize(a), y = constantSize(b); x && y)

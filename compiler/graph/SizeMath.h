@@ -9,6 +9,8 @@
 namespace fathom::graph::size {
 
 mlir::AffineExpr canonical(mlir::AffineExpr a);
+// By MLIR's own rules, which keep the expression's form: for code, where no two need to be compared.
+mlir::AffineExpr simplified(mlir::AffineExpr a);
 mlir::AffineExpr add(mlir::AffineExpr a, mlir::AffineExpr b);
 mlir::AffineExpr add(mlir::AffineExpr a, int64_t b);
 mlir::AffineExpr sub(mlir::AffineExpr a, mlir::AffineExpr b);

@@ -1,5 +1,6 @@
 // Liveness and placement of tensors.
 #include "compiler/package/MemoryPlan.h"
+#include "compiler/graph/SizeMath.h"
 
 #include "compiler/passes/Passes.h"
 
@@ -21,7 +22,7 @@ Value bufferRoot(Value value) {
 
 AffineExpr alignedBytes(Value value) {
   AffineExpr bytes = bufferBytes(cast<RankedTensorType>(value.getType()));
-  return simplifyAffineExpr(bytes.ceilDiv(alignment) * alignment, 0, 16);
+  return graph::size::simplified(bytes.ceilDiv(alignment) * alignment);
 }
 
 namespace {

@@ -1,11 +1,12 @@
 // Strides, offsets and buffer sizes from a tensor's type.
 #include "compiler/codegen/common/Layout.h"
+#include "compiler/graph/SizeMath.h"
 
 using namespace mlir;
 
 namespace fathom {
 
-static AffineExpr simplify(AffineExpr expr) { return simplifyAffineExpr(expr, 0, 16); }
+static AffineExpr simplify(AffineExpr expr) { return graph::size::simplified(expr); }
 
 bool Layout::hasHalo() const {
   return llvm::any_of(haloLow, [](int64_t h) { return h; }) || llvm::any_of(haloHigh, [](int64_t h) { return h; });

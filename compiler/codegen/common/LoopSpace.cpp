@@ -1,11 +1,12 @@
 // Loop construction and merging.
 #include "compiler/codegen/common/LoopSpace.h"
+#include "compiler/graph/SizeMath.h"
 
 using namespace mlir;
 
 namespace fathom {
 
-static AffineExpr simplify(AffineExpr expr) { return simplifyAffineExpr(expr, 0, 16); }
+static AffineExpr simplify(AffineExpr expr) { return graph::size::simplified(expr); }
 
 bool canMerge(ArrayRef<AffineExpr> sizes, const Layout &buffer, int64_t outer, int64_t inner) {
   int64_t skip = sizes.size() - buffer.sizes.size();

@@ -2,6 +2,7 @@
 // applied to the tile after the last block of the reduction. Weights come packed in panels of columns. The left operand
 // is read in place, or packed block by block into scratch, where fused producers are computed on the way.
 #include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/graph/SizeMath.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -9,7 +10,7 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-AffineExpr simplify(AffineExpr expr) { return simplifyAffineExpr(expr, 0, 16); }
+AffineExpr simplify(AffineExpr expr) { return graph::size::simplified(expr); }
 Type scalarOf(Value v) { return cast<RankedTensorType>(v.getType()).getElementType(); }
 
 // One step of the reduction's outer loops: how often, and how far the left operand moves each time.

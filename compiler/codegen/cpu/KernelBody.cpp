@@ -1,5 +1,6 @@
 // What the kernel classes share: task ranges, result stores, row-wise iteration and reductions.
 #include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/graph/SizeMath.h"
 
 using namespace mlir;
 
@@ -23,7 +24,7 @@ SmallVector<const Buffer *> KernelBody::alignedBuffers() {
 }
 
 std::pair<Value, Value> KernelBody::taskRange(Grid &grid, AffineExpr count, int64_t each) {
-  grid.tasks = simplifyAffineExpr(count.ceilDiv(each), 0, 16);
+  grid.tasks = graph::size::simplified(count.ceilDiv(each));
   Value low = e.c.mul(task, each);
   if (graph::isConstant(grid.tasks, 1))
     return {e.c.i64(0), e.c.expr(count)};
@@ -163,8 +164,8 @@ Grid overRows(KernelBody &k, RankedTensorType type, ArrayRef<int64_t> axes,
   // Lanes run along a kept dimension: a task is a stretch of it for one row.
   AffineExpr size = graph::sizesOf(type)[innermost];
   int64_t each = k.schedule["grain"];
-  AffineExpr stretches = simplifyAffineExpr(size.ceilDiv(each), 0, 16);
-  grid.tasks = simplifyAffineExpr(rows * stretches, 0, 16);
+  AffineExpr stretches = graph::size::simplified(size.ceilDiv(each));
+  grid.tasks = graph::size::simplified(rows * stretches);
   Value count = c.expr(stretches);
   Value row = c.div(k.task, count), low = c.mul(c.rem(k.task, count), each);
   Value high = c.min(c.add(low, each), c.expr(size));

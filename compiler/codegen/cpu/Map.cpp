@@ -1,5 +1,6 @@
 // Kernels without an anchor: every element is computed on demand, and concatenations that copy run by run.
 #include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/graph/SizeMath.h"
 
 using namespace mlir;
 
@@ -70,8 +71,8 @@ Grid emitConcat(KernelBody &k) {
   int64_t inputs = op.getInputs().size();
   int64_t each = k.schedule["grain"];
   // One task per input and stretch of rows, so that a concatenation of few rows still spreads over workers.
-  AffineExpr stretches = simplifyAffineExpr(rowCount.ceilDiv(each), 0, 16);
-  grid.tasks = simplifyAffineExpr(stretches * inputs, 0, 16);
+  AffineExpr stretches = graph::size::simplified(rowCount.ceilDiv(each));
+  grid.tasks = graph::size::simplified(stretches * inputs);
   Value which = c.rem(k.task, c.i64(inputs)), low = c.mul(c.div(k.task, c.i64(inputs)), each);
   Value high = c.min(c.add(low, each), c.expr(rowCount));
   Value start = c.i64(0);

@@ -45,25 +45,24 @@ Grid emitNonZero(KernelBody &k) {
 
 namespace {
 
+// A box by its corners and area.
 struct Box {
   Value low[2], high[2], area;
 };
 
-// Corners in order and area of the box in a row, in single precision at least.
 class Boxes {
 public:
-  Boxes(KernelBody &k, NonMaxSuppressionOp op) : k(k), c(k.e.c), op(op) {
-    element = cast<RankedTensorType>(op.getBoxes().getType()).getElementType();
-    wide = element.getIntOrFloatBitWidth() < 32 ? Type(c.b.getF32Type()) : element;
-  }
+  Boxes(KernelBody &k, NonMaxSuppressionOp op, const Buffer &selected)
+      : e(k.e), c(k.e.c), op(op), selected(selected), f32(c.b.getF32Type()) {}
+
   Box load(Value batch, Value row) {
     Value v[4];
     for (int64_t i = 0; i < 4; ++i)
-      v[i] = widened(k.e.element(op.getBoxes(), Indices{{batch, 0}, {row, 0}, {c.i64(i), 0}}, 1));
+      v[i] = e.element(op.getBoxes(), Indices{{batch, 0}, {row, 0}, {c.i64(i), 0}}, 1);
     Box box;
     for (int axis = 0; axis < 2; ++axis) {
       if (op.getCenterPointBox()) {
-        Value half = arith::MulFOp::create(c.b, c.loc, v[2 + axis], c.number(wide, 0.5));
+        Value half = arith::MulFOp::create(c.b, c.loc, v[2 + axis], c.number(f32, 0.5));
         box.low[axis] = arith::SubFOp::create(c.b, c.loc, v[axis], half);
         box.high[axis] = arith::AddFOp::create(c.b, c.loc, v[axis], half);
       } else {
@@ -71,32 +70,60 @@ public:
         box.high[axis] = arith::MaximumFOp::create(c.b, c.loc, v[axis], v[2 + axis]);
       }
     }
-    box.area = arith::MulFOp::create(c.b, c.loc, extent(box.low[0], box.high[0]), extent(box.low[1], box.high[1]));
-    return box;
+    return withArea(box);
   }
-  // Whether intersection over union exceeds the threshold, without dividing.
-  Value overlaps(const Box &a, const Box &b, Value threshold) {
-    Value sides[2], zero = c.number(wide, 0);
+
+  // While a class is being looked at, the corners of its selected boxes lie in their result rows, where batch and class
+  // go in the end: the comparison with all of them reads memory in order.
+  void keep(Value row, const Box &box, Value index) {
+    Value corners[] = {box.low[0], box.low[1], box.high[0], box.high[1]};
+    for (auto [i, corner] : llvm::enumerate(corners))
+      c.store(corner, selected.pointer, c.add(c.mul(row, 6), i), f32);
+    e.store(selected, Indices{{row, 0}, {c.i64(2), 0}}, index, 1);
+  }
+  Box kept(Value row) {
+    Value at = c.mul(row, 6);
+    auto corner = [&](int64_t i) { return c.load(selected.pointer, c.add(at, i), f32); };
+    return {{corner(0), corner(1)}, {corner(2), corner(3)}, Value()};
+  }
+  void label(Value row, Value batch, Value category) {
+    e.store(selected, Indices{{row, 0}, {c.i64(0), 0}}, batch, 1);
+    e.store(selected, Indices{{row, 0}, {c.i64(1), 0}}, category, 1);
+  }
+
+  // Whether intersection over union exceeds the threshold. Most pairs do not meet at all.
+  Value overlaps(const Box &a, Box b, Value threshold) {
+    Value low[2], high[2], meet;
     for (int axis = 0; axis < 2; ++axis) {
-      Value low = arith::MaximumFOp::create(c.b, c.loc, a.low[axis], b.low[axis]);
-      Value high = arith::MinimumFOp::create(c.b, c.loc, a.high[axis], b.high[axis]);
-      sides[axis] = arith::MaximumFOp::create(c.b, c.loc, extent(low, high), zero);
+      low[axis] = arith::MaximumFOp::create(c.b, c.loc, a.low[axis], b.low[axis]);
+      high[axis] = arith::MinimumFOp::create(c.b, c.loc, a.high[axis], b.high[axis]);
+      Value crosses = arith::CmpFOp::create(c.b, c.loc, F::OGT, high[axis], low[axis]);
+      meet = meet ? c.both(meet, crosses) : crosses;
     }
-    Value both = arith::MulFOp::create(c.b, c.loc, sides[0], sides[1]);
-    Value sum = arith::AddFOp::create(c.b, c.loc, a.area, b.area);
-    Value either = arith::SubFOp::create(c.b, c.loc, sum, both);
-    Value ratio = arith::DivFOp::create(c.b, c.loc, both, either);
-    return arith::CmpFOp::create(c.b, c.loc, F::OGT, ratio, threshold);
+    return c.when(
+        meet,
+        [&] {
+          Value both = arith::MulFOp::create(c.b, c.loc, extent(low[0], high[0]), extent(low[1], high[1]));
+          Value sum = arith::AddFOp::create(c.b, c.loc, a.area, withArea(b).area);
+          Value ratio = arith::DivFOp::create(c.b, c.loc, both, arith::SubFOp::create(c.b, c.loc, sum, both));
+          return Value(arith::CmpFOp::create(c.b, c.loc, F::OGT, ratio, threshold));
+        },
+        [&] { return truth(false); });
   }
-  Value widened(Value x) { return x.getType() == wide ? x : Value(arith::ExtFOp::create(c.b, c.loc, wide, x)); }
-  Type wide;
+  Value truth(bool value) { return arith::ConstantOp::create(c.b, c.loc, c.b.getBoolAttr(value)); }
 
 private:
   Value extent(Value low, Value high) { return arith::SubFOp::create(c.b, c.loc, high, low); }
-  KernelBody &k;
+  Box withArea(Box box) {
+    box.area = arith::MulFOp::create(c.b, c.loc, extent(box.low[0], box.high[0]), extent(box.low[1], box.high[1]));
+    return box;
+  }
+
+  Emitter &e;
   Code &c;
   NonMaxSuppressionOp op;
-  Type element;
+  const Buffer &selected;
+  Type f32;
 };
 
 } // namespace
@@ -106,64 +133,63 @@ Grid emitNonMaxSuppression(KernelBody &k) {
   Emitter &e = k.e;
   Code &c = e.c;
   auto op = cast<NonMaxSuppressionOp>(k.anchor);
-  Boxes boxes(k, op);
-  auto scalar = [&](Value operand, Type type) -> Value {
-    if (isa<NoneType>(operand.getType()))
-      return c.number(type, 0);
-    Value x = e.element(operand, e.zeros(cast<RankedTensorType>(operand.getType()).getRank()), 1);
-    if (x.getType() == type)
-      return x;
-    bool grows = x.getType().getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth();
-    return grows ? Value(arith::ExtFOp::create(c.b, c.loc, type, x))
-                 : Value(arith::TruncFOp::create(c.b, c.loc, type, x));
-  };
-  Value iou = scalar(op.getIouThreshold(), boxes.wide), least = scalar(op.getScoreThreshold(), boxes.wide);
-  bool hasLeast = !isa<NoneType>(op.getScoreThreshold().getType());
-  Value limit = e.integerAt(op.getMaxOutput(), e.zeros(cast<RankedTensorType>(op.getMaxOutput().getType()).getRank()));
   const Buffer *selected = nullptr, *count = nullptr;
   for (auto [result, output] : llvm::zip(k.returned, k.outputs))
     (result == op.getSelected() ? selected : count) = &output;
+  Boxes boxes(k, op, *selected);
+  auto scalar = [&](Value operand) -> Value {
+    if (isa<NoneType>(operand.getType()))
+      return c.number(c.b.getF32Type(), 0);
+    return e.element(operand, e.zeros(cast<RankedTensorType>(operand.getType()).getRank()), 1);
+  };
+  Value iou = scalar(op.getIouThreshold()), least = scalar(op.getScoreThreshold());
+  bool hasLeast = !isa<NoneType>(op.getScoreThreshold().getType());
+  Value limit = e.integerAt(op.getMaxOutput(), e.zeros(cast<RankedTensorType>(op.getMaxOutput().getType()).getRank()));
   Value room = e.size(op.getSelected(), 0), candidates = e.size(op.getScores(), 2), classes = e.size(op.getScores(), 1);
-  auto rowOf = [&](Value row) { return e.load(*selected, Indices{{row, 0}, {c.i64(2), 0}}, 1); };
+  Type i64 = c.b.getI64Type(), i1 = c.b.getI1Type();
 
+  // Whether no box in [first, end) of the selected ones overlaps; stops at the first that does.
+  auto isFree = [&](const Box &box, Value first, Value end) {
+    auto search = scf::WhileOp::create(
+        c.b, c.loc, TypeRange{i64, i1}, ValueRange{first, boxes.truth(true)},
+        [&](OpBuilder &, Location, ValueRange at) {
+          scf::ConditionOp::create(c.b, c.loc, c.both(at[1], c.cmp(P::slt, at[0], end)), at);
+        },
+        [&](OpBuilder &, Location, ValueRange at) {
+          Value hit = boxes.overlaps(box, boxes.kept(at[0]), iou);
+          Value isClear = arith::XOrIOp::create(c.b, c.loc, hit, boxes.truth(true));
+          scf::YieldOp::create(c.b, c.loc, ValueRange{c.add(at[0], 1), isClear});
+        });
+    return search.getResult(1);
+  };
+  auto selectClass = [&](Value batch, Value category, Value first) {
+    auto loop = scf::WhileOp::create(
+        c.b, c.loc, TypeRange{i64, i64}, ValueRange{c.i64(0), first},
+        [&](OpBuilder &, Location, ValueRange at) {
+          Value more = c.both(c.cmp(P::slt, at[0], candidates),
+                              c.both(c.cmp(P::slt, c.sub(at[1], first), limit), c.cmp(P::slt, at[1], room)));
+          scf::ConditionOp::create(c.b, c.loc, more, at);
+        },
+        [&](OpBuilder &, Location, ValueRange at) {
+          Indices where{{batch, 0}, {category, 0}, {at[0], 0}};
+          Value row = e.checkedIndex(e.integerAt(op.getOrder(), where), candidates);
+          where[2] = {row, 0};
+          Value counts = boxes.truth(true);
+          if (hasLeast)
+            counts = arith::CmpFOp::create(c.b, c.loc, F::OGT, e.element(op.getScores(), where, 1), least);
+          Box box = boxes.load(batch, row);
+          Value stays = c.when(counts, [&] { return isFree(box, first, at[1]); }, [&] { return counts; });
+          c.when(stays, [&] { boxes.keep(at[1], box, row); });
+          scf::YieldOp::create(c.b, c.loc, ValueRange{c.add(at[0], 1), c.select(stays, c.add(at[1], 1), at[1])});
+        });
+    Value end = loop.getResult(1);
+    c.loop(first, end, 1, [&](Value row) { boxes.label(row, batch, category); });
+    return end;
+  };
   Value total =
       c.loop(c.i64(0), e.size(op.getScores(), 0), 1, ValueRange{c.i64(0)}, [&](Value batch, ValueRange outer) {
         return c.loop(c.i64(0), classes, 1, outer, [&](Value category, ValueRange before) {
-          Value first = before[0];
-          auto loop = scf::WhileOp::create(
-              c.b, c.loc, TypeRange{c.b.getI64Type(), c.b.getI64Type()}, ValueRange{c.i64(0), first},
-              [&](OpBuilder &, Location, ValueRange at) {
-                Value more = c.both(c.cmp(P::slt, at[0], candidates),
-                                    c.both(c.cmp(P::slt, c.sub(at[1], first), limit), c.cmp(P::slt, at[1], room)));
-                scf::ConditionOp::create(c.b, c.loc, more, at);
-              },
-              [&](OpBuilder &, Location, ValueRange at) {
-                Indices where{{batch, 0}, {category, 0}, {at[0], 0}};
-                Value row = e.checkedIndex(e.integerAt(op.getOrder(), where), candidates);
-                where[2] = {row, 0};
-                Value stays = arith::ConstantOp::create(c.b, c.loc, c.b.getBoolAttr(true));
-                if (hasLeast)
-                  stays = arith::CmpFOp::create(c.b, c.loc, F::OGT, boxes.widened(e.element(op.getScores(), where, 1)),
-                                                least);
-                Box box = boxes.load(batch, row);
-                stays = c.loop(first, at[1], 1, ValueRange{stays}, [&](Value earlier, ValueRange still) {
-                  Value keeps = c.when(
-                      still[0],
-                      [&] {
-                        Value hit = boxes.overlaps(box, boxes.load(batch, rowOf(earlier)), iou);
-                        return Value(arith::XOrIOp::create(
-                            c.b, c.loc, hit, arith::ConstantOp::create(c.b, c.loc, c.b.getBoolAttr(true))));
-                      },
-                      [&] { return still[0]; });
-                  return SmallVector<Value>{keeps};
-                })[0];
-                c.when(stays, [&] {
-                  for (auto [i, value] : llvm::enumerate(ArrayRef<Value>{batch, category, row}))
-                    e.store(*selected, Indices{{at[1], 0}, {c.i64(i), 0}}, value, 1);
-                });
-                scf::YieldOp::create(c.b, c.loc, ValueRange{c.add(at[0], 1), c.select(stays, c.add(at[1], 1), at[1])});
-              });
-          return SmallVector<Value>{loop.getResult(1)};
+          return SmallVector<Value>{selectClass(batch, category, before[0])};
         });
       })[0];
   if (count)
