@@ -2,6 +2,7 @@
 #include "TestModel.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FileSystem.h"
+#include <filesystem>
 #include <fstream>
 
 using namespace mlir;
@@ -217,7 +218,13 @@ TemporaryFolder::TemporaryFolder() {
   folder = path.str().str();
 }
 
-TemporaryFolder::~TemporaryFolder() { llvm::sys::fs::remove_directories(folder); }
+// LLVM's function for this stops at what is neither file nor folder, such as a pipe.
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code code;
+  std::filesystem::remove_all(folder, code);
+  EXPECT_FALSE(code) << code.message();
+  EXPECT_FALSE(std::filesystem::exists(folder, code));
+}
 
 void TemporaryFolder::write(const std::string &name, const std::string &bytes) const {
   std::ofstream(path(name), std::ios::binary) << bytes;
