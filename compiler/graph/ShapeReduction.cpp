@@ -134,8 +134,8 @@ LogicalResult GroupNormalizationOp::inferTypes(SmallVectorImpl<Type> &types) {
 }
 
 LogicalResult LRNOp::inferTypes(SmallVectorImpl<Type> &types) {
-  if (!getSizeAttr() || getSize() < 1)
-    return fathom::emitError(*this, ErrorCode::BadAttribute) << "size must be given and positive";
+  if (!getSizeAttr() || getSize() < 1 || getSize() > INT32_MAX)
+    return fathom::emitError(*this, ErrorCode::BadAttribute) << "size must be from 1 to " << INT32_MAX;
   if (failed(checkKind(*this, getInput(), Kind::Float, "the input")) ||
       failed(checkRankAtLeast(*this, getInput(), 2, "the input")))
     return failure();

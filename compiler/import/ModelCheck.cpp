@@ -34,8 +34,8 @@ public:
       std::string key = functionKey(function.domain(), function.name(), function.overload());
       if (!functions.try_emplace(key, &function).second)
         return emitError(loc, ErrorCode::BadGraph) << "function '" << function.name() << "' is defined twice";
-      if (failed(checkNames(function.input())) || failed(checkNames(function.output())) ||
-          failed(checkNodes(function.node())))
+      if (failed(checkName(function.name())) || failed(checkNames(function.input())) ||
+          failed(checkNames(function.output())) || failed(checkNodes(function.node())))
         return failure();
     }
     for (const auto &function : model.functions())
@@ -51,7 +51,18 @@ private:
              << "a name has " << name.size() << " bytes, the limit is " << limits.nameBytes;
     if (!llvm::json::isUTF8(name))
       return emitError(loc, ErrorCode::BadGraph) << "a name is not valid UTF-8";
+    // Names are C strings in the artifact: what follows the null character would be lost.
+    if (StringRef(name).contains('\0'))
+      return emitError(loc, ErrorCode::BadGraph)
+             << "the name '" << StringRef(name).split('\0').first << "...' contains a null character";
     return success();
+  }
+
+  LogicalResult checkValue(const onnx::ValueInfoProto &value) {
+    if (failed(checkName(value.name())))
+      return failure();
+    return success(llvm::all_of(value.type().tensor_type().shape().dim(),
+                                [&](const auto &dim) { return succeeded(checkName(dim.dim_param())); }));
   }
 
   LogicalResult checkNames(const RepeatedPtrField<std::string> &names) {
@@ -60,9 +71,10 @@ private:
 
   // Recursion is as deep as protobuf's parser allowed the messages to be.
   LogicalResult checkGraph(const onnx::GraphProto &graph) {
+    auto valueIsFine = [&](const auto &value) { return succeeded(checkValue(value)); };
     auto nameIsFine = [&](const auto &named) { return succeeded(checkName(named.name())); };
-    if (!llvm::all_of(graph.input(), nameIsFine) || !llvm::all_of(graph.output(), nameIsFine) ||
-        !llvm::all_of(graph.value_info(), nameIsFine) || !llvm::all_of(graph.initializer(), nameIsFine))
+    if (!llvm::all_of(graph.input(), valueIsFine) || !llvm::all_of(graph.output(), valueIsFine) ||
+        !llvm::all_of(graph.value_info(), valueIsFine) || !llvm::all_of(graph.initializer(), nameIsFine))
       return failure();
     return checkNodes(graph.node());
   }

@@ -1,6 +1,7 @@
 // The ops made for a node: created with their result types inferred, named after the node's first output.
 #include "compiler/import/Node.h"
 #include "compiler/graph/Graph.h"
+#include "compiler/import/Wording.h"
 #include "llvm/ADT/APSInt.h"
 
 using namespace mlir;
@@ -133,7 +134,8 @@ Operation *Node::create(StringRef op, ValueRange operands, ArrayRef<NamedAttribu
   }
   if (!message.empty()) {
     // Required inputs that are absent show as operands of type none.
-    error(StringRef(message).contains("operand #") ? ErrorCode::BadGraph : ErrorCode::BadAttribute) << message;
+    error(StringRef(message).contains("operand") ? ErrorCode::BadGraph : ErrorCode::BadAttribute)
+        << inOnnxWords(message, op);
   } else {
     graph::CollectAssumptions assumptions;
     if (succeeded(graph::inferResultTypes(created)) && succeeded(checkAssumptions(assumptions, created)))

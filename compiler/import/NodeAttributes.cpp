@@ -1,6 +1,7 @@
 // The attributes of a node: typed reading, and conversion to the attributes of a graph op.
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/Node.h"
+#include "compiler/import/Wording.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -133,8 +134,17 @@ FailureOr<SmallVector<NamedAttribute>> Node::takeAttrs(StringRef op) {
   }
   if (failedReading || failed(checkAllRead()))
     return failure();
-  if (failed(name.verifyInherentAttrs(list, [&] { return error(ErrorCode::BadAttribute); })))
-    return failure();
+  std::string message;
+  {
+    ScopedDiagnosticHandler handler(context(), [&](Diagnostic &diagnostic) {
+      message = diagnostic.str();
+      return success();
+    });
+    if (succeeded(name.verifyInherentAttrs(list, [&] { return mlir::emitError(location); })))
+      message.clear();
+  }
+  if (!message.empty())
+    return error(ErrorCode::BadAttribute) << inOnnxWords(message, op);
   return SmallVector<NamedAttribute>(list.getAttrs());
 }
 

@@ -51,7 +51,7 @@ FailureOr<RankedTensorType> TensorLoader::typeOf(const Proto &tensor, Location l
     if (dim != 0 && llvm::MulOverflow(bytes, dim, bytes))
       return emitError(loc, ErrorCode::BadTensor) << "tensor's sizes multiply to more than 64 bits hold";
   }
-  if (uint64_t(bytes) > limits.tensorBytes)
+  if (uint64_t(bytes) > limits.tensorBytes && !llvm::is_contained(tensor.dims(), 0))
     return emitError(loc, ErrorCode::Limit) << "tensor of " << bytes << " bytes, the limit is " << limits.tensorBytes;
   return RankedTensorType::get(ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()), element);
 }

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 
+def printable(text: str) -> str:
+    """Text with control characters escaped: a name in a model must not steer the terminal or pose as a message."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 class Error(Exception):
     """What went wrong, with a stable code ("F1003") and the exit code that the command line would give."""
 
     def __init__(self, message: str, code: str, exit_code: int, node: str = "", hint: str = "", diagnostics=()):
         text = f"[{code}] " + (f"node '{node}': " if node else "") + message
-        super().__init__(text + (f"\nhint: {hint}" if hint else ""))
+        super().__init__(printable(text) + (f"\nhint: {printable(hint)}" if hint else ""))
         self.message = message
         self.code = code
         self.exit_code = exit_code

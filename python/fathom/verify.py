@@ -10,7 +10,7 @@ import traceback
 from .bisect import Bisection
 from .compare import compare
 from .compile import compile as compile_model
-from .errors import Error
+from .errors import Error, printable
 from .inputs import random_inputs
 from .reference import REFERENCES, import_onnx
 from .session import Session
@@ -70,7 +70,7 @@ def _print_report(report: dict):
         verdict = "ok" if output["ok"] else output["reason"] or f"{output['mismatches']} values differ"
         shape = "[" + ",".join(map(str, output["shape"])) + "]"
         numbers = [f"{output[key]:.3g}" for key in ("max_abs", "max_rel", "max_ulp")]
-        rows.append((output["name"], output["dtype"], shape, *numbers, verdict))
+        rows.append((printable(output["name"]), output["dtype"], shape, *numbers, verdict))
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
@@ -81,7 +81,8 @@ def _print_report(report: dict):
         print("no node diverges on its own")
         return
     print(
-        f"first node that diverges: '{found['node']}' ({found['op']}), its output '{found['output']}' {found['how']}:"
+        f"first node that diverges: '{printable(found['node'])}' ({found['op']}), "
+        f"its output '{printable(found['output'])}' {found['how']}:"
     )
     errors = ", ".join(f"max {kind} {found[f'max_{kind}']:.3g}" for kind in ("abs", "rel", "ulp"))
     print(f"  {errors}, {found['mismatches']} values differ")
@@ -152,7 +153,7 @@ def _print_error(error: Error):
     print(f"error: {error}", file=sys.stderr)
     for other in others:
         node = f"node '{other['node']}': " if other["node"] else ""
-        print(f"error: [{other['code']}] {node}{other['message']}", file=sys.stderr)
+        print(printable(f"error: [{other['code']}] {node}{other['message']}"), file=sys.stderr)
 
 
 def run_command(request: str) -> int:

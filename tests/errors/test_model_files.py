@@ -122,6 +122,35 @@ def test_constant_index_out_of_range(fathom, save):
     fathom("compile", path, "-o", "x.fathom").expect(1, "[F1004]", "node 'look up'", "index")
 
 
+def test_names_cannot_steer_the_terminal(fathom, save):
+    """A node's name appears in one line, whatever is in it."""
+    name = "\x1b[31mred\x9b1m\nerror: [F0000] fake"
+    nodes = [helper.make_node("Frobnicate", ["x"], ["y"], name=name)]
+    path = save(make_model(nodes, [value("x", [2])], [value("y", [2])]))
+    spelt = "node '\\x1b[31mred\\x9b1m\\nerror: [F0000] fake'"
+    result = fathom("compile", path, "-o", "x.fathom").expect(3, spelt)
+    assert result.err.count("\n") == 1
+    assert spelt in fathom("check", path).out
+    assert "\x1b" not in fathom("verify", path).expect(3).err
+
+
+@pytest.mark.parametrize("command", ["run", "inspect"])
+def test_names_of_outputs_cannot_steer_the_terminal(fathom, save, command):
+    name = "a\rb\x1b[2J"
+    nodes = [helper.make_node("Relu", ["x"], [name], name=name)]
+    fathom("compile", save(make_model(nodes, [value("x", [2])], [value(name, [2])])), "-o", "x.fathom").expect(0)
+    out = fathom(command, "x.fathom").expect(0).out
+    assert "\x1b" not in out and "\r" not in out and "a\\x0db\\x1b[2J" in out
+
+
+def test_lrn_speaks_of_itself(refuse, save):
+    for size in (0, 2**62):
+        nodes = [helper.make_node("LRN", ["x"], ["y"], name="norm", size=size)]
+        model = make_model(nodes, [value("x", [1, 3, 5, 5])], [value("y", [1, 3, 5, 5])])
+        message = refuse(save(model), 1, "F1006", "node 'norm'", "LRN: size")
+        assert "AveragePool" not in message
+
+
 def external(model, **entries):
     tensor = model.graph.initializer[0]
     tensor.ClearField("raw_data")

@@ -41,10 +41,10 @@ Expected<int> checkCommand(const Arguments &arguments) {
   for (const Problem &problem : problems) {
     outs() << formatv("[F{0}] ", unsigned(problem.code));
     if (!problem.node.empty())
-      outs() << "node '" << problem.node << "': ";
-    outs() << problem.message << "\n";
+      outs() << "node '" << printable(problem.node) << "': ";
+    outs() << printable(problem.message) << "\n";
     if (!problem.hint.empty())
-      outs() << "        hint: " << problem.hint << "\n";
+      outs() << "        hint: " << printable(problem.hint) << "\n";
   }
   if (problems.empty())
     outs() << "supported\n";

@@ -24,16 +24,17 @@ static void printTensors(const json::Object &manifest, StringRef key) {
   const json::Array *tensors = manifest.getArray(key);
   for (const json::Value &value : tensors ? *tensors : json::Array())
     if (const json::Object *tensor = value.getAsObject())
-      outs() << formatv("  {0,-12}{1} {2}\n", key.drop_back(1), tensor->getString("name").value_or("?"),
-                        spellShape(*tensor));
+      outs() << formatv("  {0,-12}{1} {2}\n", key.drop_back(1), printable(tensor->getString("name").value_or("?")),
+                        printable(spellShape(*tensor)));
 }
 
 static void printSymbols(const json::Object &manifest) {
   const json::Array *symbols = manifest.getArray("symbols");
   for (const json::Value &value : symbols ? *symbols : json::Array())
     if (const json::Object *symbol = value.getAsObject())
-      outs() << formatv("  {0,-12}{1} from {2} to {3}\n", "dimension", symbol->getString("name").value_or("?"),
-                        symbol->getInteger("min").value_or(0), symbol->getInteger("max").value_or(0));
+      outs() << formatv("  {0,-12}{1} from {2} to {3}\n", "dimension",
+                        printable(symbol->getString("name").value_or("?")), symbol->getInteger("min").value_or(0),
+                        symbol->getInteger("max").value_or(0));
 }
 
 static void printKernels(const json::Object &manifest) {
@@ -50,7 +51,8 @@ static void printKernels(const json::Object &manifest) {
       for (const auto &[name, knob] : *knobs)
         schedule += (" " + StringRef(name) + "=" + Twine(knob.getAsInteger().value_or(0))).str();
     outs() << formatv("    {0,-12}{1}  [{2}]{3}\n", kernel->getString("class").value_or("?"),
-                      kernel->getString("symbol").value_or("?"), kernel->getString("nodes").value_or(""), schedule);
+                      kernel->getString("symbol").value_or("?"), printable(kernel->getString("nodes").value_or("")),
+                      schedule);
   }
 }
 

@@ -80,7 +80,8 @@ static Error writeOutputs(StringRef folder, const LoadedModel &model, ArrayRef<A
     sys::path::append(path, name + ".npy");
     if (Error error = writeNpy(path, value))
       return error;
-    notes() << spec.name << " " << fathom_dtype_name(value.dtype) << spellDims(value.dims) << " -> " << path << "\n";
+    notes() << printable(spec.name) << " " << fathom_dtype_name(value.dtype) << spellDims(value.dims) << " -> "
+            << printable(path) << "\n";
   }
   return Error::success();
 }
@@ -107,7 +108,7 @@ Expected<int> runCommand(const Arguments &arguments) {
   for (auto [spec, value] : zip((*model)->outputs, *outputs)) {
     json::Object summary = summarize(spec, value);
     if (!options.flag("json"))
-      outs() << spec.name << " " << fathom_dtype_name(value.dtype) << spellDims(value.dims)
+      outs() << printable(spec.name) << " " << fathom_dtype_name(value.dtype) << spellDims(value.dims)
              << formatv(" min {0} max {1} mean {2} nonfinite {3}\n", summary["min"], summary["max"], summary["mean"],
                         summary["nonfinite"]);
     summaries.push_back(std::move(summary));

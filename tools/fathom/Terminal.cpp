@@ -36,6 +36,23 @@ static void clearLine() {
   lineShown = false;
 }
 
+std::string printable(StringRef text) {
+  std::string result;
+  raw_string_ostream out(result);
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned char c = text[i], next = i + 1 < text.size() ? text[i + 1] : 0;
+    if (c == '\n')
+      out << "\\n";
+    else if (c < 0x20 || c == 0x7f)
+      out << format("\\x%02x", c);
+    else if (c == 0xc2 && next >= 0x80 && next < 0xa0) // U+0080 to U+009F
+      out << format("\\x%02x", next), ++i;
+    else
+      out << text[i];
+  }
+  return result;
+}
+
 static void printLabelled(StringRef label, raw_ostream::Colors colour, StringRef text) {
   clearLine();
   if (coloured())
@@ -43,7 +60,7 @@ static void printLabelled(StringRef label, raw_ostream::Colors colour, StringRef
   errs() << label << ": ";
   if (coloured())
     errs().resetColor();
-  errs() << text << "\n";
+  errs() << printable(text) << "\n";
 }
 
 Error fail(ErrorCode code, const Twine &message, const Twine &hint) {

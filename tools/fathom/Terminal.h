@@ -26,6 +26,10 @@ public:
 
 llvm::Error fail(ErrorCode code, const llvm::Twine &message, const llvm::Twine &hint = "");
 
+// Text of unknown origin with control characters escaped, so that a name in a model cannot steer the terminal or pose
+// as a message of ours.
+std::string printable(llvm::StringRef text);
+
 // Prints an error and gives the exit code for it; 0 for success.
 int report(llvm::Error error);
 

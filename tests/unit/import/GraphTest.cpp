@@ -232,6 +232,35 @@ TEST_F(GraphTest, ComparesDeclaredTypes) {
   expectError(model, ErrorCode::BadShape, "output 'z'");
 }
 
+TEST_F(GraphTest, RefusesNamesThatCannotBeKept) {
+  for (std::string name : {std::string("n\0m", 3), std::string("\xff\xfe")}) {
+    const char *text = name[0] == 'n' ? "null character" : "UTF-8";
+    TestModel inNode;
+    inNode.input("x", {2});
+    inNode.output("y");
+    inNode.node("Relu", {"x"}, {"y"}).set_name(name);
+    expectError(inNode, ErrorCode::BadGraph, text);
+    TestModel inDim;
+    inDim.input("x", {2}).mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_param(name);
+    inDim.output("y");
+    inDim.node("Relu", {"x"}, {"y"});
+    expectError(inDim, ErrorCode::BadGraph, text);
+  }
+}
+
+TEST_F(GraphTest, SpeaksOfOnnxNotOfOps) {
+  TestModel missing;
+  missing.input("x", {1, 3, 5, 5});
+  missing.output("y");
+  missing.node("Conv", {"x"}, {"y"});
+  expectError(missing, ErrorCode::BadGraph, "input 1 of Conv is missing");
+  TestModel attribute;
+  attribute.input("x", {2, 3});
+  attribute.output("y");
+  setAttr(attribute.node("Softmax", {"x"}, {"y"}), "axis", "first");
+  expectError(attribute, ErrorCode::BadAttribute, "attribute 'axis' of Softmax must be an integer");
+}
+
 TEST_F(GraphTest, CollectsAllProblems) {
   TestModel model;
   model.input("x", {2});

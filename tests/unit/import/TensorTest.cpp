@@ -210,4 +210,16 @@ TEST_F(TensorTest, RefusesBadInputTypes) {
   expectError(sequence, ErrorCode::UnsupportedType, "sequence");
 }
 
+// The limit is about bytes, of which an empty tensor has none.
+TEST_F(TensorTest, TakesEmptyTensorsOfAnyShape) {
+  TestModel model;
+  model.output("w");
+  model.floats("w", {0, int64_t(1) << 40}, {});
+  EXPECT_TRUE(import(model));
+  TestModel full;
+  full.output("w");
+  full.floats("w", {1, int64_t(1) << 40}, {});
+  expectError(full, ErrorCode::Limit, "the limit is");
+}
+
 } // namespace
