@@ -76,6 +76,28 @@ static llvm::Error wrong(const Option &option, StringRef text, const Twine &expe
   return llvm::createStringError("option --" + option.name + ": '" + text + "' is not " + expected);
 }
 
+static bool isRange(StringRef text) { return text.rsplit('=').second.contains(".."); }
+
+// NAME=SIZE or NAME=MIN..MAX; sizes are those that a tensor's dimension may have.
+static std::optional<std::pair<StringRef, DimRange>> parseDim(StringRef text) {
+  auto [name, range] = text.rsplit('=');
+  auto [low, high] = range.split("..");
+  DimRange parsed;
+  if (name.empty() || low.getAsInteger(10, parsed.min) || parsed.min < 0)
+    return std::nullopt;
+  parsed.max = parsed.min;
+  if ((isRange(text) && high.getAsInteger(10, parsed.max)) || parsed.max < parsed.min || parsed.max > INT32_MAX)
+    return std::nullopt;
+  return std::pair(name, parsed);
+}
+
+static std::optional<uint64_t> parseSeed(StringRef text) {
+  uint64_t seed;
+  if (!text.consume_front("seed:") || text.getAsInteger(10, seed))
+    return std::nullopt;
+  return seed;
+}
+
 llvm::Error OptionValues::set(const Option &option, StringRef text) {
   auto &values = given[option.name];
   if (!values.empty() && !option.repeats)
@@ -97,8 +119,10 @@ llvm::Error OptionValues::set(const Option &option, StringRef text) {
     break;
   case OptionType::Text:
   case OptionType::File:
-    if (text.empty())
+    if (text.empty() || (option.name == "weights" && !parseSeed(text)))
       return wrong(option, text, option.value);
+    if (option.name == "dim" && !parseDim(text))
+      return wrong(option, text, "NAME=SIZE or NAME=MIN..MAX, with sizes from 0 to " + Twine(INT32_MAX));
     break;
   case OptionType::Flag:
     break;
@@ -136,13 +160,10 @@ std::vector<std::string> OptionValues::all(StringRef name) const {
 llvm::Expected<llvm::StringMap<int64_t>> parseDims(const OptionValues &values) {
   llvm::StringMap<int64_t> dims;
   for (const std::string &text : values.all("dim")) {
-    auto [name, size] = StringRef(text).rsplit('=');
-    if (size.contains(".."))
+    auto [name, range] = *parseDim(text);
+    if (isRange(text))
       continue;
-    int64_t value;
-    if (name.empty() || size.getAsInteger(10, value) || value < 0)
-      return wrong(*findOption("dim", RunBit), text, "NAME=SIZE");
-    if (!dims.try_emplace(name, value).second)
+    if (!dims.try_emplace(name, range.min).second)
       return llvm::createStringError("option --dim gives '" + name + "' twice");
   }
   return dims;
@@ -150,18 +171,11 @@ llvm::Expected<llvm::StringMap<int64_t>> parseDims(const OptionValues &values) {
 
 static LogicalResult parseRanges(const OptionValues &values, bool sizesToo, ImportOptions &import, Location loc) {
   for (const std::string &text : values.all("dim")) {
-    auto [name, range] = StringRef(text).rsplit('=');
-    if (!sizesToo && !range.contains(".."))
+    auto [name, range] = *parseDim(text);
+    if (!sizesToo && !isRange(text))
       continue;
-    auto [low, high] = range.split("..");
-    DimRange parsed;
-    if (name.empty() || low.getAsInteger(10, parsed.min) || parsed.min < 0)
-      return emitError(loc, ErrorCode::BadInput) << "--dim " << text << " is not NAME=SIZE or NAME=MIN..MAX";
-    parsed.max = parsed.min;
-    if (range.contains("..") && (high.getAsInteger(10, parsed.max) || parsed.max < parsed.min))
-      return emitError(loc, ErrorCode::BadInput) << "--dim " << text << " is not a range NAME=MIN..MAX";
-    if (!import.dims.try_emplace(name, parsed).second)
-      return emitError(loc, ErrorCode::BadInput) << "--dim gives '" << name << "' twice";
+    if (!import.dims.try_emplace(name, range).second)
+      return emitError(loc, ErrorCode(2001)) << "option --dim gives '" << name << "' twice";
   }
   return success();
 }
@@ -197,14 +211,8 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
                      .Case("llvm", Stage::Llvm)
                      .Case("asm", Stage::Asm)
                      .Default(Stage::Artifact);
-  if (values.has("weights")) {
-    std::string text = values.text("weights");
-    StringRef seed = text;
-    uint64_t number;
-    if (!seed.consume_front("seed:") || seed.getAsInteger(10, number))
-      return LogicalResult(emitError(loc, ErrorCode::BadInput) << "--weights " << text << " is not seed:N");
-    options.weightsSeed = number;
-  }
+  if (values.has("weights"))
+    options.weightsSeed = parseSeed(values.text("weights"));
   if (failed(parseRanges(values, command & (CompileBit | CheckBit), request.import, loc)))
     return failure();
   if (values.has("plan") && failed(readPlan(values.text("plan"), options, loc)))

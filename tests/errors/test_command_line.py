@@ -81,15 +81,41 @@ def test_unknown_target(fathom, save):
 def test_list_of_targets(fathom):
     result = fathom("compile", "--target", "help").expect(0)
     assert "aarch64:neoverse-n1\n" in result.out and "x86_64:x86-64-v3\n" in result.out
+    described = json.loads(fathom("compile", "--target", "help", "--json").expect(0).out)
+    assert described["cpus"] == result.out.split()
 
 
-def test_bad_weights(fathom, save):
-    fathom("compile", save(add_model()), "-o", "x.fathom", "--weights", "seed:x").expect(1, "seed:N")
+@pytest.mark.parametrize("text", ["5", "seed:x", "seed:-1", "seed:"])
+def test_bad_weights(fathom, save, text):
+    fathom("compile", save(add_model()), "-o", "x.fathom", "--weights", text).expect(2, "[F2001]", "seed:N")
 
 
-@pytest.mark.parametrize("dim", ["batch", "=4", "batch=x", "batch=4..2", "nothing=4"])
-def test_bad_dim(fathom, save, dim):
-    fathom("compile", save(relu_model()), "-o", "x.fathom", "--dim", dim).expect(1)
+@pytest.mark.parametrize("dim", ["batch", "=4", "batch=x", "batch=-1", "batch=4..2", "batch=1..", f"batch={2**62}"])
+@pytest.mark.parametrize("command", ["compile", "check", "run", "bench", "verify"])
+def test_bad_dim(fathom, save, command, dim):
+    fathom(command, save(relu_model()), "--dim", dim).expect(2, "[F2001]", dim, "NAME=MIN..MAX")
+
+
+def test_dim_given_twice(fathom, save):
+    model = make_model([helper.make_node("Relu", ["x"], ["y"])], [value("x", ["n"])], [value("y", ["n"])])
+    path, twice = save(model), ["--dim", "n=4", "--dim", "n=5"]
+    fathom("compile", path, "-o", "x.fathom", *twice).expect(2, "[F2001]", "twice")
+    fathom("compile", path, "-o", "x.fathom").expect(0)
+    for command in ("run", "bench"):
+        fathom(command, "x.fathom", *twice).expect(2, "[F2001]", "twice")
+
+
+def test_unknown_dim(fathom, save):
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--dim", "nothing=4").expect(1, "[F1012]", "'nothing'")
+
+
+@pytest.mark.parametrize(
+    "words", [["--fp", "strict"], ["--plan", "x.plan"], ["--weights", "seed:1"], ["--jobs", "1"], ["--dim", "n=1..4"]]
+)
+def test_compile_options_of_what_is_compiled(fathom, artifact, words):
+    fathom("bench", artifact, *words).expect(2, "[F2001]", words[0], "compiled already")
+    if words[0] == "--dim":
+        fathom("run", artifact, *words).expect(2, "[F2001]", words[0], "compiled already")
 
 
 def test_plan_that_is_missing(fathom, save):

@@ -85,6 +85,8 @@ Expected<int> benchCommand(const Arguments &arguments) {
     if (!exitCode || *exitCode)
       return exitCode;
     path = temporary.path();
+  } else if (Error error = refuseCompileOptions(options, path)) {
+    return std::move(error);
   }
   auto artifact = readArtifact(path);
   if (!artifact)

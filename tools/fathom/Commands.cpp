@@ -90,6 +90,20 @@ Expected<Arguments> parseArguments(const Command &command, ArrayRef<const char *
   return arguments;
 }
 
+Error refuseCompileOptions(const OptionValues &options, StringRef artifact) {
+  auto refuse = [&](const Twine &option) {
+    return fail(usageError, option + " is for compiling, and '" + artifact + "' is compiled already",
+                "give it to 'fathom compile'");
+  };
+  for (const Option &option : optionTable())
+    if (option.python && !(option.commands & RunBit) && options.has(option.name))
+      return refuse("--" + option.name);
+  for (const std::string &text : options.all("dim"))
+    if (StringRef(text).rsplit('=').second.contains(".."))
+      return refuse("the range --dim " + text);
+  return Error::success();
+}
+
 static std::string spelling(const Option &option) {
   std::string text = option.letter ? std::string("-") + option.letter + ", " : "    ";
   text += "--" + option.name.str();

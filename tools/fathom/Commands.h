@@ -26,6 +26,9 @@ const Command *findCommand(llvm::StringRef name);
 // An error is a usage error, with a hint.
 llvm::Expected<Arguments> parseArguments(const Command &command, llvm::ArrayRef<const char *> words);
 
+// For a model that is compiled already: options that only a compilation would heed are a usage error.
+llvm::Error refuseCompileOptions(const OptionValues &options, llvm::StringRef artifact);
+
 void printHelp(llvm::raw_ostream &out);
 void printHelp(const Command &command, llvm::raw_ostream &out);
 // Every command and option as the reference section of docs/user/cli.md.

@@ -110,6 +110,10 @@ static json::Object describeReport(const CompileReport &report, const ArtifactSu
 
 Expected<int> compileCommand(const Arguments &arguments) {
   const OptionValues &options = arguments.options;
+  if (options.text("target") == "help" && options.flag("json")) {
+    printJson(json::Object{{"cpus", json::Array(knownCpus())}}, /*oneLine=*/true);
+    return 0;
+  }
   if (options.text("target") == "help") {
     for (const std::string &cpu : knownCpus())
       outs() << cpu << "\n";

@@ -88,6 +88,8 @@ static Error writeOutputs(StringRef folder, const LoadedModel &model, ArrayRef<A
 
 Expected<int> runCommand(const Arguments &arguments) {
   const OptionValues &options = arguments.options;
+  if (Error error = refuseCompileOptions(options, arguments.positional[0]))
+    return std::move(error);
   auto model = LoadedModel::load(arguments.positional[0], options.integer("threads"));
   if (!model)
     return model.takeError();
