@@ -86,6 +86,35 @@ Value rotate(Node &node, Value input, const Rotation &rotation, bool areHeadsFir
                    node.attr("axis", int64_t(3)), suffix);
 }
 
+// shares * values. A product packs the values first, which for few rows takes longer than the rest and amounts to a
+// copy of the cache; a sum reads them where they lie.
+static Value mix(Node &node, Value shares, Value values) {
+  constexpr int64_t fewRows = 8;
+  AffineExpr count = graph::sizesOf(shares)[2];
+  auto asProduct = [&] { return node.emit("MatMul", {shares, values}, {}, "mixed"); };
+  auto asSum = [&] {
+    Value each = node.emit("Unsqueeze", {shares, node.ints({4}, "column")}, {}, "each");
+    Value terms =
+        node.emit("Mul", {each, node.emit("Unsqueeze", {values, node.ints({2}, "row")}, {}, "of_all")}, {}, "terms");
+    return node.emit("ReduceSum", {terms, node.ints({3}, "positions")}, node.attr("keepdims", int64_t(0)), "mixed");
+  };
+  if (std::optional<int64_t> known = graph::constantSize(count))
+    return *known <= fewRows ? asSum() : asProduct();
+  if (graph::size::isAtLeast(count, constant(node, fewRows + 1), node.symbols()))
+    return asProduct();
+  Value areFew = node.emit(
+      "LessOrEqual",
+      {node.sizesValue({count}, true, "row_count"), node.scalar(fewRows, node.builder().getI64Type(), "few_rows")}, {},
+      "are_few");
+  auto either = node.branch(areFew, 1, [&](bool isFew) -> FailureOr<SmallVector<Value>> {
+    Value made = isFew ? asSum() : asProduct();
+    if (!made)
+      return failure();
+    return SmallVector<Value>{made};
+  });
+  return failed(either) ? Value() : either->front();
+}
+
 Value attend(Node &node, const Attention &a, StringRef suffix) {
   graph::Sizes query = graph::sizesOf(a.query), key = graph::sizesOf(a.key), value = graph::sizesOf(a.value);
   std::optional<int64_t> heads = graph::constantSize(query[2]), groups = graph::constantSize(key[1]),
@@ -99,10 +128,13 @@ Value attend(Node &node, const Attention &a, StringRef suffix) {
   Value rows = reshapeTo(node, a.query, {batch, sequence, key[1], group, query[3]}, "grouped");
   double scale = a.scale != 0 ? a.scale : 1 / std::sqrt(double(*columns));
   rows = withNumber(node, "Mul", rows, scale, "scaled");
-  rows = rows ? transpose(node, rows, {0, 2, 3, 1, 4}, "by_head") : Value();
+  // Queries are the columns of this product: those are packed first, and the keys, of which there are many more, are
+  // read where they lie.
   AffineExpr count = graph::size::mul(group, sequence);
-  rows = reshapeTo(node, rows, {batch, key[1], count, query[3]}, "rows");
-  Value scores = node.emit("MatMul", {rows, transpose(node, a.key, {0, 1, 3, 2}, "key_columns")}, {}, "products");
+  rows = rows ? transpose(node, rows, {0, 2, 4, 3, 1}, "by_head") : Value();
+  rows = reshapeTo(node, rows, {batch, key[1], query[3], count}, "columns");
+  Value scores = node.emit("MatMul", {a.key, rows}, {}, "products");
+  scores = scores ? transpose(node, scores, {0, 1, 3, 2}, "by_query") : Value();
   scores = reshapeTo(node, scores, {batch, key[1], group, sequence, length}, "scores");
   if (a.softcap > 0) {
     scores = node.emit("Tanh", withNumber(node, "Div", scores, a.softcap, "relative"), {}, "tanh");
@@ -125,7 +157,7 @@ Value attend(Node &node, const Attention &a, StringRef suffix) {
         "Slice", {shares, node.ints({0}, "from"), node.sizesValue({length}, false, "length"), node.ints({4}, "axis")},
         {}, "kept");
   shares = reshapeTo(node, shares, {batch, key[1], count, length}, "share_rows");
-  Value mixed = node.emit("MatMul", {shares, a.value}, {}, "mixed");
+  Value mixed = shares ? mix(node, shares, a.value) : Value();
   mixed = reshapeTo(node, mixed, {batch, query[2], sequence, value[3]}, "heads");
   mixed = mixed ? transpose(node, mixed, {0, 2, 1, 3}, "by_position") : Value();
   return reshapeTo(node, mixed, {batch, sequence, constant(node, *heads * *wide)}, suffix);

@@ -15,8 +15,9 @@ class PackedProduct {
 public:
   explicit PackedProduct(KernelBody &k)
       : k(k), e(k.e), c(k.e.c), op(cast<MatMulNBitsOp>(k.anchor)), input(op.getInput().getType()),
-        element(input.getElementType()), lanes(std::min<int64_t>(e.target.lanes(32), 16)), block(op.getBlockSize()),
-        bits(op.getBits()), depth(op.getK()), chunk(std::min<int64_t>(block, 32)), f32(c.b.getF32Type()) {
+        element(input.getElementType()), lanes(std::min<int64_t>(2 * e.target.lanes(32), unit)),
+        block(op.getBlockSize()), bits(op.getBits()), depth(op.getK()), chunk(std::min<int64_t>(block, 32)),
+        f32(c.b.getF32Type()) {
     hasZeroPoints = !isa<NoneType>(op.getZeroPoints().getType());
     hasFloatZeroPoints = hasZeroPoints && isa<FloatType>(elementOf(op.getZeroPoints()));
     // A difference of two nibbles, or of a byte and 128, fits into a signed byte and is taken before widening.
@@ -48,6 +49,7 @@ private:
   using Sums = SmallVector<Value>; // one for each row and column of a tile
 
   static constexpr int64_t sharedRows = 4;
+  static constexpr int64_t unit = 16; // weights widened together: no block is smaller
 
   Value fma(Value x, Value y, Value z) { return LLVM::FMulAddOp::create(c.b, c.loc, x, y, z); }
   Value widened(Value x) {
@@ -102,8 +104,8 @@ private:
     return arith::SubIOp::create(c.b, c.loc, bytes, vector ? c.splat(zero, vector.getNumElements()) : zero);
   }
 
-  // A chunk's weights from position `start` of a row on, in order, in vectors of `lanes`.
-  Sums weights(Value column, Value start, Value zero) {
+  // The bytes of a chunk's weights from position `start` of a row on, in order.
+  Value weights(Value column, Value start, Value zero) {
     Value bytes = at(op.getWeight(), column, c.div(start, c.i64(8 / bits)), chunk * bits / 8);
     if (bits == 4) {
       Value low = arith::AndIOp::create(c.b, c.loc, bytes, c.integer(bytes.getType(), 15));
@@ -113,13 +115,11 @@ private:
         order.append({i, chunk / 2 + i});
       bytes = vector::ShuffleOp::create(c.b, c.loc, low, high, order);
     }
-    bytes = minusBytes(bytes, zero);
-    Sums result;
-    for (int64_t i = 0; i < chunk; i += lanes)
-      result.push_back(dequantized(slice(bytes, i, lanes), zero));
-    return result;
+    return minusBytes(bytes, zero);
   }
   Value slice(Value vector, int64_t from, int64_t count) {
+    if (cast<VectorType>(vector.getType()).getNumElements() == count)
+      return vector;
     return vector::ExtractStridedSliceOp::create(c.b, c.loc, vector, ArrayRef<int64_t>{from}, ArrayRef<int64_t>{count},
                                                  ArrayRef<int64_t>{1});
   }
@@ -142,14 +142,18 @@ private:
     return c.loop(c.i64(0), c.i64(steps), 1, init, [&](Value step, ValueRange carried) {
       Sums sums(carried.begin(), carried.end());
       Value from = c.add(start, c.mul(step, chunk));
-      SmallVector<Sums> factors;
+      Sums bytes;
       for (int64_t n = 0; n < columns; ++n)
-        factors.push_back(weights(c.add(column, n), from, zeros[n]));
-      for (int64_t i = 0; i < chunk / lanes; ++i)
-        for (auto [m, row] : llvm::enumerate(rows)) {
-          Value x = inputs(row, c.add(from, i * lanes), lanes);
-          for (int64_t n = 0; n < columns; ++n)
-            sums[m * columns + n] = fma(factors[n][i], x, sums[m * columns + n]);
+        bytes.push_back(weights(c.add(column, n), from, zeros[n]));
+      // One column after another, so that few registers hold widened weights.
+      for (int64_t first = 0; first < chunk; first += unit)
+        for (int64_t n = 0; n < columns; ++n) {
+          Value factors = dequantized(slice(bytes[n], first, unit), zeros[n]);
+          for (int64_t i = 0; i < unit; i += lanes)
+            for (auto [m, row] : llvm::enumerate(rows)) {
+              Value &sum = sums[m * columns + n];
+              sum = fma(slice(factors, i, lanes), inputs(row, c.add(from, first + i), lanes), sum);
+            }
         }
       return sums;
     });
