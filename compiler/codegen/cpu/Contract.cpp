@@ -44,7 +44,9 @@ private:
   SmallVector<Value> multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart,
                                     ValueRange sums);
   void accumulate(int64_t rows, ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow,
-                  SmallVector<Value> &sums);
+                  MutableArrayRef<Value> sums);
+  int64_t setsFor(size_t accumulators);
+  SmallVector<Value> joinSets(ArrayRef<Value> sums, int64_t sets);
   void emitPacked(llvm::function_ref<void()> overTiles);
   void packRows();
   Value leftVector(ArrayRef<Index> index, Value start, Value depth, int64_t count);
@@ -197,9 +199,29 @@ SmallVector<Value> Contraction::zeroTile(int64_t rows, ArrayRef<int64_t> pieces)
   return sums;
 }
 
+// A tile of few accumulators has several sets of them, for every so many-th step of the reduction: the next
+// multiply-add need not wait for the last one.
+int64_t Contraction::setsFor(size_t accumulators) {
+  if (constantSize(run).value_or(INT64_MAX) < 32)
+    return 1;
+  return llvm::bit_floor(std::clamp<uint64_t>(e.target.fmaInFlight / accumulators, 1, 8));
+}
+
+SmallVector<Value> Contraction::joinSets(ArrayRef<Value> sums, int64_t sets) {
+  SmallVector<Value> joined(sums);
+  for (; sets > 1; sets /= 2) {
+    size_t half = joined.size() / 2;
+    for (size_t i = 0; i < half; ++i)
+      joined[i] = isa<FloatType>(acc) ? Value(arith::AddFOp::create(c.b, c.loc, joined[i], joined[half + i]))
+                                      : Value(arith::AddIOp::create(c.b, c.loc, joined[i], joined[half + i]));
+    joined.resize(half);
+  }
+  return joined;
+}
+
 // One step of the reduction: a factor for each row times a row of the panel.
 void Contraction::accumulate(int64_t rows, ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow,
-                             SmallVector<Value> &sums) {
+                             MutableArrayRef<Value> sums) {
   SmallVector<Value> panel;
   int64_t column = 0;
   for (int64_t piece : pieces) {
@@ -216,6 +238,8 @@ void Contraction::accumulate(int64_t rows, ArrayRef<Value> factors, ArrayRef<int
 SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart) {
   Type element = scalarOf(lhs);
   int64_t rows = starts.size();
+  size_t size = rows * pieces.size();
+  int64_t sets = setsFor(size), unroll = std::max(unrollK, sets);
   // `steps` columns of the left operand against as many rows of the panel.
   auto step = [&](Value offset, Value depth, int64_t steps, bool byLane, ValueRange carried) {
     SmallVector<Value> next = llvm::to_vector(carried), vectors;
@@ -228,11 +252,11 @@ SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_
       for (int64_t r = 0; r < rows; ++r)
         factors.push_back(byLane ? c.extract(vectors[r], u)
                                  : widen(c.load(left.pointer, c.add(c.add(starts[r], offset), u), element)));
-      accumulate(rows, factors, pieces, c.add(panelRow, u * tileN), next);
+      accumulate(rows, factors, pieces, c.add(panelRow, u * tileN), MutableArrayRef(next).slice(u % sets * size, size));
     }
     return next;
   };
-  bool byLane = e.target.laneFma && unrollK > 1;
+  bool byLane = e.target.laneFma && unroll > 1;
   std::function<SmallVector<Value>(size_t, Value, Value, SmallVector<Value>)> nest =
       [&](size_t depth, Value offset, Value position, SmallVector<Value> carried) -> SmallVector<Value> {
     if (depth < taps.size())
@@ -241,15 +265,15 @@ SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_
                     c.add(c.mul(position, taps[depth].count), iv), llvm::to_vector(values));
       });
     Value length = c.expr(run), base = c.mul(position, length);
-    Value tail = c.sub(length, c.rem(length, c.i64(unrollK)));
-    carried = c.loop(c.i64(0), tail, unrollK, carried, [&](Value iv, ValueRange values) {
-      return step(c.add(offset, iv), c.add(base, iv), unrollK, byLane, values);
+    Value tail = c.sub(length, c.rem(length, c.i64(unroll)));
+    carried = c.loop(c.i64(0), tail, unroll, carried, [&](Value iv, ValueRange values) {
+      return step(c.add(offset, iv), c.add(base, iv), unroll, byLane, values);
     });
     return c.loop(tail, length, 1, carried, [&](Value iv, ValueRange values) {
       return step(c.add(offset, iv), c.add(base, iv), 1, false, values);
     });
   };
-  return nest(0, c.i64(0), c.i64(0), zeroTile(rows, pieces));
+  return joinSets(nest(0, c.i64(0), c.i64(0), zeroTile(rows * sets, pieces)), sets);
 }
 
 // The same on a packed block: tiles of rows, each with the rows' elements side by side for every step of the reduction.
@@ -260,6 +284,7 @@ SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef
   Value within = c.rem(c.sub(row, rowLow), c.i64(tileM));
   Value tileStart = c.add(c.mul(c.sub(c.sub(row, rowLow), within), blockK), within);
   Value panelBlock = c.add(panelStart, c.mul(blockStart, tileN));
+  int64_t sets = setsFor(sums.size()), unroll = std::max(unrollK, sets);
   auto step = [&](Value depth, int64_t steps, ValueRange carried) {
     SmallVector<Value> next = llvm::to_vector(carried);
     for (int64_t u = 0; u < steps; ++u) {
@@ -271,14 +296,18 @@ SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef
         for (int64_t lane = 0; lane < count; ++lane, ++r)
           factors.push_back(count == 1 ? vector : c.extract(vector, lane));
       }
-      accumulate(rows, factors, pieces, c.add(panelBlock, c.mul(c.add(depth, u), tileN)), next);
+      accumulate(rows, factors, pieces, c.add(panelBlock, c.mul(c.add(depth, u), tileN)),
+                 MutableArrayRef(next).slice(u % sets * sums.size(), sums.size()));
     }
     return next;
   };
-  Value tail = c.sub(blockLength, c.rem(blockLength, c.i64(unrollK)));
+  Value tail = c.sub(blockLength, c.rem(blockLength, c.i64(unroll)));
+  SmallVector<Value> first = llvm::to_vector(sums);
+  llvm::append_range(first, zeroTile(rows * (sets - 1), pieces));
   SmallVector<Value> result =
-      c.loop(c.i64(0), tail, unrollK, sums, [&](Value iv, ValueRange values) { return step(iv, unrollK, values); });
-  return c.loop(tail, blockLength, 1, result, [&](Value iv, ValueRange values) { return step(iv, 1, values); });
+      c.loop(c.i64(0), tail, unroll, first, [&](Value iv, ValueRange values) { return step(iv, unroll, values); });
+  return joinSets(
+      c.loop(tail, blockLength, 1, result, [&](Value iv, ValueRange values) { return step(iv, 1, values); }), sets);
 }
 
 // `count` neighbouring elements of a row of the left operand: from its buffer, or computed by the fused producers.
