@@ -134,9 +134,16 @@ llvm::Expected<Target> parseTarget(llvm::StringRef text) {
     triple = isKnownCpu(aarch64Triple, cpu) ? aarch64Triple : x86Triple;
   }
   llvm::Triple parsed(llvm::Triple::normalize(triple));
-  if (!parsed.isAArch64(64) && parsed.getArch() != llvm::Triple::x86_64)
-    return llvm::createStringError("target '%s' is neither aarch64 nor x86-64", text.str().c_str());
-  target.triple = parsed.isAArch64() ? aarch64Triple.str() : x86Triple.str();
+  bool isAArch64 = parsed.getArch() == llvm::Triple::aarch64 && parsed.isAArch64(/*PointerWidth=*/64);
+  bool isX86 = parsed.getArch() == llvm::Triple::x86_64 && !parsed.isX32();
+  if (!isAArch64 && !isX86)
+    return llvm::createStringError("target '%s' is neither aarch64 nor x86-64, little-endian and with 64-bit pointers",
+                                   text.str().c_str());
+  // An architecture alone, as --target help lists it, means Linux.
+  if (triple.contains('-') && !parsed.isOSLinux())
+    return llvm::createStringError("target '%s' is not for Linux, the only system that artifacts run on",
+                                   text.str().c_str());
+  target.triple = isAArch64 ? aarch64Triple.str() : x86Triple.str();
   target.cpu = cpu.str();
   if (!isKnownCpu(target.triple, cpu))
     return llvm::createStringError("unknown CPU '%s'; 'fathom compile --target help' lists them", cpu.str().c_str());

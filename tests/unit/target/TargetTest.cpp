@@ -41,4 +41,31 @@ TEST(HostTarget, RequiresOnlyWhatTheLoaderFinds) {
     EXPECT_EQ(cpuFeature(name.c_str()), Feature::Present) << name;
 }
 
+TEST(ParseTarget, TakesLinuxOfBothArchitectures) {
+  for (const char *text : {"neoverse-n1", "aarch64:neoverse-n1", "arm64:neoverse-n1", "aarch64-linux-musl:neoverse-n1",
+                           "aarch64-unknown-linux-gnu:neoverse-n1"})
+    EXPECT_EQ(llvm::cantFail(parseTarget(text)).spelling(), "aarch64-unknown-linux-gnu:neoverse-n1") << text;
+  for (const char *text : {"x86-64-v3", "x86_64:x86-64-v3", "amd64:x86-64-v3", "x86_64-linux-gnu:x86-64-v3"})
+    EXPECT_EQ(llvm::cantFail(parseTarget(text)).spelling(), "x86_64-unknown-linux-gnu:x86-64-v3") << text;
+}
+
+void expectRefused(const char *text, const char *why) {
+  llvm::Expected<Target> target = parseTarget(text);
+  ASSERT_FALSE(bool(target)) << text;
+  EXPECT_NE(llvm::toString(target.takeError()).find(why), std::string::npos) << text;
+}
+
+TEST(ParseTarget, RefusesOtherSystems) {
+  for (const char *text : {"x86_64-pc-windows-msvc:x86-64-v3", "x86_64-apple-darwin:x86-64-v3",
+                           "aarch64-freebsd:neoverse-n1", "aarch64-none-elf:neoverse-n1"})
+    expectRefused(text, "Linux");
+}
+
+TEST(ParseTarget, RefusesOtherByteOrdersAndPointers) {
+  for (const char *text : {"aarch64_be-linux-gnu:neoverse-n1", "x86_64-linux-gnux32:x86-64", "i686-linux-gnu:x86-64",
+                           "aarch64-linux-gnu_ilp32:neoverse-n1", "sparc:ultra", ":x"})
+    expectRefused(text, "neither aarch64 nor x86-64");
+  expectRefused("aarch64:nothing", "unknown CPU");
+}
+
 } // namespace
