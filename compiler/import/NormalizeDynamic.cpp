@@ -173,7 +173,12 @@ LogicalResult uniqueRule(Node &node) {
   Operation *op = rows ? node.create("Unique", rows, node.attr("sorted", sorted), 4, "all") : nullptr;
   if (!op)
     return failure();
-  Value count = node.pinned(op->getResult(3), "count"), first = firstRows(node, op->getResult(0), count, "first");
+  // The kernel sorts in the memory of its first result, and marks what is not used of it. Counting the rest of it keeps
+  // that memory even where only another output is wanted.
+  Value isGroup = node.emit("GreaterOrEqual", {op->getResult(0), node.ints({0}, "zero")}, {}, "is_group");
+  Value ones = node.emit("Cast", isGroup, castTo(node, node.builder().getI64Type()), "ones");
+  Value count = node.pinned(node.emit("ReduceSum", ones, {}, "count"), "count");
+  Value first = firstRows(node, op->getResult(0), count, "first");
   Value values = node.emit("Gather", {input, first}, node.attr("axis", axis));
   return node.finish({values, first, op->getResult(1), firstRows(node, op->getResult(2), count, "counts")});
 }

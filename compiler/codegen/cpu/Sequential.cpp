@@ -77,6 +77,7 @@ Grid emitSequential(KernelBody &k) {
       .Case([&](NonZeroOp) { return emitNonZero(k); })
       .Case([&](NonMaxSuppressionOp) { return emitNonMaxSuppression(k); })
       .Case([&](TensorScatterOp) { return emitTensorScatter(k); })
+      .Case([&](UniqueOp) { return emitUnique(k); })
       .Case([&](MatMulNBitsOp) { return emitMatMulNBits(k); })
       .Default([&](Operation *) { return k.e.failed = true, Grid(); });
 }

@@ -13,11 +13,27 @@ Grid emitConvTranspose(KernelBody &k);
 Grid emitNonZero(KernelBody &k);
 Grid emitNonMaxSuppression(KernelBody &k);
 Grid emitTensorScatter(KernelBody &k);
+Grid emitUnique(KernelBody &k);
 Grid emitMatMulNBits(KernelBody &k);
 
 // Runs `body` once for every element of `loops`, split into tasks of the schedule's grain; `index` has the given rank.
 Grid overElements(KernelBody &k, llvm::ArrayRef<Loop> loops, int64_t rank,
                   llvm::function_ref<void(Indices &index)> body);
+
+// A list in memory whose entries, each of a few registers, are sorted in place by a heap with the last one at its root.
+struct SortedList {
+  std::function<llvm::SmallVector<mlir::Value>(mlir::Value position)> load;
+  std::function<void(mlir::Value position, mlir::ValueRange entry)> store;
+  std::function<mlir::Value(mlir::ValueRange a, mlir::ValueRange b)> isAfter; // whether a comes after b
+};
+// Brings the first `length` entries into the order of a heap.
+void makeHeap(Code &c, const SortedList &list, mlir::Value length);
+// Puts an entry at a place of a heap whose subtrees are in order.
+void siftDown(Code &c, const SortedList &list, mlir::Value place, mlir::Value length, mlir::ValueRange entry);
+// Sorts a heap.
+void sortHeap(Code &c, const SortedList &list, mlir::Value length);
+// Whether x comes before y among numbers; NaN comes after all others, and is equal to itself.
+mlir::Value isLess(Code &c, mlir::Type element, mlir::Value x, mlir::Value y);
 
 // x + y for elements of a type; 16-bit floats in single precision.
 mlir::Value addElements(Code &c, mlir::Type element, mlir::Value x, mlir::Value y);

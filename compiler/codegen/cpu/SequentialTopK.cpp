@@ -1,4 +1,5 @@
-// The k largest or smallest elements along an axis, by insertion into a sorted list that lies in the result.
+// The k largest or smallest elements along an axis. The results are a heap of the best so far with the worst of them at
+// its root, which a better element replaces; in the end the heap is sorted.
 #include "compiler/codegen/cpu/Sequential.h"
 
 using namespace mlir;
@@ -19,13 +20,8 @@ Grid emitTopK(KernelBody &k) {
   for (auto [result, output] : llvm::zip(k.returned, k.outputs))
     (result == op.getValues() ? values : indices) = &output;
 
-  auto better = [&](Value x, Value y) -> Value {
-    if (isa<FloatType>(element))
-      return arith::CmpFOp::create(c.b, c.loc, op.getLargest() ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT,
-                                   x, y);
-    using P = arith::CmpIPredicate;
-    bool isUnsigned = element.isUnsignedInteger();
-    return c.cmp(op.getLargest() ? (isUnsigned ? P::ugt : P::sgt) : (isUnsigned ? P::ult : P::slt), x, y);
+  auto isBetter = [&](Value x, Value y) {
+    return op.getLargest() ? isLess(c, element, y, x) : isLess(c, element, x, y);
   };
   return overElements(k, loopsOver(type, {}, {axis}), type.getRank(), [&](Indices &row) {
     auto at = [&](Value position) {
@@ -33,43 +29,48 @@ Grid emitTopK(KernelBody &k) {
       index[axis] = {position, 0};
       return index;
     };
-    auto listed = [&](Value position) {
+    auto input = [&](Value position) { return e.element(op.getInput(), at(position), 1); };
+    // An entry is the element and, where indices are kept, its index.
+    SortedList list;
+    list.load = [&](Value position) {
+      SmallVector<Value> entry;
+      Value index = indices ? e.load(*indices, at(position), 1) : Value();
+      entry.push_back(values ? e.load(*values, at(position), 1) : input(index));
+      if (indices)
+        entry.push_back(index);
+      return entry;
+    };
+    list.store = [&](Value position, ValueRange entry) {
       if (values)
-        return e.load(*values, at(position), 1);
-      return e.element(op.getInput(), at(e.load(*indices, at(position), 1)), 1);
+        e.store(*values, at(position), entry[0], 1);
+      if (indices)
+        e.store(*indices, at(position), entry[1], 1);
     };
-    auto move = [&](const Buffer *buffer, Value from, Value to) {
-      if (buffer)
-        e.store(*buffer, at(to), e.load(*buffer, at(from), 1), 1);
+    // Of equal elements the one with the lower index comes first.
+    list.isAfter = [&](ValueRange a, ValueRange b) -> Value {
+      Value isWorse = isBetter(b[0], a[0]);
+      if (!indices)
+        return isWorse;
+      Value isLater = c.cmp(arith::CmpIPredicate::sgt, a[1], b[1]), isFalse = c.integer(c.b.getI1Type(), 0);
+      return c.select(isWorse, isWorse, c.select(isBetter(a[0], b[0]), isFalse, isLater));
     };
-    c.loop(c.i64(0), e.size(op.getInput(), axis), 1, [&](Value i) {
-      Value x = e.element(op.getInput(), at(i), 1);
-      Value length = c.min(i, count);
-      // Strictly better ones move up, so that of equal elements the first stays in front. A full list loses its last.
-      auto loop = scf::WhileOp::create(
-          c.b, c.loc, TypeRange{c.b.getI64Type()}, ValueRange{length},
-          [&](OpBuilder &, Location, ValueRange carried) {
-            Value place = carried[0], positive = c.cmp(arith::CmpIPredicate::sgt, place, c.i64(0));
-            Value goesOn =
-                c.when(positive, [&] { return better(x, listed(c.sub(place, c.i64(1)))); }, [&] { return positive; });
-            scf::ConditionOp::create(c.b, c.loc, goesOn, ValueRange{place});
-          },
-          [&](OpBuilder &, Location, ValueRange carried) {
-            Value previous = c.sub(carried[0], c.i64(1));
-            c.when(c.cmp(arith::CmpIPredicate::slt, carried[0], count), [&] {
-              move(values, previous, carried[0]);
-              move(indices, previous, carried[0]);
-            });
-            scf::YieldOp::create(c.b, c.loc, previous);
-          });
-      Value place = loop.getResult(0);
-      c.when(c.cmp(arith::CmpIPredicate::slt, place, count), [&] {
-        if (values)
-          e.store(*values, at(place), x, 1);
-        if (indices)
-          e.store(*indices, at(place), i, 1);
+    auto entryAt = [&](Value position) {
+      SmallVector<Value> entry{input(position)};
+      if (indices)
+        entry.push_back(position);
+      return entry;
+    };
+    c.loop(c.i64(0), count, 1, [&](Value i) { list.store(i, entryAt(i)); });
+    makeHeap(c, list, count);
+    Value isKept = c.cmp(arith::CmpIPredicate::sgt, count, c.i64(0));
+    c.when(isKept, [&] {
+      c.loop(count, e.size(op.getInput(), axis), 1, [&](Value i) {
+        SmallVector<Value> entry = entryAt(i);
+        // Later elements of the same value are not better.
+        c.when(isBetter(entry[0], list.load(c.i64(0))[0]), [&] { siftDown(c, list, c.i64(0), count, entry); });
       });
     });
+    sortHeap(c, list, count);
   });
 }
 
