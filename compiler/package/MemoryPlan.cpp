@@ -109,11 +109,11 @@ private:
 
   void visit(Block &block) {
     for (Operation &op : block) {
-      // Views and packings of weights are not executed, so what they read is not stored.
-      if (!isView(&op) && !isa<RelayoutOp>(op))
-        for (Value operand : op.getOperands())
-          if (isPackedWeight(operand))
-            addWeight(operand);
+      // Packings of weights are not executed, so what they read is not stored; nor is what a view reads, unless it is
+      // packed and thus the memory that the view is of.
+      for (Value operand : op.getOperands())
+        if (isPackedWeight(operand) && !isa<RelayoutOp>(op) && (!isView(&op) || operand.getDefiningOp<RelayoutOp>()))
+          addWeight(operand);
       if (isa<func::CallOp>(op))
         for (Value result : op.getResults())
           place(result, &op);
