@@ -110,23 +110,31 @@ private:
     return success();
   }
 
-  // Checks an input's sizes; null ones are not checked. Symbolic ones are compared where they meet in an op.
+  // Checks an input's sizes; null ones are not checked. Symbolic sizes that the node itself decides become known by a
+  // reshape, the others are compared where they meet in an op.
   LogicalResult checkSizes(unsigned index, StringRef name, ArrayRef<AffineExpr> expected) {
     if (!node.hasInput(index))
       return success();
     graph::Sizes sizes = graph::sizesOf(node.input(index));
+    SmallVector<int64_t> target;
     bool fits = sizes.size() == expected.size();
-    for (size_t d = 0; fits && d < sizes.size(); ++d)
-      fits = !expected[d] || !graph::constantSize(sizes[d]) || !graph::constantSize(expected[d]) ||
-             sizes[d] == expected[d];
-    if (fits)
+    for (size_t d = 0; d < expected.size(); ++d) {
+      target.push_back((expected[d] ? graph::constantSize(expected[d]) : std::nullopt).value_or(0));
+      fits = fits && (!target[d] || graph::constantSize(sizes[d]).value_or(target[d]) == target[d]);
+    }
+    if (!fits) {
+      auto report = node.error(ErrorCode::BadShape);
+      report << name << " of " << node.type() << " has type " << node.inputType(index) << ", not one of shape [";
+      for (auto [d, size] : llvm::enumerate(target))
+        report << (d ? ", " : "") << (size ? std::to_string(size) : "?");
+      return report << "]";
+    }
+    if (node.inputType(index).hasStaticShape() || llvm::all_of(target, [](int64_t size) { return size == 0; }))
       return success();
-    auto report = node.error(ErrorCode::BadShape);
-    report << name << " of " << node.type() << " has type " << node.inputType(index) << ", not one of shape [";
-    for (auto [d, size] : llvm::enumerate(expected))
-      report << (d ? ", " : "")
-             << (size && graph::constantSize(size) ? std::to_string(*graph::constantSize(size)) : "?");
-    return report << "]";
+    Value sized = reshape(node, node.input(index), target, "sized");
+    if (sized)
+      node.setInput(index, sized);
+    return success(sized != nullptr);
   }
 
   LogicalResult readInputs() {
@@ -135,7 +143,7 @@ private:
     element = node.elementType(0);
     if (!isa<FloatType>(element))
       return node.error(ErrorCode::BadType) << node.type() << " of " << element << " is not defined";
-    if (failed(checkSizes(0, "X", {any, any, any})) || failed(checkSizes(2, "R", {count, any, any})))
+    if (failed(checkSizes(0, "X", {any, any, any})) || failed(checkSizes(2, "R", {any, any, any})))
       return failure();
     std::optional<int64_t> size = graph::constantSize(graph::sizesOf(node.input(2))[2]);
     hidden = size.value_or(givenHidden);
@@ -171,7 +179,6 @@ private:
     return success();
   }
 
-  // Small ops.
   Value binary(StringRef op, Value a, Value b) { return node.emit(op, {a, b}, {}, "step"); }
   Value number(double value) { return node.scalar(value, element, "number"); }
   Value transposed(Value value, ArrayRef<int64_t> perm, StringRef suffix) {
