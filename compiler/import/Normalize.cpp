@@ -20,7 +20,7 @@ static const Rule *findRule(StringRef op) {
 
 // Ops that ONNX does not have, or that the dialect keeps for itself.
 static bool isInternal(StringRef op) {
-  return llvm::is_contained({"None", "Relayout", "Sizes", "Pin", "Assert", "Yield", "DynamicSlice"}, op);
+  return llvm::is_contained({"None", "Relayout", "Sizes", "Pin", "Assert", "Yield", "DynamicSlice", "MatMulNBits"}, op);
 }
 
 bool isSupported(StringRef op, MLIRContext *context) {

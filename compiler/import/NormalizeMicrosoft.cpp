@@ -147,15 +147,18 @@ LogicalResult matMulNBits(Node &node) {
     }
     return node.rank(index) == 2 ? node.input(index) : reshape(node, node.input(index), {columns, rowElements}, name);
   };
+  Type element = node.elementType(0);
+  if (!element.isF32() && !element.isF16() && !element.isBF16())
+    return node.error(ErrorCode::BadType) << "the input of MatMulNBits must be float, float16 or bfloat16";
   if (!node.elementType(1).isUnsignedInteger(8))
-    return node.error(ErrorCode::BadShape) << "the weights of MatMulNBits must be uint8";
+    return node.error(ErrorCode::BadType) << "the weights of MatMulNBits must be uint8";
   if (node.elementType(2) != node.elementType(0))
-    return node.error(ErrorCode::BadShape) << "the scales of MatMulNBits must have the input's type";
+    return node.error(ErrorCode::BadType) << "the scales of MatMulNBits must have the input's type";
   Value zeroPoints = node.none();
   if (node.hasInput(3)) {
     bool isPacked = node.elementType(3).isUnsignedInteger(8);
     if (!isPacked && node.elementType(3) != node.elementType(0))
-      return node.error(ErrorCode::BadShape) << "the zero points of MatMulNBits must be uint8 or of the input's type";
+      return node.error(ErrorCode::BadType) << "the zero points of MatMulNBits must be uint8 or of the input's type";
     zeroPoints = matrix(3, isPacked ? int64_t(llvm::divideCeil(blocks * bits, 8)) : blocks, "zero_points");
   }
   Value weight = matrix(1, blocks * block * bits / 8, "weight"), scales = matrix(2, blocks, "scales");
@@ -188,7 +191,8 @@ ArrayRef<Rule> generalRules() {
 const Rule *findRule(StringRef op) {
   static const llvm::StringMap<const Rule *> rules = [] {
     llvm::StringMap<const Rule *> map;
-    for (ArrayRef<Rule> family : {generalRules(), microsoftAttentionRules(), microsoftGroupQueryRules()})
+    for (ArrayRef<Rule> family :
+         {generalRules(), microsoftAttentionRules(), microsoftGroupQueryRules(), microsoftMultiHeadRules()})
       for (const Rule &rule : family)
         map[rule.op] = &rule;
     return map;

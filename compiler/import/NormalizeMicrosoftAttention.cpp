@@ -1,5 +1,4 @@
-// Rotary embeddings and attention as ordinary ops, and the rules of ONNX Runtime's RotaryEmbedding and
-// MultiHeadAttention.
+// Rotary embeddings and attention as ordinary ops, and the rule of ONNX Runtime's RotaryEmbedding.
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/NormalizeMicrosoft.h"
 #include <cmath>

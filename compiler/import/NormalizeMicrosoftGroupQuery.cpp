@@ -85,8 +85,8 @@ private:
     batch = sizes[0], sequence = sizes[1];
     if (node.hasInput(Key)) {
       attention.query = splitHeads(node, query, heads, "query");
-      attention.key = splitHeads(node, node.input(Key), groups, "key");
-      attention.value = splitHeads(node, node.input(ValueInput), groups, "value");
+      attention.key = attention.query ? splitHeads(node, node.input(Key), groups, "key") : Value();
+      attention.value = attention.key ? splitHeads(node, node.input(ValueInput), groups, "value") : Value();
     } else if (Value all = splitHeads(node, query, heads + 2 * groups, "query")) {
       attention.query = part(node, all, 2, 0, heads, "query_heads");
       attention.key = part(node, all, 2, heads, heads + groups, "key_heads");
