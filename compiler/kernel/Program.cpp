@@ -133,8 +133,11 @@ private:
     llvm::SmallSetVector<StringRef, 4> nodes;
     for (Operation *op : group) {
       for (Value operand : op->getOperands())
-        if (!mapping.contains(operand) && !llvm::is_contained(group, operand.getDefiningOp()))
-          mapping.map(operand, b.clone(*operand.getDefiningOp())->getResult(0));
+        if (!mapping.contains(operand) && !llvm::is_contained(group, operand.getDefiningOp())) {
+          Operation *known = b.clone(*operand.getDefiningOp());
+          known->removeAttr("graph.name");
+          mapping.map(operand, known->getResult(0));
+        }
       Operation *copy = b.clone(*op, mapping);
       copy->removeAttr("graph.name");
       if (StringRef node = nodeName(op->getLoc()); !node.empty())
@@ -256,16 +259,26 @@ void storeSizes(LoopOp loop) {
   }
 }
 
-// A halo is zeros in a buffer. A value that never leaves its kernel has no buffer, so that a planned one would be
-// ignored.
-LogicalResult checkHalosAreStored(ArrayRef<FusionGroup> groups) {
+// A value that never leaves its kernel has no buffer, so that what a plan says of its layout would be ignored: there is
+// no halo, and only an anchor's order decides how loops run.
+LogicalResult checkUnstoredLayouts(ArrayRef<FusionGroup> groups) {
   for (const FusionGroup &group : groups)
     for (Operation *op : ArrayRef(group).drop_back()) {
-      bool stored = llvm::any_of(op->getUsers(), [&](Operation *user) { return !llvm::is_contained(group, user); });
-      if (!stored && layoutOf(cast<RankedTensorType>(op->getResult(0).getType())).hasHalo())
-        return emitError(op, ErrorCode::BadPlan)
-               << "layout of '" << opName(op) << "': the halo must be empty, as kernel '" << opName(group.back())
-               << "' never stores this value";
+      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !llvm::is_contained(group, user); }))
+        continue;
+      auto type = cast<RankedTensorType>(op->getResult(0).getType());
+      auto refuse = [&](const Twine &why) {
+        return emitError(op, ErrorCode::BadPlan) << "layout of '" << opName(op) << "': " << why.str() << ", as kernel '"
+                                                 << opName(group.back()) << "' never stores this value";
+      };
+      if (layoutOf(type).hasHalo())
+        return refuse("the halo must be empty");
+      SmallVector<int64_t> order = flowingOrder(op, type);
+      if (isAnchor(op) || isa<RelayoutOp>(op) || orderOf(type) == order)
+        continue;
+      std::string text;
+      llvm::interleave(order, [&](int64_t d) { text += std::to_string(d); }, [&] { text += ", "; });
+      return refuse("the order must be that of what it is made from, [ " + text + " ]");
     }
   return success();
 }
@@ -304,7 +317,7 @@ FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Pla
   auto groups = fuseOps(program.main, plan);
   if (failed(groups))
     return failure();
-  if (plan && failed(checkHalosAreStored(*groups)))
+  if (plan && failed(checkUnstoredLayouts(*groups)))
     return failure();
   Outliner outliner(program, target, plan);
   for (const FusionGroup &group : *groups)

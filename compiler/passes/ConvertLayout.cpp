@@ -5,6 +5,7 @@
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/support/Diagnostics.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -18,6 +19,22 @@ bool isView(Operation *op) { return isa<TransposeOp, ReshapeOp, FlattenOp, Squee
 StringRef opName(Operation *op) {
   auto name = op->getAttrOfType<StringAttr>("graph.name");
   return name ? name.getValue() : "";
+}
+
+SmallVector<int64_t> flowingOrder(Operation *op, RankedTensorType type) {
+  SmallVector<int64_t> identity = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  if (isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, ConvTransposeOp,
+          NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp, MatMulNBitsOp>(op))
+    return identity;
+  for (Value operand : op->getOperands()) {
+    auto operandType = dyn_cast<RankedTensorType>(operand.getType());
+    if (!operandType || operandType.getRank() != type.getRank())
+      continue;
+    bool whole = op->hasTrait<Elementwise>() ? sizesOf(operandType) == sizesOf(type) : true;
+    if (whole && orderOf(operandType) != identity)
+      return orderOf(operandType);
+  }
+  return identity;
 }
 
 namespace {
@@ -36,7 +53,14 @@ public:
 
   LogicalResult run() {
     main.walk([&](ConvOp conv) { noteHalo(conv); });
-    return visitBlock(main.getBody().front());
+    if (failed(visitBlock(main.getBody().front())))
+      return failure();
+    for (const PlannedLayout &layout : plan ? plan->layouts : std::vector<PlannedLayout>())
+      if (!heeded.contains(layout.value))
+        return emitError(main.getLoc(), ErrorCode::BadPlan)
+               << "layout of '" << layout.value
+               << "': no op of the graph has this name, or it is an input, a constant or a view, which have none";
+    return success();
   }
 
 private:
@@ -104,7 +128,8 @@ private:
     SmallVector<int64_t> plannedOrder(order), plannedHalo(halo);
     Operation *op = result.getDefiningOp();
     if (const PlannedLayout *planned = plan ? plan->layoutOf(opName(op)) : nullptr) {
-      if (failed(checkPlanned(op, *planned, type.getRank(), order)))
+      heeded.insert(planned->value);
+      if (failed(checkPlanned(op, *planned, type.getRank())))
         return failure();
       plannedOrder.assign(planned->order.begin(), planned->order.end());
       plannedHalo.assign(planned->halo.begin(), planned->halo.end());
@@ -119,7 +144,7 @@ private:
     result.setType(withLayout(type, plannedOrder, 0, plannedHalo));
     return success();
   }
-  LogicalResult checkPlanned(Operation *op, const PlannedLayout &planned, int64_t rank, ArrayRef<int64_t> natural) {
+  LogicalResult checkPlanned(Operation *op, const PlannedLayout &planned, int64_t rank) {
     SmallVector<int64_t> sorted(planned.order.begin(), planned.order.end());
     llvm::sort(sorted);
     if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
@@ -167,23 +192,6 @@ private:
         return failure();
     }
     return success();
-  }
-
-  // The order that a result takes over from the operands: that of the first of its rank that is not row-major.
-  SmallVector<int64_t> flowingOrder(Operation *op, RankedTensorType type) {
-    SmallVector<int64_t> identity = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-    if (isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, ConvTransposeOp,
-            NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp, MatMulNBitsOp>(op))
-      return identity;
-    for (Value operand : op->getOperands()) {
-      auto operandType = dyn_cast<RankedTensorType>(operand.getType());
-      if (!operandType || operandType.getRank() != type.getRank())
-        continue;
-      bool whole = op->hasTrait<Elementwise>() ? sizesOf(operandType) == sizesOf(type) : true;
-      if (whole && orderOf(operandType) != identity)
-        return orderOf(operandType);
-    }
-    return identity;
   }
 
   LogicalResult visitConv(ConvOp conv) {
@@ -278,6 +286,7 @@ private:
   DenseMap<Value, SmallVector<int64_t>> halos;
   DenseMap<std::tuple<Block *, Value, Type>, Value> relayouts;
   llvm::StringMap<unsigned> names;
+  llvm::StringSet<> heeded; // layouts of the plan that were found in the graph
 };
 
 struct ConvertLayoutPass : impl::ConvertLayoutPassBase<ConvertLayoutPass> {

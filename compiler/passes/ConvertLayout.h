@@ -11,6 +11,10 @@ namespace fathom {
 // transposes become views. `plan` may be null; what it says wins where it is legal and is an error otherwise.
 llvm::LogicalResult assignLayouts(mlir::func::FuncOp main, const Target &target, const Plan *plan);
 
+// The order of dimensions in memory that a result of this type takes over from the op's operands: that of the first of
+// its rank that is not row-major.
+llvm::SmallVector<int64_t> flowingOrder(mlir::Operation *op, mlir::RankedTensorType type);
+
 // Whether the op only reinterprets its operand's buffer.
 bool isView(mlir::Operation *op);
 // The op's name in plans.

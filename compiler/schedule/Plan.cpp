@@ -1,6 +1,7 @@
 // The Plan's text form, in YAML.
 #include "compiler/schedule/Plan.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/YAMLTraits.h"
 #include "llvm/Support/raw_ostream.h"
@@ -93,6 +94,10 @@ llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef fileName) {
   yaml >> plan;
   if (yaml.error())
     return llvm::createStringError("plan '%s' cannot be read: %s", fileName.str().c_str(), message.c_str());
+  llvm::StringSet<> values;
+  for (const PlannedLayout &layout : plan.layouts)
+    if (!values.insert(layout.value).second)
+      return llvm::createStringError("plan '%s' gives '%s' two layouts", fileName.str().c_str(), layout.value.c_str());
   return plan;
 }
 
