@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import secrets
 import shutil
@@ -89,7 +90,11 @@ def _spell_dims(dims) -> list[str]:
         return [dims] if isinstance(dims, str) else list(dims)
     texts = []
     for name, size in dims.items():
-        low, high = (size, size) if isinstance(size, int) else size
+        try:
+            # Whole numbers of any kind, NumPy's among them, or two of them.
+            low, high = map(operator.index, size if isinstance(size, (tuple, list)) else (size, size))
+        except (TypeError, ValueError):
+            raise _usage(f"dimension '{name}' is a whole number or two of them, not {size!r}") from None
         texts.append(f"{name}={low}" if low == high else f"{name}={low}..{high}")
     return texts
 
@@ -104,8 +109,10 @@ def _spell_options(given: dict) -> list[tuple[str, str]]:
             continue
         if keyword == "dim":
             texts += [("dim", text) for text in _spell_dims(value)]
-        elif isinstance(value, (str, int, float, os.PathLike)):
-            texts.append((table[keyword]["name"], os.fspath(value) if isinstance(value, os.PathLike) else str(value)))
+        elif isinstance(value, (str, os.PathLike)):
+            texts.append((table[keyword]["name"], os.fspath(value)))
+        elif hasattr(value, "__index__"):
+            texts.append((table[keyword]["name"], str(operator.index(value))))
         else:
             raise _usage(f"option '{keyword}' does not take a {type(value).__name__}")
     return texts

@@ -81,12 +81,33 @@ def test_options():
         ({"fp": "sloppy"}, "fast, strict"),
         ({"jobs": -1}, "whole number"),
         ({"jobs": []}, "list"),
+        ({"jobs": 1.5}, "float"),
     ],
 )
 def test_bad_options(model, options, text):
     with pytest.raises(fathom.Error, match=text) as caught:
         fathom.compile(model, **options)
     assert (caught.value.code, caught.value.exit_code) == ("F2001", 2)
+
+
+@pytest.mark.parametrize("size", [np.int64(4), np.uint8(4), 4, (4, 4), [np.int32(4), 4]])
+def test_sizes_of_dimensions(model, size):
+    assert fathom.Session(fathom.compile(model, dim={"batch": size})).inputs[0].shape == (4, 16)
+
+
+@pytest.mark.parametrize("size", [2.5, "4", None, (1, 2, 3), (1,), (1, 2.5), -1, (4, 2), 2**62])
+def test_bad_sizes_of_dimensions(model, size):
+    with pytest.raises(fathom.Error, match="batch") as caught:
+        fathom.compile(model, dim={"batch": size})
+    assert (caught.value.code, caught.value.exit_code) == ("F2001", 2)
+
+
+def test_emit_to_a_file(model, tmp_path):
+    path = fathom.compile(model, tmp_path / "m.plan", emit="plan")
+    assert path == str(tmp_path / "m.plan") and open(path).read() == fathom.compile(model, emit="plan")
+    with pytest.raises(fathom.Error) as caught:
+        fathom.compile(model, "/nowhere/m.plan", emit="plan")
+    assert caught.value.code == "F1014"
 
 
 def test_user_errors(tmp_path):
