@@ -183,5 +183,6 @@ def test_bench_of_a_model(fathom, save):
 def test_doctor(fathom):
     data = json.loads(fathom("doctor", "--json").expect(0).out)
     assert data["llvm"].startswith("22.") and data["cpu"]["cpus"] >= 1
+    assert data["cpu"]["code_uses"] and set(data["cpu"]["code_uses"]) <= set(data["cpu"]["features"])
     assert data["python"]["packages"]["onnx"] and "driver" in data["gpu"]
     assert "llvm: 22" in fathom("doctor").expect(0).out

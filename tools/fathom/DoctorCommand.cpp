@@ -11,6 +11,7 @@
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Host.h"
 #include <dlfcn.h>
+#include <set>
 #include <unistd.h>
 
 using namespace llvm;
@@ -18,11 +19,6 @@ using namespace llvm;
 namespace fathom {
 
 static json::Object describeCpu() {
-  std::vector<std::string> features;
-  for (const auto &entry : sys::getHostCPUFeatures())
-    if (entry.second)
-      features.push_back(entry.first().str());
-  sort(features);
   json::Object caches;
   const std::pair<const char *, int> levels[] = {
       {"l1d", _SC_LEVEL1_DCACHE_SIZE}, {"l2", _SC_LEVEL2_CACHE_SIZE}, {"l3", _SC_LEVEL3_CACHE_SIZE}};
@@ -31,12 +27,16 @@ static json::Object describeCpu() {
       caches[name] = int64_t(bytes);
     else
       caches[name] = nullptr;
-  // What generated code may use, which is more than the kernel lists where the CPU's name says so.
   std::vector<std::string> used;
   if (auto host = parseTarget("host"))
     used = host->required;
   else
     consumeError(host.takeError());
+  // What the kernel lists, and what the loader finds besides, where the CPU's name implies it.
+  std::set<std::string> features(used.begin(), used.end());
+  for (const auto &entry : sys::getHostCPUFeatures())
+    if (entry.second)
+      features.insert(entry.first().str());
   return json::Object{{"name", sys::getHostCPUName()},
                       {"code_uses", json::Array(used)},
                       {"triple", sys::getProcessTriple()},
