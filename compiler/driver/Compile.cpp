@@ -20,7 +20,15 @@ namespace {
 class Stopwatch {
 public:
   Stopwatch(CompileReport &report, StringRef stage) : report(report), stage(stage), start(Clock::now()) {}
-  ~Stopwatch() { report.stages.emplace_back(stage.str(), std::chrono::duration<double>(Clock::now() - start).count()); }
+  // A stage that runs several times has one entry.
+  ~Stopwatch() {
+    double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    auto known = llvm::find_if(report.stages, [&](const auto &entry) { return entry.first == stage; });
+    if (known == report.stages.end())
+      report.stages.emplace_back(stage.str(), seconds);
+    else
+      known->second += seconds;
+  }
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -131,12 +139,15 @@ LogicalResult simplifyGraph(ModuleOp module, CompileReport &report) {
 }
 
 LogicalResult compileModule(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
-  if (failed(simplifyGraph(module, report)))
-    return failure();
-  {
+  // What folding finds out may make sizes known, and these may make more constant.
+  for (int round = 0; round < 4; ++round) {
+    if (failed(simplifyGraph(module, report)))
+      return failure();
     Stopwatch watch(report, "fold");
     if (options.fold && failed(foldConstants(module)))
       return failure();
+    if (!resolvePins(module))
+      break;
   }
   if (options.stop == Stage::Graph)
     return *options.text << module << "\n", success();

@@ -1,4 +1,5 @@
 // Expresses ops by the few that have kernels of their own, and drops ops that change nothing.
+#include "compiler/graph/SizeMath.h"
 #include "compiler/passes/Decompose.h"
 #include "compiler/passes/Passes.h"
 
@@ -128,16 +129,23 @@ template <typename Pool, typename Reduce> LogicalResult expandGlobalPool(Pool op
 LogicalResult expandSplit(SplitOp op, PatternRewriter &rewriter) {
   int64_t axis = *normalizeAxis(op.getAxis(), rankOf(op.getInput()));
   SmallVector<Value> parts;
-  int64_t start = 0;
+  AffineExpr start = getAffineConstantExpr(0, op.getContext());
   for (auto [i, part] : llvm::enumerate(op.getParts())) {
-    auto size = constantSize(sizesOf(part)[axis]);
-    if (!size)
+    AffineExpr extent = sizesOf(part)[axis];
+    std::string name = "." + std::to_string(i);
+    auto from = constantSize(start), length = constantSize(extent);
+    if (from && length)
+      parts.push_back(createNamed<SliceOp>(rewriter, op, name, op.getInput(), makeInts(rewriter, op, {*from}),
+                                           makeInts(rewriter, op, {*from + *length}), makeInts(rewriter, op, {axis}),
+                                           makeNone(rewriter, op.getLoc())));
+    else
+      // The parts fill the axis, which was checked: each lies inside it, whatever the symbols are.
+      parts.push_back(createNamed<DynamicSliceOp>(
+          rewriter, op, name, op.getInput(), sizesOperand(rewriter, op, {start}), sizesOperand(rewriter, op, {extent}),
+          rewriter.getDenseI64ArrayAttr({axis}), rewriter.getDenseI64ArrayAttr({1})));
+    start = size::add(start, extent);
+    if (!start)
       return failure();
-    auto slice = createNamed<SliceOp>(rewriter, op, "." + std::to_string(i), op.getInput(),
-                                      makeInts(rewriter, op, {start}), makeInts(rewriter, op, {start + *size}),
-                                      makeInts(rewriter, op, {axis}), makeNone(rewriter, op.getLoc()));
-    parts.push_back(slice);
-    start += *size;
   }
   rewriter.replaceOp(op, parts);
   return success();
@@ -147,7 +155,7 @@ LogicalResult expandSplit(SplitOp op, PatternRewriter &rewriter) {
 struct FoldKnownElements : RewritePattern {
   FoldKnownElements(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/10, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (!isa<ShapeOpInterface>(op) || isa<ConstantOp, SizesOp>(op) || op->getNumResults() != 1)
+    if (!isa<ShapeOpInterface>(op) || isa<ConstantOp>(op) || op->getNumResults() != 1)
       return failure();
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
     if (!type || !type.hasStaticShape() || !isa<IntegerType>(type.getElementType()))
@@ -166,6 +174,8 @@ struct FoldKnownElements : RewritePattern {
           symbols = std::max(symbols, symbol.getPosition() + 1);
       });
     }
+    if (isa<SizesOp>(op) && values.size() < elements->size())
+      return failure();
     if (values.size() == elements->size())
       rewriter.replaceOpWithNewOp<ConstantOp>(op, type, DenseElementsAttr::get(type, values));
     else

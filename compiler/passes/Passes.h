@@ -28,6 +28,9 @@ mlir::Value makeInts(mlir::OpBuilder &b, mlir::Operation *like, llvm::ArrayRef<i
 mlir::Value makeScalar(mlir::OpBuilder &b, mlir::Operation *like, mlir::Type element, double value);
 mlir::Value makeNone(mlir::OpBuilder &b, mlir::Location loc);
 
+// The pass dynamic-to-static; whether it changed anything.
+bool resolvePins(mlir::ModuleOp module);
+
 // Whether the value is a constant, possibly seen through views.
 bool isConstantValue(mlir::Value value);
 

@@ -11,6 +11,9 @@ def ConvertLayoutPass : Pass<"convert-layout", "mlir::func::FuncOp"> {
 def DeadCodeEliminationPass : Pass<"dead-code-elimination", "mlir::func::FuncOp"> {
   let summary = "Remove ops whose results nobody uses";
 }
+def DynamicToStaticPass : Pass<"dynamic-to-static", "mlir::ModuleOp"> {
+  let summary = "Replace sizes that were to be read from data by what they are, where constants decide them";
+}
 def EliminateCommonSubexprPass : Pass<"eliminate-common-subexpr", "mlir::func::FuncOp"> {
   let summary = "Compute equal expressions once";
 }
