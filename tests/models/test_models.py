@@ -15,23 +15,14 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from fathom_runtime import Context, Runtime
+from zoo import BUILD, FILLED, fathom, fill, tolerance
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("FATHOM_BUILD", ROOT / "build"))
-FILLED = BUILD / "models"
 SEEDS = (0, 1, 2)
-RELATIVE, ABSOLUTE = 1e-3, 1e-4  # the second one times the output's largest magnitude
 
 MODELS = """resnet18 resnet34 resnet50 vgg16 alexnet googlenet densenet161 mobilenet_v2 mobilenet_v2.dynamic_batch
 mobilenet_v2.train_bn mnasnet1_0 efficientnet_b0 wrn_40_2_s wrn_40_2_g2 wrn_40_2_g4 wrn_40_2_g8 wrn_40_2_g16 wrn_40_2_gn
-bert_base_128 vit_b_16""".split()
+bert_base_128 vit_b_16 efficientnet_b4 mobilebert_128 mobilebert_256 resnet50.dynamo lstm_2x512 gru_2x512""".split()
 CHOSEN = os.environ.get("FATHOM_MODELS", "").split(",") if os.environ.get("FATHOM_MODELS") else MODELS
-
-
-def fathom(*arguments):
-    result = subprocess.run([BUILD / "bin" / "fathom", *map(str, arguments)], capture_output=True, text=True)
-    assert result.returncode == 0, f"fathom {' '.join(map(str, arguments))} exits with {result.returncode}:\n{result.stderr}"
-    return result.stdout
 
 
 class Model:
@@ -65,12 +56,6 @@ class Model:
         return self.reference.run(None, dict(zip(names, inputs)))
 
 
-def fill(name):
-    if not (FILLED / f"{name}.data").exists() or not (FILLED / f"{name}.onnx").exists():
-        FILLED.mkdir(parents=True, exist_ok=True)
-        subprocess.run([sys.executable, ROOT / "models" / "fill_weights.py", FILLED, name], check=True, capture_output=True)
-
-
 @pytest.fixture(scope="module")
 def runtime():
     return Runtime(BUILD / "lib" / "libfathom_rt.so")
@@ -83,10 +68,6 @@ def model(request, tmp_path_factory):
     yield Model(request.param, folder)
     for file in folder.iterdir():  # artifacts are as large as their weights
         file.unlink()
-
-
-def tolerance(want):
-    return RELATIVE * np.abs(want) + ABSOLUTE * np.abs(want).max()
 
 
 def test_results(model, runtime):

@@ -1,0 +1,30 @@
+"""What the tests of whole networks share: filled models, the compiler, and how far results may differ."""
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("FATHOM_BUILD", ROOT / "build"))
+FILLED = BUILD / "models"
+RELATIVE, ABSOLUTE = 1e-3, 1e-4  # the second one times the output's largest magnitude
+
+
+def fathom(*arguments):
+    result = subprocess.run([BUILD / "bin" / "fathom", *map(str, arguments)], capture_output=True, text=True)
+    assert result.returncode == 0, f"fathom {' '.join(map(str, arguments))} exits with {result.returncode}:\n{result.stderr}"
+    return result.stdout
+
+
+def fill(name):
+    """The path of a model of the zoo with seeded weights."""
+    if not (FILLED / f"{name}.data").exists() or not (FILLED / f"{name}.onnx").exists():
+        FILLED.mkdir(parents=True, exist_ok=True)
+        subprocess.run([sys.executable, ROOT / "models" / "fill_weights.py", FILLED, name], check=True, capture_output=True)
+    return FILLED / f"{name}.onnx"
+
+
+def tolerance(want):
+    return RELATIVE * np.abs(want) + ABSOLUTE * np.abs(want).max()
