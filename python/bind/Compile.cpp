@@ -1,6 +1,7 @@
 // The compiler behind the Python module, without exceptions.
 #include "python/bind/Compile.h"
 
+#include "compiler/driver/Check.h"
 #include "compiler/driver/DiagnosticLog.h"
 #include "compiler/driver/Manifest.h"
 #include "compiler/driver/Options.h"
@@ -119,7 +120,7 @@ CompileOutcome compile(const CompileCall &call) {
 std::vector<Diagnostic> check(const std::string &path) {
   std::unique_ptr<mlir::MLIRContext> context = createContext();
   std::vector<Diagnostic> found;
-  for (const Problem &problem : collectUnsupported(path, *context)) {
+  for (const Problem &problem : findProblems(path, *context)) {
     std::vector<std::string> hints;
     if (!problem.hint.empty())
       hints.push_back(problem.hint);

@@ -108,7 +108,7 @@ def test_tensor_of_wrong_size(refuse, save):
     refuse(save(model), 1, "F1004", "w")
 
 
-def test_constant_index_out_of_range(fathom, save):
+def test_constant_index_out_of_range(refuse, save):
     """Folding meets it before any run does; it is the model's fault all the same."""
     nodes = [
         helper.make_node("Gather", ["w", "i"], ["c"], name="look up"),
@@ -119,7 +119,14 @@ def test_constant_index_out_of_range(fathom, save):
         numpy_helper.from_array(np.full(2000, 9999, np.int64), "i"),
     ]
     path = save(make_model(nodes, [value("x", [1])], [value("y", [2000, 4])], weights))
-    fathom("compile", path, "-o", "x.fathom").expect(1, "[F1004]", "node 'look up'", "index")
+    refuse(path, 1, "F1004", "node 'look up'", "index")
+
+
+def test_check_sees_what_only_code_generation_does(refuse, save):
+    nodes = [helper.make_node("Resize", ["x", "", "", "s"], ["y"], name="shrink", mode="linear", antialias=1)]
+    sizes = numpy_helper.from_array(np.array([1, 1, 4, 4]), "s")
+    model = make_model(nodes, [value("x", [1, 1, "h", "w"])], [value("y", [1, 1, 4, 4])], [sizes])
+    refuse(save(model), 3, "F3004", "node 'shrink'", "antialias")
 
 
 def test_names_cannot_steer_the_terminal(fathom, save):

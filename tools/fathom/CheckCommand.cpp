@@ -1,4 +1,5 @@
 // fathom check: all that keeps a model from being compiled, at once.
+#include "compiler/driver/Check.h"
 #include "tools/fathom/Commands.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -27,7 +28,7 @@ Expected<int> checkCommand(const Arguments &arguments) {
   auto request = makeCompileRequest(arguments.options, *context, CheckBit);
   if (failed(request))
     return log.exitCode();
-  std::vector<Problem> problems = collectUnsupported(model, *context, request->import);
+  std::vector<Problem> problems = findProblems(model, *context, request->import);
   if (arguments.options.flag("json")) {
     json::Array list;
     for (const Problem &problem : problems)
