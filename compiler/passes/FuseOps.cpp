@@ -215,8 +215,13 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
             return refuse(kernel,
                           "'" + opName(op) + "' is also used by '" + opName(user) + "', which is in another kernel");
     }
+    // Others behind the anchor compute further operands of its consumers.
+    DenseSet<Operation *> consumers{anchor};
     for (Operation *op : group)
-      if (anchor && op != anchor && position[op] > position[anchor] && !op->hasTrait<Elementwise>())
+      if (usesAny(op, [&](Operation *def) { return consumers.contains(def); }))
+        consumers.insert(op);
+    for (Operation *op : group)
+      if (anchor && op != anchor && consumers.contains(op) && !op->hasTrait<Elementwise>())
         return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) +
                                   "' in one kernel: it is not elementwise");
     for (Operation *op : group)
