@@ -259,6 +259,10 @@ FailureOr<std::vector<FusionGroup>> fuseOps(func::FuncOp main, const Plan *plan)
     return plannedGroups(main, *plan);
   std::vector<FusionGroup> groups;
   main.walk<WalkOrder::PreOrder>([&](Block *block) { llvm::append_range(groups, Fusion(*block).run()); });
+  DenseMap<Operation *, size_t> position;
+  main.walk<WalkOrder::PreOrder>([&](Operation *op) { position[op] = position.size(); });
+  llvm::sort(groups,
+             [&](const FusionGroup &a, const FusionGroup &b) { return position[a.back()] < position[b.back()]; });
   return groups;
 }
 
