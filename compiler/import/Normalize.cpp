@@ -10,7 +10,7 @@ static const Rule *findRule(StringRef op) {
     llvm::StringMap<const Rule *> map;
     for (ArrayRef<Rule> family :
          {elementwiseRules(), movementRules(), resizeRules(), reductionRules(), normalizationRules(), quantizedRules(),
-          lossRules(), windowRules(), dynamicRules(), recurrentRules(), einsumRules()})
+          lossRules(), windowRules(), dynamicRules(), recurrentRules(), einsumRules(), gridSampleRules()})
       for (const Rule &rule : family)
         map[rule.op] = &rule;
     return map;

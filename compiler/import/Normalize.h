@@ -25,6 +25,9 @@ llvm::ArrayRef<Rule> windowRules();
 llvm::ArrayRef<Rule> dynamicRules();
 llvm::ArrayRef<Rule> recurrentRules();
 llvm::ArrayRef<Rule> einsumRules();
+llvm::ArrayRef<Rule> gridSampleRules();
+llvm::ArrayRef<Rule> attentionRules();
+llvm::ArrayRef<Rule> signalRules();
 
 // Whether ONNX's operator can be imported in some form.
 bool isSupported(llvm::StringRef op, mlir::MLIRContext *context);

@@ -1,0 +1,62 @@
+"""Operators that the importer composes of others, against ONNX Runtime or the reference evaluator on fresh random data."""
+
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+import fathom
+
+TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64, "int32": TensorProto.INT32, "bool": TensorProto.BOOL}
+
+
+def model_of(node, inputs, symbolic, opset=None, constants=()):
+    opset = opset or 17
+    infos = [helper.make_tensor_value_info(name, TYPES[array.dtype.name], [None] * array.ndim if symbolic else array.shape)
+             for name, array in inputs.items() if name not in constants]
+    weights = [helper.make_tensor(name, TYPES[inputs[name].dtype.name], inputs[name].shape, inputs[name].flatten()) for name in constants]
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in node.output if name]
+    graph = helper.make_graph([node], "g", infos, results, weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def by_onnxruntime(model, feeds):
+    return onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, feeds)
+
+
+def by_definition(model, feeds):
+    return ReferenceEvaluator(model).run(None, feeds)
+
+
+def check(node, inputs, opset=None, reference=by_onnxruntime, constants=(), tolerance=1e-4):
+    """With sizes known and unknown."""
+    feeds = {name: array for name, array in inputs.items() if name not in constants}
+    for symbolic in (False, True):
+        model = model_of(node, inputs, symbolic, opset, constants)
+        results = fathom.Session(fathom.compile(model)).run(None, feeds)
+        for got, want in zip(results, reference(model, feeds), strict=True):
+            assert got.shape == want.shape
+            np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+
+
+def normal(rng, *shape):
+    return rng.standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["linear", "nearest", "cubic"])
+def test_grid_sample(mode, padding, seed):
+    rng = np.random.default_rng(seed)
+    for align, sizes, points in [(0, (5, 7), (3, 11)), (1, (2, 3), (1, 1)), (1, (3, 4, 5), (2, 3, 1)), (0, (1, 6), (2, 2))]:
+        if len(sizes) == 3 and mode == "cubic":
+            continue  # not in ONNX Runtime
+        inputs = {"x": normal(rng, 2, 3, *sizes), "grid": rng.uniform(-1.7, 1.7, (2, *points, len(sizes))).astype(np.float32)}
+        node = helper.make_node("GridSample", ["x", "grid"], ["y"], mode=mode, padding_mode=padding, align_corners=align)
+        check(node, inputs, opset=20)
+
+
+@pytest.mark.parametrize("op", ["HannWindow", "HammingWindow", "BlackmanWindow"])
+def test_windows_of_any_size(op):
+    for periodic, size in [(0, 2), (0, 7), (0, 400), (1, 1), (1, 2), (1, 7), (1, 400)]:
+        check(helper.make_node(op, ["n"], ["y"], periodic=periodic), {"n": np.array(size)}, tolerance=1e-5)
