@@ -7,10 +7,17 @@ using namespace mlir;
 
 namespace fathom::importer {
 
+// Some exporters write a dynamic dimension as -1.
+static bool isStatic(const onnx::TensorShapeProto::Dimension &dim) {
+  return dim.has_dim_value() && dim.dim_value() != -1;
+}
+
 // A dynamic dimension's symbol: its own name, or one made of the input's name and the axis.
 static std::string symbolName(const onnx::ValueInfoProto &input, int axis) {
   const auto &dim = input.type().tensor_type().shape().dim(axis);
-  return dim.dim_param().empty() ? input.name() + "." + std::to_string(axis) : dim.dim_param();
+  // A question mark is no name: two of them need not be the same size.
+  bool isNamed = !dim.dim_param().empty() && dim.dim_param() != "?";
+  return isNamed ? dim.dim_param() : input.name() + "." + std::to_string(axis);
 }
 
 // Sorts the ranges that the user gave by symbol, and refuses those that no dynamic dimension of the model answers to.
@@ -18,7 +25,7 @@ LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
   llvm::StringSet<> used, known;
   for (const auto &input : graph.input())
     for (int axis = 0; axis < input.type().tensor_type().shape().dim_size(); ++axis) {
-      if (input.type().tensor_type().shape().dim(axis).has_dim_value())
+      if (isStatic(input.type().tensor_type().shape().dim(axis)))
         continue;
       std::string symbol = symbolName(input, axis);
       known.insert(symbol);
@@ -53,7 +60,7 @@ LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
 FailureOr<AffineExpr> Importer::inputSize(const onnx::ValueInfoProto &input, int axis) {
   const auto &dim = input.type().tensor_type().shape().dim(axis);
   MLIRContext *context = session.builder.getContext();
-  if (dim.has_dim_value()) {
+  if (isStatic(dim)) {
     if (dim.dim_value() < 0 || dim.dim_value() > INT32_MAX)
       return emitError(loc, ErrorCode::BadShape)
              << "input '" << input.name() << "' has size " << dim.dim_value() << " along axis " << axis;
@@ -144,7 +151,7 @@ static std::string conflict(const onnx::TypeProto &declared, RankedTensorType in
     return "it is declared with rank " + std::to_string(tensor.shape().dim_size()) + " and has " +
            std::to_string(inferred.getRank());
   for (auto [axis, dim] : llvm::enumerate(tensor.shape().dim()))
-    if (dim.has_dim_value() && !inferred.isDynamicDim(axis) && dim.dim_value() != inferred.getDimSize(axis))
+    if (isStatic(dim) && !inferred.isDynamicDim(axis) && dim.dim_value() != inferred.getDimSize(axis))
       return "it is declared with size " + std::to_string(dim.dim_value()) + " along axis " + std::to_string(axis) +
              " and has " + std::to_string(inferred.getDimSize(axis));
   return "";
@@ -172,9 +179,14 @@ LogicalResult Importer::importOutputs(const onnx::GraphProto &graph, func::FuncO
       return emitError(loc, ErrorCode::BadGraph) << "nothing in the model defines its output '" << output.name() << "'";
     if (!*value)
       return failure();
-    std::string difference = conflict(output.type(), cast<RankedTensorType>(value->getType()));
-    if (!difference.empty())
+    auto inferred = cast<RankedTensorType>(value->getType());
+    std::string difference = conflict(output.type(), inferred);
+    Type element = elementTypeFor(output.type().tensor_type().elem_type(), inferred.getContext());
+    if (!difference.empty() && element != inferred.getElementType())
       return emitError(loc, ErrorCode::BadShape) << "output '" << output.name() << "': " << difference;
+    // A stale shape is as harmless here as inside the graph.
+    if (!difference.empty())
+      emitWarning(loc) << "output '" << output.name() << "': " << difference << "; the nodes decide";
     values.push_back(*value);
   }
   if (failedSignature)

@@ -127,6 +127,7 @@ private:
   mlir::ModuleOp module() { return session.main->getParentOfType<mlir::ModuleOp>(); }
   // Checks at run time what the shape function of `op` took for granted.
   llvm::LogicalResult checkAssumptions(const graph::CollectAssumptions &assumptions, mlir::Operation *op);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> assumeBranch(mlir::Value condition, bool isThen, BranchBody body);
   mlir::Type outsideType(mlir::Type type, unsigned known, llvm::SmallVectorImpl<int64_t> &symbols);
 
   Session &session;

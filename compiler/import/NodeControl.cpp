@@ -15,11 +15,12 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
     return success();
   SmallVector<graph::Symbol> symbols = graph::getSymbols(module());
   SmallVector<AffineExpr> conditions;
+  // What is inside a branch need not hold where the branch is not taken.
+  bool isOutermost = op->getBlock() == &session.main.getBody().front();
   auto require = [&](AffineExpr a, AffineExpr b) {
     AffineExpr condition = graph::size::sub(a, b);
     if (!condition || graph::size::isAtLeast(a, b, symbols))
       return;
-    bool isOutermost = op->getBlock() == &session.main.getBody().front();
     if (session.checked.contains(condition) || (isOutermost && !session.checked.insert(condition).second))
       return;
     conditions.push_back(condition);
@@ -31,7 +32,7 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
       std::swap(a, b);
     auto symbol = dyn_cast<AffineSymbolExpr>(a);
     std::optional<int64_t> size = graph::constantSize(b);
-    if (size && symbol && !symbols[symbol.getPosition()].isComputed) {
+    if (isOutermost && size && symbol && !symbols[symbol.getPosition()].isComputed) {
       graph::Symbol &range = symbols[symbol.getPosition()];
       if (*size < range.min || *size > range.max)
         return error(ErrorCode::BadShape) << "dimension '" << range.name << "' would have to be " << *size
@@ -41,7 +42,8 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
       continue;
     }
     auto other = dyn_cast<AffineSymbolExpr>(b);
-    if (symbol && other && !symbols[symbol.getPosition()].isComputed && !symbols[other.getPosition()].isComputed) {
+    if (isOutermost && symbol && other && !symbols[symbol.getPosition()].isComputed &&
+        !symbols[other.getPosition()].isComputed) {
       session.same.push_back(std::minmax(symbol.getPosition(), other.getPosition()));
       continue;
     }
@@ -124,6 +126,19 @@ static std::optional<graph::Sizes> join(Type a, Type b) {
   return sizes;
 }
 
+// The branch whose values have fewer dimensions, and a check that the condition asks for it.
+FailureOr<SmallVector<Value>> Node::assumeBranch(Value condition, bool isThen, BranchBody body) {
+  Value flag = emit("Cast", condition, attr("to", TypeAttr::get(builder().getI64Type())), "condition");
+  if (!flag)
+    return failure();
+  auto symbol = cast<AffineSymbolExpr>(graph::addComputedSymbol(module(), nameFor("taken")));
+  SmallVector<graph::Symbol> symbols = graph::getSymbols(module());
+  symbols[symbol.getPosition()].min = symbols[symbol.getPosition()].max = isThen;
+  graph::setSymbols(module(), symbols);
+  graph::PinOp::create(session.builder, location, flag, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{symbol.getPosition()});
+  return body(isThen);
+}
+
 FailureOr<SmallVector<Value>> Node::branch(Value condition, unsigned results, BranchBody body) {
   unsigned known = graph::getSymbols(module()).size();
   Type stand = RankedTensorType::get({}, builder().getF32Type());
@@ -146,9 +161,18 @@ FailureOr<SmallVector<Value>> Node::branch(Value condition, unsigned results, Br
     Type a = values[0][i].getType(), b = values[1][i].getType();
     std::optional<graph::Sizes> sizes = join(a, b);
     if (!sizes) {
-      error(ErrorCode::UnsupportedShape) << "output " << i << " is " << a << " in one branch and " << b
-                                         << " in the other; only sizes may differ";
-      return op->erase(), failure();
+      // Frameworks squeeze a dimension "if it is 1", and mean that it is.
+      int64_t thenRank = cast<RankedTensorType>(a).getRank(), elseRank = cast<RankedTensorType>(b).getRank();
+      bool sameElement = getElementTypeOrSelf(a) == getElementTypeOrSelf(b);
+      if (!sameElement)
+        error(ErrorCode::UnsupportedShape)
+            << "output " << i << " is " << a << " in one branch and " << b << " in the other; only sizes may differ";
+      session.builder.setInsertionPointAfter(op);
+      FailureOr<SmallVector<Value>> taken = failure();
+      if (sameElement)
+        taken = assumeBranch(condition, thenRank < elseRank, body);
+      op->erase();
+      return taken;
     }
     graph::Sizes outside;
     for (AffineExpr size : *sizes) {
