@@ -107,6 +107,9 @@ Schedule sequentialDefaults(Operation *op, const Target &) {
   if (!isa<ConvTransposeOp>(op)) {
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
     perRow = type.getRank() ? representative(sizesOf(type)[orderOf(type).back()]) : 1;
+    // Its rows are those of a cache along the positions.
+    if (auto scatter = dyn_cast<TensorScatterOp>(op))
+      perRow *= representative(sizesOf(type)[*normalizeAxis(scatter.getAxis(), type.getRank())]);
   }
   s.set("grain", std::max<int64_t>(1, elementsPerTask / 4 / std::max<int64_t>(1, perRow)));
   return s;

@@ -205,23 +205,38 @@ Grid emitTensorScatter(KernelBody &k) {
   auto type = op.getType();
   int64_t rank = type.getRank(), axis = *normalizeAxis(op.getAxis(), rank);
   Value length = e.size(op.getPastCache(), axis), rows = e.size(op.getUpdate(), axis);
-  return overElements(k, loopsOver(type, {}, {axis}), rank, [&](Indices &index) {
-    auto copyRow = [&] {
+  // Rows along the innermost dimension are moved in vectors; written along it, they are single elements.
+  SmallVector<int64_t> within{axis};
+  if (axis != rank - 1)
+    within.push_back(rank - 1);
+  auto overRow = [&](Indices &index, llvm::function_ref<void(int64_t lanes)> body) {
+    if (axis == rank - 1)
+      return body(1);
+    vectorLoop(c, c.i64(0), e.size(op.getResult(), rank - 1), 4 * e.target.lanes(32), e.target.lanes(32),
+               [&](Value i, int64_t lanes) {
+                 index[rank - 1] = {i, lanes > 1 ? 1 : 0};
+                 body(lanes);
+               });
+  };
+  return overElements(k, loopsOver(type, {}, within), rank, [&](Indices &index) {
+    Value first = c.i64(0);
+    if (!isa<NoneType>(op.getWriteIndices().getType()))
+      first = e.integerAt(op.getWriteIndices(), Indices{index[0]});
+    auto copyRows = [&] {
       c.loop(c.i64(0), length, 1, [&](Value i) {
         index[axis] = {i, 0};
-        e.store(k.outputs[0], index, e.element(op.getPastCache(), index, 1), 1);
+        overRow(index, [&](int64_t lanes) {
+          e.store(k.outputs[0], index, e.element(op.getPastCache(), index, lanes), lanes);
+        });
       });
     };
     if (e.isBuffer(op.getPastCache())) {
       Value same = LLVM::ICmpOp::create(c.b, c.loc, LLVM::ICmpPredicate::ne, e.buffer(op.getPastCache()).pointer,
                                         k.outputs[0].pointer);
-      c.when(same, copyRow);
+      c.when(same, copyRows);
     } else {
-      copyRow();
+      copyRows();
     }
-    Value first = c.i64(0);
-    if (!isa<NoneType>(op.getWriteIndices().getType()))
-      first = e.integerAt(op.getWriteIndices(), Indices{index[0]});
     bool isCircular = op.getMode() == "circular";
     // The last row written must lie inside, too.
     Value last = c.sub(length, rows);
@@ -232,10 +247,14 @@ Grid emitTensorScatter(KernelBody &k) {
     e.raise(outside, FATHOM_FAULT_INDEX);
     first = c.select(outside, c.i64(0), first);
     c.loop(c.i64(0), rows, 1, [&](Value i) {
-      index[axis] = {i, 0};
-      Value value = e.element(op.getUpdate(), index, 1), at = c.add(first, i);
-      index[axis] = {isCircular ? c.rem(at, length) : at, 0};
-      e.store(k.outputs[0], index, value, 1);
+      Value at = c.add(first, i);
+      at = isCircular ? c.rem(at, length) : at;
+      overRow(index, [&](int64_t lanes) {
+        index[axis] = {i, 0};
+        Value values = e.element(op.getUpdate(), index, lanes);
+        index[axis] = {at, 0};
+        e.store(k.outputs[0], index, values, lanes);
+      });
     });
   });
 }
