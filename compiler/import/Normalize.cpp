@@ -8,9 +8,9 @@ namespace fathom::importer {
 static const Rule *findRule(StringRef op) {
   static const llvm::StringMap<const Rule *> rules = [] {
     llvm::StringMap<const Rule *> map;
-    for (ArrayRef<Rule> family :
-         {elementwiseRules(), movementRules(), resizeRules(), reductionRules(), normalizationRules(), quantizedRules(),
-          lossRules(), windowRules(), dynamicRules(), recurrentRules(), einsumRules(), gridSampleRules()})
+    for (ArrayRef<Rule> family : {elementwiseRules(), movementRules(), resizeRules(), reductionRules(),
+                                  normalizationRules(), quantizedRules(), lossRules(), windowRules(), dynamicRules(),
+                                  recurrentRules(), einsumRules(), gridSampleRules(), attentionRules()})
       for (const Rule &rule : family)
         map[rule.op] = &rule;
     return map;

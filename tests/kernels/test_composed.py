@@ -4,6 +4,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper
+from onnx.backend.test.case.node import collect_testcases
 from onnx.reference import ReferenceEvaluator
 
 import fathom
@@ -60,3 +61,24 @@ def test_grid_sample(mode, padding, seed):
 def test_windows_of_any_size(op):
     for periodic, size in [(0, 2), (0, 7), (0, 400), (1, 1), (1, 2), (1, 7), (1, 400)]:
         check(helper.make_node(op, ["n"], ["y"], periodic=periodic), {"n": np.array(size)}, tolerance=1e-5)
+
+
+def cases_of(*ops):
+    """ONNX's own cases of these operators, as far as they are one node."""
+    chosen = [case for case in collect_testcases(None) if case.model and [node.op_type for node in case.model.graph.node] in [[op] for op in ops]]
+    return {case.name: case for case in chosen}
+
+
+CASES = cases_of("Attention", "RotaryEmbedding", "TensorScatter")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_cases_of_new_operators(name):
+    case = CASES[name]
+    session = fathom.Session(fathom.compile(case.model))
+    for inputs, outputs in case.data_sets:
+        results = session.run(None, {info.name: np.asarray(array) for info, array in zip(case.model.graph.input, inputs)})
+        for got, want in zip(results, outputs, strict=True):
+            assert got.shape == want.shape
+            tolerance = 1e-2 if got.dtype.itemsize == 2 else 1e-4
+            np.testing.assert_allclose(got.astype(np.float64), want.astype(np.float64), rtol=tolerance, atol=tolerance)
