@@ -10,7 +10,7 @@ static const Rule *findRule(StringRef op) {
     llvm::StringMap<const Rule *> map;
     for (ArrayRef<Rule> family : {elementwiseRules(), movementRules(), resizeRules(), reductionRules(),
                                   normalizationRules(), quantizedRules(), lossRules(), windowRules(), dynamicRules(),
-                                  recurrentRules(), einsumRules(), gridSampleRules(), attentionRules()})
+                                  recurrentRules(), einsumRules(), gridSampleRules(), attentionRules(), signalRules()})
       for (const Rule &rule : family)
         map[rule.op] = &rule;
     return map;
