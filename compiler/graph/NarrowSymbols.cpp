@@ -48,6 +48,8 @@ static bool restrict(SmallVectorImpl<Symbol> &symbols, AffineExpr expr) {
   return false;
 }
 
+static bool isInBranch(Operation *op) { return op->getParentOfType<IfOp>() || op->getParentOfType<LoopOp>(); }
+
 void narrowSymbols(Operation *op, ArrayRef<Type> types) {
   SmallVector<Symbol> symbols = symbolsFor(op);
   if (symbols.empty())
@@ -64,8 +66,13 @@ void narrowSymbols(Operation *op, ArrayRef<Type> types) {
         needs.push_back(hasWindow ? size::add(size, -1) : size);
   }
   bool isChanged = false;
-  for (AffineExpr need : needs)
-    isChanged |= restrict(symbols, need);
+  for (AffineExpr need : needs) {
+    // A branch that is not taken says nothing about what the model can run on.
+    if (!isInBranch(op))
+      isChanged |= restrict(symbols, need);
+    if (need && !types.empty())
+      assumeAtLeast(need, getAffineConstantExpr(0, op->getContext()));
+  }
   Operation *holder = op;
   while (isChanged && !holder->hasAttr(symbolsAttrName))
     holder = holder->getParentOp();

@@ -81,6 +81,9 @@ LogicalResult ConvOp::inferTypes(SmallVectorImpl<Type> &types) {
   if (failed(
           unify(*this, input[1], size::mul(weight[1], group), "the input's channels and the weight's (times group)")))
     return failure();
+  if (group > 1 && (!constantSize(weight[0]) || !constantSize(weight[1])))
+    return fathom::emitError(*this, ErrorCode::UnsupportedShape)
+           << "groups need constant channels, but weight has " << text(*this, weight);
   if (!size::exactDiv(weight[0], getAffineConstantExpr(group, getContext())))
     return fathom::emitError(*this, ErrorCode::BadAttribute)
            << "group " << group << " does not divide " << text(*this, weight[0]) << " output channels";

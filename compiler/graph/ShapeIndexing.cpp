@@ -134,9 +134,11 @@ LogicalResult OneHotOp::inferTypes(SmallVectorImpl<Type> &types) {
   if (failed(axis) || failed(checkKind(*this, getIndices(), Kind::Numeric, "indices")) ||
       failed(checkRank(*this, getValues(), 1, "values")))
     return failure();
-  if (!isConstant(sizesOf(getValues())[0], 2))
+  AffineExpr pair = sizesOf(getValues())[0];
+  if (constantSize(pair).value_or(2) != 2)
     return fathom::emitError(*this, ErrorCode::BadShape)
            << "values must have 2 elements, but has sizes " << text(*this, sizesOf(getValues()));
+  assumeEqual(pair, getAffineConstantExpr(2, getContext()));
   FailureOr<AffineExpr> depth = readDepth(*this);
   if (failed(depth))
     return failure();
@@ -168,6 +170,7 @@ LogicalResult TopKOp::inferTypes(SmallVectorImpl<Type> &types) {
   if (size::upperBound(*k).value_or(0) < 0 || size::lowerBound(size::sub(*k, sizes[*axis])).value_or(0) > 0)
     return fathom::emitError(*this, ErrorCode::BadShape)
            << "k is " << text(*this, *k) << " for an axis of size " << text(*this, sizes[*axis]);
+  assumeAtLeast(sizes[*axis], *k);
   sizes[*axis] = *k;
   if (failed(addResult(*this, types, sizes, elementOf(getInput()))))
     return failure();
@@ -189,6 +192,16 @@ LogicalResult ReverseSequenceOp::inferTypes(SmallVectorImpl<Type> &types) {
   return addResult(*this, types, sizes, elementOf(getInput()));
 }
 
+// A size by a number that must divide it; a symbolic one is checked when it is known. Null where it does not.
+static AffineExpr divided(AffineExpr size, int64_t by) {
+  AffineExpr exact = size::exactDiv(size, getAffineConstantExpr(by, size.getContext()));
+  if (exact || constantSize(size))
+    return exact;
+  AffineExpr quotient = size::floorDiv(size, by);
+  assumeEqual(size, size::mul(quotient, by));
+  return quotient;
+}
+
 LogicalResult DepthToSpaceOp::inferTypes(SmallVectorImpl<Type> &types) {
   if (!getBlocksizeAttr() || getBlocksize() < 1 || getBlocksize() > INT16_MAX)
     return fathom::emitError(*this, ErrorCode::BadAttribute) << "blocksize must be given and in range";
@@ -197,7 +210,7 @@ LogicalResult DepthToSpaceOp::inferTypes(SmallVectorImpl<Type> &types) {
     return failure();
   Sizes sizes = sizesOf(getInput());
   int64_t block = getBlocksize();
-  AffineExpr channels = size::exactDiv(sizes[1], getAffineConstantExpr(block * block, getContext()));
+  AffineExpr channels = divided(sizes[1], block * block);
   if (!channels)
     return fathom::emitError(*this, ErrorCode::BadShape)
            << "blocksize " << block << " squared does not divide " << text(*this, sizes[1]) << " channels";
@@ -213,8 +226,7 @@ LogicalResult SpaceToDepthOp::inferTypes(SmallVectorImpl<Type> &types) {
     return failure();
   Sizes sizes = sizesOf(getInput());
   int64_t block = getBlocksize();
-  AffineExpr divisor = getAffineConstantExpr(block, getContext());
-  AffineExpr height = size::exactDiv(sizes[2], divisor), width = size::exactDiv(sizes[3], divisor);
+  AffineExpr height = divided(sizes[2], block), width = divided(sizes[3], block);
   if (!height || !width)
     return fathom::emitError(*this, ErrorCode::BadShape)
            << "blocksize " << block << " does not divide the spatial sizes of " << text(*this, sizes);

@@ -263,9 +263,14 @@ LogicalResult SplitOp::inferTypes(SmallVectorImpl<Type> &types) {
              << "num_outputs is " << wanted << " where " << count << " results are taken";
     // The last part is the smaller one.
     AffineExpr part = size::ceilDiv(size, count), last = size::sub(size, size::mul(part, count - 1));
-    if (!last || (constantSize(last) && *constantSize(last) < 0) || (!constantSize(last) && !size::same(part, last)))
-      return fathom::emitError(*this, constantSize(last) ? ErrorCode::BadShape : ErrorCode::UnsupportedShape)
+    if (!last || constantSize(last).value_or(0) < 0)
+      return fathom::emitError(*this, ErrorCode::BadShape)
              << "size " << text(*this, size) << " cannot be split into " << count << " parts";
+    // Older operator sets want equal parts; whether a symbolic size is a multiple is seen when it is known.
+    if (!getNumOutputs() && !constantSize(last) && !size::same(part, last)) {
+      part = last = size::floorDiv(size, count);
+      assumeEqual(size, size::mul(part, count));
+    }
     parts.assign(count, part);
     parts.back() = last;
   }
@@ -313,6 +318,14 @@ LogicalResult PadOp::inferTypes(SmallVectorImpl<Type> &types) {
       return fathom::emitError(*this, ErrorCode::BadShape)
              << getMode() << " pads " << text(*this, begin) << " and " << text(*this, end) << " do not go with size "
              << text(*this, size);
+    for (AffineExpr margin : {begin, end}) {
+      AffineExpr zero = getAffineConstantExpr(0, getContext());
+      assumeAtLeast(size::add(size, margin), zero);
+      if (getMode() == "constant" || constantSize(margin).value_or(1) <= 0)
+        continue;
+      // What is copied must be there: reflection reads as far inside as it pads, the others need one element.
+      assumeAtLeast(getMode() == "reflect" ? size::add(size, -1) : size::mul(size, INT32_MAX), margin);
+    }
     sizes[axis] = size::add(size::add(size, begin), end);
   }
   return addResult(*this, types, sizes, elementOf(getInput()));

@@ -40,9 +40,14 @@ static FailureOr<SmallVector<int64_t>> readKernel(Operation *op, size_t rank) {
            << "weight must have rank " << rank + 2 << ", but has sizes " << text(op, weight);
   for (size_t i = 0; i < rank; ++i) {
     std::optional<int64_t> size = constantSize(weight[i + 2]);
+    if (!size && isGiven) {
+      assumeEqual(weight[i + 2], getAffineConstantExpr((*kernel)[i], op->getContext()));
+      continue;
+    }
     if (!size)
-      return emitError(op, ErrorCode::UnsupportedShape)
-             << "weight must have constant spatial sizes, but has " << text(op, weight);
+      return hint(emitError(op, ErrorCode::UnsupportedShape)
+                      << "weight must have constant spatial sizes, but has " << text(op, weight),
+                  "give the node a kernel_shape");
     if (*size < 1 || *size > maxExtent)
       return emitError(op, ErrorCode::BadShape) << "weight has no usable spatial sizes: " << text(op, weight);
     if (isGiven && (*kernel)[i] != *size)
@@ -63,6 +68,11 @@ static LogicalResult padSame(Operation *op, Window &window, bool lower) {
   Sizes input = sizesOf(op->getOperand(0));
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     std::optional<int64_t> size = constantSize(input[i + 2]);
+    // A window that moves by one leaves as many outputs as inputs with the same padding for all sizes.
+    if (!size && window.strides[i] == 1) {
+      splitPadding(window, i, effectiveKernel(window, i) - 1, lower);
+      continue;
+    }
     if (!size)
       return hint(emitError(op, ErrorCode::UnsupportedShape)
                       << "auto_pad needs constant spatial sizes, but the input has " << text(op, input),

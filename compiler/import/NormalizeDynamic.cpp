@@ -23,38 +23,66 @@ bool isKnown(Node &node, Value value) {
   return elements && llvm::none_of(*elements, [&](AffineExpr e) { return graph::isComputed(e, node.symbols()); });
 }
 
-// The target of a Reshape with 0 and -1 resolved when the model runs.
-Value resolvedShape(Node &node, Value input, Value shape, bool allowZero) {
-  graph::Sizes sizes = graph::sizesOf(input);
-  AffineExpr one = getAffineConstantExpr(1, node.context()), count = graph::product(sizes, node.context());
-  sizes.resize(cast<RankedTensorType>(shape.getType()).getDimSize(0), one);
-  Value zero = node.ints({0}, "zero"), unit = node.ints({1}, "one");
-  if (!allowZero)
-    shape = node.emit("Where",
-                      {node.emit("Equal", {shape, zero}, {}, "copied"), node.sizesValue(sizes, false, "sizes"), shape},
+// Those sizes of a Reshape's target that are only known when the model runs, with 0 and, where `rest` is given, -1
+// resolved. `rest` is what remains of the input's elements beside the known sizes: their number and the product.
+Value resolvedSizes(Node &node, Value sizes, ArrayRef<AffineExpr> copied,
+                    std::optional<std::pair<AffineExpr, AffineExpr>> rest) {
+  Value zero = node.ints({0}, "zero"), one = node.ints({1}, "one"), minusOne = node.ints({-1}, "minus_one");
+  if (!copied.empty())
+    sizes = node.emit("Where",
+                      {node.emit("Equal", {sizes, zero}, {}, "copied"), node.sizesValue(copied, false, "sizes"), sizes},
                       {}, "shape");
-  if (!count || !shape)
-    return {};
-  Value isRest = node.emit("Less", {shape, zero}, {}, "rest");
-  Value others = node.emit("ReduceProd", {node.emit("Where", {isRest, unit, shape}, {}, "others")}, {}, "product");
+  if (!rest || !sizes)
+    return sizes;
+  Value isRest = node.emit("Equal", {sizes, minusOne}, {}, "is_rest");
+  Value others = node.emit("ReduceProd", {node.emit("Where", {isRest, one, sizes}, {}, "others")}, {}, "product");
+  others = node.emit("Mul", {others, node.sizesValue({rest->second}, false, "known")}, {}, "product");
   Value quotient =
-      node.emit("Div", {node.sizesValue({count}, false, "count"), node.emit("Max", {others, unit}, {}, "divisor")}, {},
-                "quotient");
-  return node.emit("Where", {isRest, quotient, shape}, {}, "resolved");
+      node.emit("Div", {node.sizesValue({rest->first}, false, "count"), node.emit("Max", {others, one}, {}, "divisor")},
+                {}, "quotient");
+  return node.emit("Where", {isRest, quotient, sizes}, {}, "resolved");
 }
 
 LogicalResult reshapeRule(Node &node) {
   if (node.numInputs() < 2 || node.rank(1) != 1)
     return copyNode(node);
-  std::optional<graph::Elements> known = graph::partialElementsOf(node.input(1));
-  if (!known || !llvm::is_contained(*known, AffineExpr()))
+  std::optional<graph::Elements> target = graph::partialElementsOf(node.input(1));
+  if (!target || !llvm::is_contained(*target, AffineExpr()))
     return copyNode(node);
-  int64_t allowZero = node.intAttr("allowzero", 0);
-  // Beside a known -1 the others are sizes as they stand.
-  bool hasRest = llvm::any_of(*known, [](AffineExpr e) { return e && graph::isConstant(e, -1); });
-  Value shape = hasRest ? node.input(1) : resolvedShape(node, node.input(0), node.input(1), allowZero);
-  return node.finish(
-      node.emit("Reshape", {node.input(0), node.pinned(shape, "target")}, node.attr("allowzero", allowZero)));
+  bool allowZero = node.intAttr("allowzero", 0), hasRest = false;
+  graph::Sizes input = graph::sizesOf(node.input(0));
+  AffineExpr count = graph::product(input, node.context()), product = getAffineConstantExpr(1, node.context()),
+             minusOne = getAffineConstantExpr(-1, node.context());
+  SmallVector<int64_t> open;
+  SmallVector<AffineExpr> copied;
+  for (auto [i, size] : llvm::enumerate(*target)) {
+    // A size copied from where the input has none is refused with the negative ones.
+    AffineExpr own = i < input.size() ? input[i] : minusOne;
+    if (!size) {
+      open.push_back(i);
+      copied.push_back(own);
+      continue;
+    }
+    if (graph::isConstant(size, 0) && !allowZero)
+      size = own;
+    else if (graph::isConstant(size, -1))
+      hasRest = true;
+    product = graph::size::mul(product, size);
+  }
+  if (!count || !product)
+    return node.error(ErrorCode::UnsupportedShape) << "the sizes of Reshape are too complex";
+  Value sizes = node.emit("Gather", {asI64(node, node.input(1), "target"), node.ints(open, "open")}, {}, "sizes");
+  using Rest = std::optional<std::pair<AffineExpr, AffineExpr>>;
+  sizes = resolvedSizes(node, sizes, allowZero ? ArrayRef<AffineExpr>() : copied,
+                        hasRest ? std::nullopt : Rest({count, product}));
+  Value pinned = node.pinned(sizes, "target");
+  std::optional<graph::Elements> found = pinned ? graph::elementsOf(pinned) : std::nullopt;
+  if (!found)
+    return failure();
+  for (auto [position, size] : llvm::zip_equal(open, *found))
+    (*target)[position] = size;
+  return node.finish(node.emit("Reshape", {node.input(0), node.sizesValue(*target, false, "shape")},
+                               node.attr("allowzero", int64_t(1))));
 }
 
 // A size that the shape does not give is the input's, and where the input has 1 the shape decides.
@@ -77,8 +105,9 @@ LogicalResult expandRule(Node &node) {
   return node.finish(node.emit("Expand", {node.input(0), node.sizesValue(*target, false, "sizes")}));
 }
 
-LogicalResult pinSecond(Node &node) {
-  return node.finishAs(node.type(), {node.input(0), node.pinned(node.input(1), "pinned")});
+LogicalResult tileRule(Node &node) {
+  Value repeats = withLength(node, node.input(1), node.rank(0), "repeats");
+  return node.finishAs(node.type(), {node.input(0), node.pinned(repeats, "pinned")});
 }
 LogicalResult pinFirst(Node &node) { return node.finishAs(node.type(), {node.pinned(node.input(0), "pinned")}); }
 
@@ -141,6 +170,9 @@ LogicalResult nonMaxSuppressionRule(Node &node) {
   operands.resize(5, node.none());
   if (isa<NoneType>(operands[2].getType()))
     operands[2] = node.scalar(0, node.builder().getI64Type(), "max_output");
+  for (Value &limit : MutableArrayRef(operands).drop_front(2))
+    if (!isa<NoneType>(limit.getType()))
+      limit = withLength(node, limit, 1, "limit");
   if (node.rank(1) != 3)
     return node.error(ErrorCode::BadShape) << "scores must have rank 3, but have " << node.rank(1);
   Value boxes = node.sizesValue({graph::sizesOf(node.input(1))[2]}, false, "boxes");
@@ -208,6 +240,13 @@ std::pair<Value, Value> clampedRange(Node &node, Value start, Value end, AffineE
 
 } // namespace
 
+Value withLength(Node &node, Value vector, int64_t length, StringRef suffix) {
+  auto type = vector ? dyn_cast<RankedTensorType>(vector.getType()) : RankedTensorType();
+  if (!type || type.getRank() != 1 || type.hasStaticShape())
+    return vector;
+  return reshape(node, vector, {length}, suffix);
+}
+
 LogicalResult sliceDynamic(Node &node) {
   bool areKnown = isKnown(node, node.input(1)) && isKnown(node, node.input(2));
   if (areKnown)
@@ -267,6 +306,8 @@ LogicalResult padDynamic(Node &node) {
   if (node.numInputs() < 2 || node.rank(1) != 1)
     return copyNode(node);
   SmallVector<Value> operands = node.allInputs();
+  if (!node.hasInput(3))
+    operands[1] = withLength(node, operands[1], 2 * node.rank(0), "pads");
   operands[1] = node.pinned(operands[1], "pads");
   return node.finishAs("Pad", operands);
 }
@@ -275,7 +316,7 @@ ArrayRef<Rule> dynamicRules() {
   static constexpr Rule rules[] = {
       {"Reshape", 1, 2, reshapeRule},
       {"Expand", 2, 2, expandRule},
-      {"Tile", 2, 2, pinSecond},
+      {"Tile", 2, 2, tileRule},
       {"ConstantOfShape", 1, 1, pinFirst},
       {"Range", 3, 3, rangeRule},
       {"NonZero", 1, 1, nonZeroRule},

@@ -57,7 +57,12 @@ static LogicalResult prelu(Node &node) {
   if (!result)
     return failure();
   // The slope broadcasts to the input, not the other way round.
-  if (graph::sizesOf(result) != graph::sizesOf(node.input(0)))
+  graph::Sizes given = graph::sizesOf(node.input(0)), broadcast = graph::sizesOf(result);
+  // A symbolic size of the input is the slope's where it meets one.
+  bool isSame = given.size() == broadcast.size();
+  for (size_t d = 0; isSame && d < given.size(); ++d)
+    isSame = given[d] == broadcast[d] || !graph::constantSize(given[d]);
+  if (!isSame)
     return node.error(ErrorCode::BadShape) << "the slope of PRelu does not broadcast to its input";
   return node.finish(result);
 }

@@ -80,18 +80,16 @@ static LogicalResult split(Node &node) {
     return node.error(ErrorCode::BadAttribute)
            << "Split has num_outputs " << parts << ", but " << node.numOutputs() << " outputs";
   SmallVector<NamedAttribute> attrs{node.attr("axis", axis)};
-  if (isa<NoneType>(sizes.getType()))
+  if (isa<NoneType>(sizes.getType()) && node.opset() >= 18)
     attrs.push_back(node.attr("num_outputs", parts));
   if (!isa<NoneType>(sizes.getType()))
-    sizes = node.pinned(sizes, "split");
+    sizes = node.pinned(withLength(node, sizes, parts, "split"), "split");
   Operation *op = node.create("Split", {node.input(0), sizes}, attrs, parts);
   return op ? node.finish(op->getResults()) : failure();
 }
 
 static LogicalResult topK(Node &node) {
-  Value k = node.input(1);
-  if (node.opset() < 10)
-    k = node.ints(node.intAttr("k", 0), "k");
+  Value k = node.opset() < 10 ? node.ints(node.intAttr("k", 0), "k") : withLength(node, node.input(1), 1, "k");
   FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("TopK");
   if (failed(attrs))
     return failure();
@@ -111,7 +109,9 @@ static LogicalResult oneHot(Node &node) {
     }
     return node.emit("Cast", node.input(index), node.attr("to", TypeAttr::get(i64)), suffix);
   };
-  return node.finishAs("OneHot", {asIndex(0, "indices"), node.pinned(asIndex(1, "depth"), "depth"), node.input(2)});
+  return node.finishAs("OneHot",
+                       {asIndex(0, "indices"), node.pinned(withLength(node, asIndex(1, "depth"), 1, "depth"), "depth"),
+                        withLength(node, node.input(2), 2, "values")});
 }
 
 static LogicalResult scatter(Node &node) { return node.finishAs("ScatterElements", node.allInputs()); }

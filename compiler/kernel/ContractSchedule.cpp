@@ -50,12 +50,13 @@ Problem problemOf(Operation *op) {
   }
   auto conv = cast<ConvOp>(op);
   p.columns = size(sizes[1]);
+  p.knownColumns = constantSize(sizes[1]).has_value();
   for (auto [d, expr] : llvm::enumerate(sizes))
     p.rows *= d == 1 ? 1 : size(expr);
   Sizes weight = sizesOf(conv.getWeight());
   for (AffineExpr expr : ArrayRef(weight).drop_front())
     p.depth *= size(expr);
-  p.run = size(weight[1]) * size(weight.back());
+  p.run = constantSize(weight[1]).value_or(0) * size(weight.back());
   if (conv.getGroup() > 1)
     p.groupColumns = p.columns / conv.getGroup();
   return p;

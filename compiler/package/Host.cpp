@@ -82,9 +82,9 @@ void HostEmitter::emitPlan() {
   Value sizes = function.getArgument(1), overflow;
   for (const auto &slot : memory.slots)
     for (AffineExpr size : slot) {
-      // So large that the sum of all slots cannot overflow either.
+      // So large that the sum of all slots cannot overflow either, or negative.
       Value bytes = checkedExpr(size, overflow);
-      Value huge = c.cmp(arith::CmpIPredicate::sgt, bytes, c.i64(maxElements));
+      Value huge = c.cmp(arith::CmpIPredicate::ugt, bytes, c.i64(maxElements));
       overflow = overflow ? Value(arith::OrIOp::create(b, loc, overflow, huge)) : huge;
     }
   if (overflow)

@@ -28,7 +28,15 @@ void HostEmitter::copy(Value to, Value from, Value bytes) {
   LLVM::MemcpyOp::create(b, loc, to, from, bytes, /*isVolatile=*/false);
 }
 
-void HostEmitter::bindSymbol(unsigned position, Value value) { c.symbols[position] = value; }
+// Ops behind it may rely on the symbol's range.
+void HostEmitter::bindSymbol(unsigned position, Value value, Location node) {
+  const Symbol &range = symbols[position];
+  Value outside = c.cmp(arith::CmpIPredicate::slt, value, c.i64(range.min));
+  if (range.max < INT64_MAX)
+    outside = arith::OrIOp::create(b, loc, outside, c.cmp(arith::CmpIPredicate::sgt, value, c.i64(range.max)));
+  refuseIf(outside, FATHOM_FAULT_SHAPE, node);
+  c.symbols[position] = value;
+}
 
 void HostEmitter::emitPin(PinOp op) {
   Value base = addressOf(op.getInput());
@@ -38,11 +46,7 @@ void HostEmitter::emitPin(PinOp op) {
     if (element.getWidth() < 64)
       value = element.isUnsigned() ? Value(arith::ExtUIOp::create(b, loc, i64, value))
                                    : Value(arith::ExtSIOp::create(b, loc, i64, value));
-    const Symbol &range = symbols[symbol];
-    Value outside = arith::OrIOp::create(b, loc, c.cmp(arith::CmpIPredicate::slt, value, c.i64(range.min)),
-                                         c.cmp(arith::CmpIPredicate::sgt, value, c.i64(range.max)));
-    refuseIf(outside, FATHOM_FAULT_SHAPE, op.getLoc());
-    bindSymbol(symbol, value);
+    bindSymbol(symbol, value, op.getLoc());
   }
 }
 
@@ -95,7 +99,7 @@ void HostEmitter::emitIf(IfOp op) {
   for (auto [i, index] : llvm::enumerate(handed))
     pointers[op.getResult(index)] = join->getArgument(i);
   for (auto [i, symbol] : llvm::enumerate(op.getSymbols()))
-    bindSymbol(symbol, join->getArgument(handed.size() + i));
+    bindSymbol(symbol, join->getArgument(handed.size() + i), op.getLoc());
 }
 
 namespace {
@@ -169,7 +173,7 @@ void HostEmitter::emitLoop(LoopOp op) {
   b.setInsertionPointToStart(inside);
   SmallVector<Value> before = c.symbols, next(header.initial.size());
   for (auto [symbol, position] : llvm::zip(op.getBodySymbols(), symbolAt))
-    bindSymbol(symbol, at(position));
+    bindSymbol(symbol, at(position), op.getLoc());
   c.store(at(iteration), addressOf(body.getArgument(0)), c.i64(0), i64);
   c.store(at(going), addressOf(body.getArgument(1)), c.i64(0), b.getI1Type());
   for (unsigned i = 0; i < carried; ++i) {
@@ -242,13 +246,13 @@ void HostEmitter::emitLoop(LoopOp op) {
     auto [index, dim] = findSymbol(op.getResults(), symbol);
     if (index >= carried) {
       Stack &stack = stacks[index - carried];
-      bindSymbol(symbol, dim == 0 ? at(iteration) : at(stack.sizes[dim - 1]));
+      bindSymbol(symbol, dim == 0 ? at(iteration) : at(stack.sizes[dim - 1]), op.getLoc());
       continue;
     }
     // The size that the body saw as one of its symbols.
     auto inner = cast<AffineSymbolExpr>(sizesOf(body.getArgument(2 + index))[dim]);
     auto found = llvm::find(op.getBodySymbols(), int64_t(inner.getPosition()));
-    bindSymbol(symbol, at(symbolAt[found - op.getBodySymbols().begin()]));
+    bindSymbol(symbol, at(symbolAt[found - op.getBodySymbols().begin()]), op.getLoc());
   }
 }
 

@@ -46,7 +46,7 @@ private:
   Value loadScalar(Value tensor);
   void copy(Value to, Value from, Value bytes);
   mlir::Block *blockHere(llvm::ArrayRef<mlir::Type> arguments = {});
-  void bindSymbol(unsigned position, Value value);
+  void bindSymbol(unsigned position, Value value, mlir::Location node);
 
   const Program &program;
   mlir::func::FuncOp main;

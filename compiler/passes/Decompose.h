@@ -20,6 +20,9 @@ template <typename Op> struct FunctionRewrite : mlir::OpRewritePattern<Op> {
   Function function;
 };
 
+// Sizes as an operand: a constant, or expressions over the symbols.
+mlir::Value sizesOperand(mlir::PatternRewriter &rewriter, mlir::Operation *like,
+                         llvm::ArrayRef<mlir::AffineExpr> sizes);
 // The input with other sizes, which may be symbolic.
 mlir::Value reshape(mlir::PatternRewriter &rewriter, mlir::Operation *like, llvm::StringRef suffix, mlir::Value input,
                     llvm::ArrayRef<mlir::AffineExpr> sizes);

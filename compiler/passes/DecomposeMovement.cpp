@@ -6,8 +6,7 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-// Sizes as an operand: a constant, or expressions over the symbols.
-static Value sizesOperand(PatternRewriter &rewriter, Operation *like, ArrayRef<AffineExpr> sizes) {
+Value sizesOperand(PatternRewriter &rewriter, Operation *like, ArrayRef<AffineExpr> sizes) {
   SmallVector<int64_t> constants;
   unsigned symbols = 0;
   for (AffineExpr size : sizes) {

@@ -134,13 +134,12 @@ void Contraction::describeConv(ConvOp op) {
   int64_t spatial = window->kernel.size(), group = op.getGroup();
   channel = 1;
   columns = sizesOf(type)[1];
-  int64_t depth = *constantSize(sizesOf(rhs)[1]);
+  AffineExpr depth = sizesOf(rhs)[1];
   if (group > 1)
-    groupColumns = *constantSize(columns) / group, groupDepth = depth;
+    groupColumns = *constantSize(columns) / group, groupDepth = *constantSize(depth);
   // The last kernel dimension and the channels form one contiguous run if nothing lies between neighbouring pixels.
-  bool contiguous =
-      group == 1 && window->dilations.back() == 1 && isConstant(left.layout.strides[2 + spatial - 1], depth);
-  run = getAffineConstantExpr(contiguous ? depth * window->kernel.back() : depth, k.context());
+  bool contiguous = group == 1 && window->dilations.back() == 1 && left.layout.strides[2 + spatial - 1] == depth;
+  run = contiguous ? simplify(depth * window->kernel.back()) : depth;
   for (int64_t d = 0; d < spatial - (contiguous ? 1 : 0); ++d)
     taps.push_back({window->kernel[d], simplify(left.layout.strides[2 + d] * window->dilations[d])});
   bool pointwise = llvm::all_of(llvm::seq<int64_t>(0, spatial), [&](int64_t d) {

@@ -160,7 +160,7 @@ func.func @nokernel(%x: tensor<1x3x4xf32>) {
 func.func @symbolicsame(%x: tensor<1x3x?xf32, #graph.enc<shape = ()[s0] -> (1, 3, s0)>>) {
   // expected-error @below {{[F3004] AveragePool: auto_pad needs constant spatial sizes, but the input has [1, 3, s0]}}
   // expected-note @below {{hint: export the model with explicit pads}}
-  %0 = graph.AveragePool(%x) {auto_pad = "SAME_UPPER", kernel_shape = array<i64: 3>} : (tensor<1x3x?xf32, #graph.enc<shape = ()[s0] -> (1, 3, s0)>>) -> tensor<1x3x1xf32>
+  %0 = graph.AveragePool(%x) {auto_pad = "SAME_UPPER", kernel_shape = array<i64: 3>, strides = array<i64: 2>} : (tensor<1x3x?xf32, #graph.enc<shape = ()[s0] -> (1, 3, s0)>>) -> tensor<1x3x1xf32>
   return
 }
 
