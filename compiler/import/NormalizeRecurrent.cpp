@@ -170,6 +170,7 @@ private:
         return node.error(ErrorCode::BadType) << "sequence_lens is of type " << index << ", not int32";
       lengths = node.emit("Cast", node.input(4), node.attr("to", TypeAttr::get(node.builder().getI64Type())), "lens");
       lengths = node.emit("Min", {lengths, node.sizesValue({time}, /*isScalar=*/true, "length")}, {}, "lens");
+      lengths = node.emit("Max", {lengths, node.scalar(0, node.builder().getI64Type(), "zero")}, {}, "lens");
       // Spread over the state once, so that the mask is part of the gates' kernel in every step.
       Value column = node.emit("Unsqueeze", {lengths, node.ints({1}, "axis")}, {}, "lens");
       spreadLengths = node.emit("Expand", {column, node.sizesValue({batch, h}, false, "state")}, {}, "lens");
