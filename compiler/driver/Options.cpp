@@ -27,7 +27,11 @@ static const Option table[] = {
     {"weights", 0, OptionType::Text, "seed:N", "", CompileBit | BenchBit, false, true,
      "leave the weights out; the runtime makes them up from the seed N, for benchmarks"},
     {"dim", 0, OptionType::Text, "NAME=SIZE", "", compiles | RunBit | CheckBit, true, true,
-     "a symbolic dimension's size, or the range NAME=MIN..MAX to compile for; INPUT.AXIS names one without a name"},
+     "a symbolic dimension's size, or the range NAME=MIN..MAX[,opt=SIZE] to compile for and to be good at; INPUT.AXIS "
+     "names "
+     "one without a name"},
+    {"shape", 0, OptionType::Text, "INPUT:1..8x3x224", "", compiles | CheckBit, true, true,
+     "sizes or ranges of all dimensions of an input"},
     {"jobs", 'j', OptionType::Integer, "N", "0", compiles, false, true, "threads of the compiler; 0: all CPUs"},
     {"threads", 0, OptionType::Integer, "N", "0", runs, false, false,
      "threads of a run; 0: FATHOM_NUM_THREADS, or else all CPUs; results do not depend on it"},
@@ -76,19 +80,44 @@ static llvm::Error wrong(const Option &option, StringRef text, const Twine &expe
   return llvm::createStringError("option --" + option.name + ": '" + text + "' is not " + expected);
 }
 
-static bool isRange(StringRef text) { return text.rsplit('=').second.contains(".."); }
-
-// NAME=SIZE or NAME=MIN..MAX; sizes are those that a tensor's dimension may have.
-static std::optional<std::pair<StringRef, DimRange>> parseDim(StringRef text) {
-  auto [name, range] = text.rsplit('=');
+// SIZE, MIN..MAX or MIN..MAX,opt=SIZE; sizes are those that a tensor's dimension may have.
+static std::optional<DimRange> parseRange(StringRef text) {
+  auto [range, likely] = text.split(",opt=");
   auto [low, high] = range.split("..");
   DimRange parsed;
-  if (name.empty() || low.getAsInteger(10, parsed.min) || parsed.min < 0)
+  if (low.getAsInteger(10, parsed.min) || parsed.min < 0)
     return std::nullopt;
   parsed.max = parsed.min;
-  if ((isRange(text) && high.getAsInteger(10, parsed.max)) || parsed.max < parsed.min || parsed.max > INT32_MAX)
+  if ((range.contains("..") && high.getAsInteger(10, parsed.max)) || parsed.max < parsed.min || parsed.max > INT32_MAX)
     return std::nullopt;
-  return std::pair(name, parsed);
+  if (text.contains(',') &&
+      (likely.getAsInteger(10, parsed.likely) || parsed.likely < parsed.min || parsed.likely > parsed.max))
+    return std::nullopt;
+  return parsed;
+}
+
+static bool isRange(StringRef text) { return text.contains(".."); }
+
+// NAME=SIZE or NAME=MIN..MAX.
+static std::optional<std::pair<StringRef, DimRange>> parseDim(StringRef text) {
+  size_t opt = text.find(",opt=");
+  auto [name, range] = text.take_front(opt).rsplit('=');
+  std::optional<DimRange> parsed = name.empty() ? std::nullopt : parseRange(text.drop_front(name.size() + 1));
+  return parsed ? std::optional(std::pair(name, *parsed)) : std::nullopt;
+}
+
+// INPUT:SIZExMIN..MAXx...
+static std::optional<std::pair<StringRef, std::vector<DimRange>>> parseShape(StringRef text) {
+  auto [name, sizes] = text.rsplit(':');
+  std::vector<DimRange> shape;
+  SmallVector<StringRef> parts;
+  sizes.split(parts, 'x');
+  for (StringRef part : parts)
+    if (std::optional<DimRange> range = parseRange(part))
+      shape.push_back(*range);
+    else
+      return std::nullopt;
+  return name.empty() ? std::nullopt : std::optional(std::pair(name, shape));
 }
 
 static std::optional<uint64_t> parseSeed(StringRef text) {
@@ -122,7 +151,9 @@ llvm::Error OptionValues::set(const Option &option, StringRef text) {
     if (text.empty() || (option.name == "weights" && !parseSeed(text)))
       return wrong(option, text, option.value);
     if (option.name == "dim" && !parseDim(text))
-      return wrong(option, text, "NAME=SIZE or NAME=MIN..MAX, with sizes from 0 to " + Twine(INT32_MAX));
+      return wrong(option, text, "NAME=SIZE or NAME=MIN..MAX[,opt=SIZE], with sizes from 0 to " + Twine(INT32_MAX));
+    if (option.name == "shape" && !parseShape(text))
+      return wrong(option, text, "INPUT:SIZExMIN..MAXx..., with sizes from 0 to " + Twine(INT32_MAX));
     break;
   case OptionType::Flag:
     break;
@@ -176,6 +207,11 @@ static LogicalResult parseRanges(const OptionValues &values, bool sizesToo, Impo
       continue;
     if (!import.dims.try_emplace(name, range).second)
       return emitError(loc, ErrorCode(2001)) << "option --dim gives '" << name << "' twice";
+  }
+  for (const std::string &text : values.all("shape")) {
+    auto [name, shape] = *parseShape(text);
+    if (!import.shapes.try_emplace(name, shape).second)
+      return emitError(loc, ErrorCode(2001)) << "option --shape gives '" << name << "' twice";
   }
   return success();
 }

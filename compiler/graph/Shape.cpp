@@ -18,7 +18,8 @@ std::optional<Symbol> parseSymbol(Attribute entry) {
     return std::nullopt;
   if (min.getInt() < 0 || max.getInt() < min.getInt())
     return std::nullopt;
-  return Symbol{name.str(), min.getInt(), max.getInt(), fields.contains("computed")};
+  auto likely = fields.getAs<IntegerAttr>("likely");
+  return Symbol{name.str(), min.getInt(), max.getInt(), fields.contains("computed"), likely ? likely.getInt() : 0};
 }
 
 SmallVector<Symbol> symbolsOf(Operation *op) {
@@ -39,6 +40,8 @@ void setSymbols(Operation *op, ArrayRef<Symbol> symbols) {
     fields.set("max", builder.getI64IntegerAttr(symbol.max));
     if (symbol.isComputed)
       fields.set("computed", builder.getUnitAttr());
+    if (symbol.likely)
+      fields.set("likely", builder.getI64IntegerAttr(symbol.likely));
     list.push_back(fields.getDictionary(op->getContext()));
   }
   op->setAttr(symbolsAttrName, builder.getArrayAttr(list));
@@ -53,7 +56,7 @@ SmallVector<Symbol> symbolsFor(Operation *op) {
 
 AffineExpr addComputedSymbol(ModuleOp module, const Twine &name, int64_t max) {
   SmallVector<Symbol> symbols = getSymbols(module);
-  symbols.push_back({name.str(), 0, max, /*isComputed=*/true});
+  symbols.push_back({name.str(), 0, max, /*isComputed=*/true, /*likely=*/0});
   setSymbols(module, symbols);
   return getAffineSymbolExpr(symbols.size() - 1, module.getContext());
 }

@@ -22,6 +22,7 @@ struct Symbol {
   int64_t min = 0;
   int64_t max = INT32_MAX;
   bool isComputed = false;
+  int64_t likely = 0; // the size that schedules are made for; 0: none was given
 };
 llvm::SmallVector<Symbol> symbolsOf(mlir::Operation *op);
 inline llvm::SmallVector<Symbol> getSymbols(mlir::ModuleOp module) { return symbolsOf(module); }

@@ -27,11 +27,15 @@ struct ImportLimits {
 struct DimRange {
   int64_t min = 1;
   int64_t max = INT32_MAX;
+  int64_t likely = 0; // the size to be good at; 0: none in particular
+  bool operator==(const DimRange &) const = default;
 };
 
 struct ImportOptions {
   // By the dimension's name in the model, or "<input>.<axis>".
   llvm::StringMap<DimRange> dims;
+  // All dimensions of an input; a static one must be what the model has.
+  llvm::StringMap<std::vector<DimRange>> shapes;
   ImportLimits limits;
 };
 

@@ -23,6 +23,34 @@ static std::string symbolName(const onnx::ValueInfoProto &input, int axis) {
 // Sorts the ranges that the user gave by symbol, and refuses those that no dynamic dimension of the model answers to.
 LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
   llvm::StringSet<> used, known;
+  auto setRange = [&](const std::string &symbol, const std::string &key, DimRange range) -> LogicalResult {
+    if (range.min < 0 || range.max < range.min)
+      return emitError(loc, ErrorCode::BadInput)
+             << "dimension '" << key << "' cannot range from " << range.min << " to " << range.max;
+    auto [it, isNew] = ranges.try_emplace(symbol, range);
+    if (!isNew && it->second != range)
+      return emitError(loc, ErrorCode::BadInput) << "dimension '" << symbol << "' is given two ranges";
+    return success();
+  };
+  for (const auto &entry : options.shapes) {
+    auto input = llvm::find_if(graph.input(), [&](const auto &input) { return input.name() == entry.first(); });
+    if (input == graph.input().end())
+      return emitError(loc, ErrorCode::BadInput) << "the model has no input '" << entry.first() << "'";
+    const auto &shape = input->type().tensor_type().shape();
+    if (shape.dim_size() != int(entry.second.size()))
+      return emitError(loc, ErrorCode::BadInput) << "input '" << entry.first() << "' has " << shape.dim_size()
+                                                 << " dimensions, not " << entry.second.size();
+    for (auto [axis, range] : llvm::enumerate(entry.second)) {
+      const auto &dim = shape.dim(axis);
+      if (!isStatic(dim)) {
+        if (failed(setRange(symbolName(*input, axis), symbolName(*input, axis), range)))
+          return failure();
+      } else if (range.min != dim.dim_value() || range.max != dim.dim_value()) {
+        return emitError(loc, ErrorCode::BadInput) << "dimension " << axis << " of input '" << entry.first() << "' is "
+                                                   << dim.dim_value() << " in the model and cannot be changed";
+      }
+    }
+  }
   for (const auto &input : graph.input())
     for (int axis = 0; axis < input.type().tensor_type().shape().dim_size(); ++axis) {
       if (isStatic(input.type().tensor_type().shape().dim(axis)))
@@ -34,13 +62,8 @@ LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
         if (given == options.dims.end())
           continue;
         used.insert(key);
-        DimRange range = given->second;
-        if (range.min < 0 || range.max < range.min)
-          return emitError(loc, ErrorCode::BadInput)
-                 << "dimension '" << key << "' cannot range from " << range.min << " to " << range.max;
-        auto [it, isNew] = ranges.try_emplace(symbol, range);
-        if (!isNew && (it->second.min != range.min || it->second.max != range.max))
-          return emitError(loc, ErrorCode::BadInput) << "dimension '" << symbol << "' is given two ranges";
+        if (failed(setRange(symbol, key, given->second)))
+          return failure();
       }
     }
   for (const auto &entry : options.dims) {
@@ -75,7 +98,7 @@ FailureOr<AffineExpr> Importer::inputSize(const onnx::ValueInfoProto &input, int
   auto it = llvm::find_if(symbols, [&](const graph::Symbol &symbol) { return symbol.name == name; });
   unsigned index = it - symbols.begin();
   if (it == symbols.end())
-    symbols.push_back({name, range.min, range.max});
+    symbols.push_back({name, range.min, range.max, /*isComputed=*/false, range.likely});
   return getAffineSymbolExpr(index, context);
 }
 

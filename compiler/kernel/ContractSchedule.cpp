@@ -22,7 +22,7 @@ struct Problem {
 
 Problem problemOf(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  auto size = [](AffineExpr expr) { return std::max<int64_t>(1, constantSize(expr).value_or(128)); };
+  auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
   Sizes sizes = sizesOf(type);
   Problem p;
   unsigned width = type.getElementType().getIntOrFloatBitWidth();

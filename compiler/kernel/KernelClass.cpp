@@ -2,14 +2,27 @@
 #include "compiler/kernel/KernelClass.h"
 
 #include "compiler/codegen/common/Emitter.h"
+#include "compiler/graph/SizeMath.h"
 
 using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
-namespace {
 
-int64_t representative(AffineExpr size) { return constantSize(size).value_or(128); }
+int64_t representative(Operation *op, AffineExpr size) {
+  if (std::optional<int64_t> constant = constantSize(size))
+    return *constant;
+  SmallVector<int64_t> likely;
+  for (const Symbol &symbol : symbolsFor(op))
+    likely.push_back(symbol.likely);
+  // A product with a size of which nothing is said stays a guess.
+  llvm::SmallBitVector used;
+  collectSymbols(size, used);
+  bool isSaid = llvm::all_of(used.set_bits(), [&](unsigned i) { return i < likely.size() && likely[i] > 0; });
+  return isSaid ? size::evaluate(size, likely).value_or(128) : 128;
+}
+
+namespace {
 
 RankedTensorType resultType(Operation *op) { return cast<RankedTensorType>(op->getResult(0).getType()); }
 
@@ -37,16 +50,16 @@ Schedule concatDefaults(Operation *op, const Target &target) {
   SmallVector<int64_t> order = orderOf(concat.getType());
   int64_t run = 1;
   for (auto it = llvm::find(order, axis); it != order.end(); ++it)
-    run *= representative(sizes[*it]);
+    run *= representative(op, sizes[*it]);
   s.set("grain", std::max<int64_t>(1, elementsPerTask * 2 / std::max<int64_t>(1, run)));
   return s;
 }
 constexpr Knob concatKnobs[] = {{"lanes", 1, 256, "elements copied together"}, {"grain", 1, 1 << 30, "rows of a task"}};
 
-int64_t elementCount(RankedTensorType type) {
+int64_t elementCount(Operation *op, RankedTensorType type) {
   int64_t count = 1;
   for (AffineExpr size : sizesOf(type))
-    count *= std::max<int64_t>(1, representative(size));
+    count *= std::max<int64_t>(1, representative(op, size));
   return count;
 }
 
@@ -55,10 +68,10 @@ Schedule rowDefaults(Operation *op, const Target &target) {
   Schedule s;
   s.set("lanes", 4 * target.lanes(32));
   auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-  int64_t results = elementCount(resultType(op));
+  int64_t results = elementCount(op, resultType(op));
   int64_t perRow = isa<SoftmaxOp, LogSoftmaxOp, HardmaxOp, LayerNormalizationOp, RMSNormalizationOp>(op)
-                       ? representative(sizesOf(input)[orderOf(input).back()])
-                       : std::max<int64_t>(1, elementCount(input) / std::max<int64_t>(1, results));
+                       ? representative(op, sizesOf(input)[orderOf(input).back()])
+                       : std::max<int64_t>(1, elementCount(op, input) / std::max<int64_t>(1, results));
   int64_t grain = std::max<int64_t>(1, elementsPerTask / 2 / std::max<int64_t>(1, perRow));
   s.set("grain", llvm::alignTo(grain, 4 * target.lanes(32)));
   return s;
@@ -70,7 +83,7 @@ Schedule poolDefaults(Operation *op, const Target &target) {
   Schedule s;
   s.set("lanes", 4 * target.lanes(32));
   auto type = resultType(op);
-  int64_t innermostSize = representative(sizesOf(type)[orderOf(type).back()]);
+  int64_t innermostSize = representative(op, sizesOf(type)[orderOf(type).back()]);
   s.set("grain", std::max<int64_t>(1, elementsPerTask / 4 / std::max<int64_t>(1, innermostSize)));
   return s;
 }
@@ -83,7 +96,7 @@ Schedule depthwiseDefaults(Operation *op, const Target &target) {
   Sizes sizes = sizesOf(conv.getType());
   s.set("tile_w", 4);
   s.set("lanes", target.lanes(32));
-  int64_t row = representative(sizes[1]) * representative(sizes.back());
+  int64_t row = representative(op, sizes[1]) * representative(op, sizes.back());
   s.set("grain", std::max<int64_t>(1, elementsPerTask / 2 / std::max<int64_t>(1, row)));
   return s;
 }
@@ -106,10 +119,10 @@ Schedule sequentialDefaults(Operation *op, const Target &) {
   int64_t perRow = 64;
   if (!isa<ConvTransposeOp>(op)) {
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    perRow = type.getRank() ? representative(sizesOf(type)[orderOf(type).back()]) : 1;
+    perRow = type.getRank() ? representative(op, sizesOf(type)[orderOf(type).back()]) : 1;
     // Its rows are those of a cache along the positions.
     if (auto scatter = dyn_cast<TensorScatterOp>(op))
-      perRow *= representative(sizesOf(type)[*normalizeAxis(scatter.getAxis(), type.getRank())]);
+      perRow *= representative(op, sizesOf(type)[*normalizeAxis(scatter.getAxis(), type.getRank())]);
   }
   s.set("grain", std::max<int64_t>(1, elementsPerTask / 4 / std::max<int64_t>(1, perRow)));
   return s;

@@ -28,6 +28,9 @@ const KernelClass &kernelClassOf(mlir::Operation *anchor);
 const KernelClass *findKernelClass(llvm::StringRef name);
 llvm::ArrayRef<const KernelClass *> allKernelClasses();
 
+// The value that schedules assume for a size of `op`: the size itself, what the user said is likely, or a guess.
+int64_t representative(mlir::Operation *op, mlir::AffineExpr size);
+
 // Whether the op is an anchor: computed by a kernel of its own class instead of on demand.
 bool isAnchor(mlir::Operation *op);
 bool isDepthwise(mlir::Operation *op);

@@ -51,7 +51,7 @@ SmallVector<unsigned> localizeSymbols(func::FuncOp kernel, ModuleOp module) {
   SmallVector<AffineExpr> local(all.size(), getAffineConstantExpr(0, module.getContext()));
   for (auto [i, position] : llvm::enumerate(used)) {
     local[position] = getAffineSymbolExpr(i, module.getContext());
-    mine.push_back({"", all[position].min, all[position].max, all[position].isComputed});
+    mine.push_back({"", all[position].min, all[position].max, all[position].isComputed, all[position].likely});
   }
   replaceSymbols(kernel, local);
   setSymbols(kernel, mine);
