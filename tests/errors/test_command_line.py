@@ -90,10 +90,32 @@ def test_bad_weights(fathom, save, text):
     fathom("compile", save(add_model()), "-o", "x.fathom", "--weights", text).expect(2, "[F2001]", "seed:N")
 
 
-@pytest.mark.parametrize("dim", ["batch", "=4", "batch=x", "batch=-1", "batch=4..2", "batch=1..", f"batch={2**62}"])
+@pytest.mark.parametrize("dim", ["batch", "=4", "batch=x", "batch=-1", "batch=4..2", "batch=1..", f"batch={2**62}", "n=1..4,opt=5", "n=1..4,opt="])
 @pytest.mark.parametrize("command", ["compile", "check", "run", "bench", "verify"])
 def test_bad_dim(fathom, save, command, dim):
     fathom(command, save(relu_model()), "--dim", dim).expect(2, "[F2001]", dim, "NAME=MIN..MAX")
+
+
+@pytest.mark.parametrize("shape", ["x", "x:", ":2", "x:2xa", "x:-1x2", "x:3..2"])
+def test_bad_shape(fathom, save, shape):
+    fathom("check", save(relu_model()), "--shape", shape).expect(2, "[F2001]", shape, "INPUT:SIZE")
+
+
+def test_shapes_that_the_model_does_not_have(fathom, save):
+    model = save(relu_model())
+    fathom("check", model, "--shape", "x:2x3").expect(0)
+    fathom("compile", model, "-o", "x.fathom", "--shape", "z:2x3").expect(1, "[F1012]", "no input 'z'")
+    fathom("compile", model, "-o", "x.fathom", "--shape", "x:2").expect(1, "[F1012]", "2 dimensions, not 1")
+    fathom("compile", model, "-o", "x.fathom", "--shape", "x:1..2x3").expect(1, "[F1012]", "is 2 in the model")
+
+
+def test_likely_sizes_change_the_schedule(fathom, save):
+    """A range with a size to be good at is the same range with other tiles or tasks."""
+    weight = numpy_helper.from_array(np.ones((64, 512), np.float32), "w")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    model = save(make_model(nodes, [value("x", ["n", 64])], [value("y", ["n", 512])], [weight]))
+    plans = {fathom("compile", model, "--emit", "plan", "--dim", f"n=1..4096,opt={size}").expect(0).out for size in (1, 4096)}
+    assert len(plans) == 2
 
 
 def test_dim_given_twice(fathom, save):
