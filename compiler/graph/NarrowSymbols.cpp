@@ -33,7 +33,7 @@ static bool restrict(SmallVectorImpl<Symbol> &symbols, AffineExpr expr) {
   };
   Symbol &symbol = symbols[*position];
   Symbol before = symbol;
-  int64_t low = std::max<int64_t>(symbol.min, symbol.isComputed ? 0 : 1), high = symbol.max;
+  int64_t low = symbol.min, high = symbol.max;
   bool holdsBelow = holds(low);
   if (low >= high || holdsBelow == holds(high))
     return false;

@@ -276,8 +276,7 @@ Range rangeOfAtom(AffineExpr atom, ArrayRef<Symbol> symbols, int depth) {
     Range range{1, std::nullopt};
     if (symbol.getPosition() < symbols.size()) {
       const Symbol &declared = symbols[symbol.getPosition()];
-      // An input of no size makes everything empty; a computed size of 0 is as usual as any other.
-      range.min = std::max<int64_t>(declared.isComputed ? 0 : 1, declared.min);
+      range.min = declared.min;
       if (declared.max < INT32_MAX && declared.max >= *range.min)
         range.max = declared.max;
     }

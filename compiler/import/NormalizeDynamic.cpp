@@ -40,6 +40,10 @@ Value resolvedSizes(Node &node, Value sizes, ArrayRef<AffineExpr> copied,
   Value quotient =
       node.emit("Div", {node.sizesValue({rest->first}, false, "count"), node.emit("Max", {others, one}, {}, "divisor")},
                 {}, "quotient");
+  // Two of them cannot both be the rest.
+  Value rests = node.emit("Cast", isRest, castTo(node, node.builder().getI64Type()), "rests");
+  rests = node.emit("Greater", {node.emit("ReduceSum", rests, {}, "rests"), one}, {}, "too_many");
+  quotient = node.emit("Where", {rests, minusOne, quotient}, {}, "rest");
   return node.emit("Where", {isRest, quotient, sizes}, {}, "resolved");
 }
 
@@ -51,13 +55,12 @@ LogicalResult reshapeRule(Node &node) {
     return copyNode(node);
   bool allowZero = node.intAttr("allowzero", 0), hasRest = false;
   graph::Sizes input = graph::sizesOf(node.input(0));
-  AffineExpr count = graph::product(input, node.context()), product = getAffineConstantExpr(1, node.context()),
-             minusOne = getAffineConstantExpr(-1, node.context());
+  AffineExpr count = graph::product(input, node.context()), product = getAffineConstantExpr(1, node.context());
   SmallVector<int64_t> open;
   SmallVector<AffineExpr> copied;
   for (auto [i, size] : llvm::enumerate(*target)) {
-    // A size copied from where the input has none is refused with the negative ones.
-    AffineExpr own = i < input.size() ? input[i] : minusOne;
+    // A size copied from where the input has none is refused as negative ones are; -1 would be the rest.
+    AffineExpr own = i < input.size() ? input[i] : getAffineConstantExpr(-2, node.context());
     if (!size) {
       open.push_back(i);
       copied.push_back(own);
@@ -99,9 +102,19 @@ LogicalResult expandRule(Node &node) {
   if (!target)
     return failure();
   target->insert(target->begin(), rank - target->size(), one);
-  for (auto [size, wanted] : llvm::zip_equal(sizes, *target))
-    if (!graph::isConstant(size, 1) && graph::isComputed(wanted, node.symbols()))
-      wanted = size;
+  SmallVector<AffineExpr> conditions;
+  for (auto [size, wanted] : llvm::zip_equal(sizes, *target)) {
+    if (graph::isConstant(size, 1) || !graph::isComputed(wanted, node.symbols()))
+      continue;
+    // It is the input's size or 1: the product of the distances is 0.
+    AffineExpr distance = graph::size::mul(graph::size::sub(wanted, one), graph::size::sub(wanted, size));
+    if (!distance)
+      return node.error(ErrorCode::UnsupportedShape) << "the sizes of Expand are too complex";
+    conditions.append({distance, graph::size::mul(distance, -1)});
+    wanted = size;
+  }
+  if (!conditions.empty())
+    graph::AssertOp::create(node.builder(), node.loc(), graph::shapeMapOf(conditions, node.context()));
   return node.finish(node.emit("Expand", {node.input(0), node.sizesValue(*target, false, "sizes")}));
 }
 
@@ -111,21 +124,56 @@ LogicalResult tileRule(Node &node) {
 }
 LogicalResult pinFirst(Node &node) { return node.finishAs(node.type(), {node.pinned(node.input(0), "pinned")}); }
 
+// How many steps a range of floats or integers has. A step of zero and a length that no integer counts give -1, which
+// is refused like every negative size.
+Value floatSteps(Node &node, ArrayRef<Value> given) {
+  Type f64 = node.builder().getF64Type();
+  auto wide = [&](Value value, StringRef suffix) { return node.emit("Cast", value, castTo(node, f64), suffix); };
+  Value zero = node.scalar(0, f64, "zero"), step = wide(given[2], "step");
+  Value span = wide(node.emit("Sub", {given[1], given[0]}, {}, "span"), "span");
+  Value steps = node.emit("Ceil", node.emit("Div", {span, step}, {}, "quotient"), {}, "steps");
+  steps = node.emit("Max", {steps, zero}, {}, "steps");
+  // Not a number is not less either.
+  Value isFinite = node.emit("Less", {steps, node.scalar(0x1p61, f64, "most")}, {}, "is_finite");
+  Value moves = node.emit("Not", node.emit("Equal", {step, zero}, {}, "stands"), {}, "moves");
+  steps = node.emit("Where", {node.emit("And", {isFinite, moves}, {}, "ends"), steps, node.scalar(-1, f64, "refused")},
+                    {}, "steps");
+  return node.emit("Cast", steps, castTo(node, node.builder().getI64Type()), "steps");
+}
+
+Value integerSteps(Node &node, ArrayRef<Value> given) {
+  Type i64 = node.builder().getI64Type(), f64 = node.builder().getF64Type();
+  Value start = asI64(node, given[0], "start"), limit = asI64(node, given[1], "limit"),
+        step = asI64(node, given[2], "step"), zero = node.scalar(0, i64, "zero"), one = node.scalar(1, i64, "one");
+  auto wide = [&](Value value, StringRef suffix) { return node.emit("Cast", value, castTo(node, f64), suffix); };
+  // The difference overflows only where it is far too long.
+  Value rough = node.emit("Sub", {wide(limit, "limit"), wide(start, "start")}, {}, "rough");
+  Value isShort =
+      node.emit("Less", {node.emit("Abs", rough, {}, "length"), node.scalar(0x1p61, f64, "most")}, {}, "is_short");
+  Value stands = node.emit("Equal", {step, zero}, {}, "stands");
+  Value span = node.emit("Where", {isShort, node.emit("Sub", {limit, start}, {}, "span"), zero}, {}, "span");
+  Value by = node.emit("Where", {stands, one, step}, {}, "by"), quotient = node.emit("Div", {span, by}, {}, "quotient");
+  Value rest = node.emit("Sub", {span, node.emit("Mul", {quotient, by}, {}, "whole")}, {}, "rest");
+  // A rest in the step's direction is one more step.
+  Value sides = node.emit("Mul", {node.emit("Sign", rest, {}, "side"), node.emit("Sign", by, {}, "way")}, {}, "sides");
+  Value more = node.emit("Max", {sides, zero}, {}, "more");
+  Value steps = node.emit("Max", {node.emit("Add", {quotient, more}, {}, "steps"), zero}, {}, "steps");
+  Value ends = node.emit("And", {isShort, node.emit("Not", stands, {}, "moves")}, {}, "ends");
+  return node.emit("Where", {ends, steps, node.scalar(-1, i64, "refused")}, {}, "steps");
+}
+
 LogicalResult rangeRule(Node &node) {
   if (Value plain = node.tryEmit("Range", node.allInputs()))
     return node.finish(plain);
-  Type element = node.elementType(0), f64 = node.builder().getF64Type(), i64 = node.builder().getI64Type();
+  Type element = node.elementType(0), i64 = node.builder().getI64Type();
   SmallVector<Value> given;
   for (auto [i, name] : llvm::enumerate(ArrayRef<StringRef>{"start", "limit", "delta"})) {
     if (!llvm::all_of(graph::sizesOf(node.input(i)), [](AffineExpr size) { return graph::isConstant(size, 1); }))
       return node.error(ErrorCode::BadShape) << name << " must be a scalar";
     given.push_back(reshape(node, node.input(i), {}, name));
   }
-  auto wide = [&](Value value, StringRef suffix) { return node.emit("Cast", value, castTo(node, f64), suffix); };
-  Value span = wide(node.emit("Sub", {given[1], given[0]}, {}, "span"), "span");
-  Value steps = node.emit("Ceil", node.emit("Div", {span, wide(given[2], "step")}, {}, "steps"), {}, "steps");
-  steps = node.emit("Max", {steps, node.scalar(0, f64, "zero")}, {}, "steps");
-  Value count = node.pinned(node.emit("Cast", steps, castTo(node, i64), "count"), "count");
+  Value steps = isa<FloatType>(element) ? floatSteps(node, given) : integerSteps(node, given);
+  Value count = node.pinned(steps, "count");
   Value numbers = node.emit("Range", {node.scalar(0, i64, "first"), count, node.scalar(1, i64, "by")}, {}, "numbers");
   if (numbers && !element.isInteger(64))
     numbers = node.emit("Cast", numbers, castTo(node, element), "numbers");

@@ -264,14 +264,20 @@ Value emitOp(Emitter &e, Operation *op, Arithmetic a, ValueRange x) {
       .Case([&](DivOp) {
         if (a.isFloat())
           return a.div(x[0], x[1]);
-        // Division by zero must not trap; the result is unspecified.
+        // Neither division by zero, whose result is unspecified, nor of the least number by -1 must trap.
         Value safe = a.select(a.make<arith::CmpIOp>(IP::eq, x[1], a.k(0)), a.k(1), x[1]);
-        return a.div(x[0], safe);
+        if (a.isUnsigned())
+          return a.div(x[0], safe);
+        Value negates = a.make<arith::CmpIOp>(IP::eq, x[1], a.k(-1));
+        return a.select(negates, a.sub(a.k(0), x[0]), a.div(x[0], a.select(negates, a.k(1), safe)));
       })
       .Case([&](MaxOp) { return a.max(x[0], x[1]); })
       .Case([&](MinOp) { return a.min(x[0], x[1]); })
       .Case([&](ModOp op) {
         Value divisor = a.isFloat() ? x[1] : a.select(a.make<arith::CmpIOp>(IP::eq, x[1], a.k(0)), a.k(1), x[1]);
+        // The rest by -1 is 0, as it is by 1; the quotient might overflow.
+        if (!a.isFloat() && !a.isUnsigned())
+          divisor = a.select(a.make<arith::CmpIOp>(IP::eq, divisor, a.k(-1)), a.k(1), divisor);
         return emitMod(op, a, x[0], divisor);
       })
       .Case([&](PowOp op) { return emitPow(e, op, a, x[0], x[1]); })

@@ -1,5 +1,6 @@
 // Ops that move data, as functions from a result's index to an operand's.
 #include "compiler/codegen/common/Emitter.h"
+#include "runtime/abi.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -185,8 +186,7 @@ Value triangle(Emitter &e, TriluOp op, ArrayRef<Index> index, int64_t lanes) {
   if (auto type = dyn_cast<RankedTensorType>(op.getK().getType()))
     k = e.integerAt(op.getK(), e.zeros(type.getRank()));
   Value row = index[index.size() - 2].base, column = index.back().base;
-  Value distance = c.sub(c.sub(column, row), k);
-  Value keep = c.cmp(op.getUpper() ? arith::CmpIPredicate::sge : arith::CmpIPredicate::sle, distance, c.i64(0));
+  Value keep = c.cmp(op.getUpper() ? arith::CmpIPredicate::sge : arith::CmpIPredicate::sle, c.sub(column, row), k);
   return c.when(
       keep, [&] { return e.element(op.getInput(), index, 1); },
       [&] { return c.number(registerType(op.getType().getElementType()), 0); });
@@ -226,7 +226,9 @@ Value reversed(Emitter &e, ReverseSequenceOp op, ArrayRef<Index> index, int64_t 
   if (index[time].step || index[batch].step)
     return Value();
   Code &c = e.c;
-  Value length = e.integerAt(op.getSequenceLens(), Indices{index[batch]});
+  Value length = e.integerAt(op.getSequenceLens(), Indices{index[batch]}), longest = e.size(op.getInput(), time);
+  e.raise(c.cmp(arith::CmpIPredicate::ugt, length, longest), FATHOM_FAULT_INDEX);
+  length = c.min(length, longest);
   Indices source = llvm::to_vector<4>(index);
   Value mirrored = c.sub(c.sub(length, c.i64(1)), index[time].base);
   source[time].base = c.select(c.cmp(arith::CmpIPredicate::slt, index[time].base, length), mirrored, index[time].base);

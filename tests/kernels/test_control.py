@@ -1,0 +1,206 @@
+"""Branches, loops and scans against ONNX Runtime, with sizes of zero, one and primes on fresh random data."""
+import numpy as np
+import pytest
+from sizes import BOOL, FLOAT, INT64, PRIMES, agree, graph, model, node
+
+
+@pytest.fixture
+def random(seed):
+    return np.random.default_rng(seed)
+
+
+def floats(random, *shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def matrices(random, columns=3):
+    return [floats(random, rows, columns) for rows in PRIMES]
+
+
+def feeds_of(random, **given):
+    """Every matrix with every condition."""
+    return [{"x": x, "c": np.array(c)} | given for x in matrices(random) for c in (False, True)]
+
+
+X, C = ("x", FLOAT, ["n", 3]), ("c", BOOL, [])
+
+
+def test_if_with_equal_sizes(random):
+    then, other = (graph([node(op, "x", "r")], [], [("r", FLOAT)]) for op in ("Relu", "Neg"))
+    nodes = [node("If", "c", "y", then_branch=then, else_branch=other), node("Add", "y x", "z")]
+    agree(model(nodes, [X, C], [("z", FLOAT)]), feeds_of(random))
+
+
+def test_if_with_different_sizes(random):
+    then = graph([node("Concat", "x x", "r", axis=0)], [], [("r", FLOAT)])
+    other = graph([node("ReduceSum", "x axis", "r", keepdims=1)], [], [("r", FLOAT)])
+    nodes = [node("If", "c", "y", then_branch=then, else_branch=other), node("Relu", "y", "z"), node("Shape", "y", "s")]
+    agree(model(nodes, [X, C], [("z", FLOAT), ("s", INT64)], {"axis": np.array([0])}), feeds_of(random))
+
+
+def test_if_captures_and_passes_values_through(random):
+    then = graph([node("Identity", "sum", "a"), node("Identity", "x", "b")], [], [("a", FLOAT), ("b", FLOAT)])
+    other = graph([node("Mul", "sum sum", "a"), node("Mul", "w x", "b")], [], [("a", FLOAT), ("b", FLOAT)])
+    nodes = [
+        node("ReduceSum", "x", "sum", keepdims=0),
+        node("If", "c", "p q", then_branch=then, else_branch=other),
+        node("Add", "p q", "y"),
+    ]
+    agree(model(nodes, [X, C], [("y", FLOAT), ("q", FLOAT)], {"w": floats(random, 3)}), feeds_of(random))
+
+
+def test_if_guards_a_size_that_only_one_branch_needs(random):
+    """Exporters write this where a dimension may be 1: only the branch that squeezes needs it."""
+    then = graph([node("Squeeze", "x axis", "v"), node("Unsqueeze", "v axis", "r")], [], [("r", FLOAT)])
+    other = graph([node("ReduceMean", "x", "r", axes=[0], keepdims=1)], [], [("r", FLOAT)])
+    nodes = [
+        node("Shape", "x", "s", end=1),
+        node("Equal", "s one", "is_one"),
+        node("Squeeze", "is_one axis", "c"),
+        node("If", "c", "y", then_branch=then, else_branch=other),
+    ]
+    constants = {"axis": np.array([0]), "one": np.array([1])}
+    agree(model(nodes, [X], [("y", FLOAT)], constants), [{"x": x} for x in matrices(random)])
+
+
+def test_if_in_if(random):
+    inner = [graph([node(op, "x", "r")], [], [("r", FLOAT)]) for op in ("Abs", "Exp")]
+    then = graph([node("If", "d", "a", then_branch=inner[0], else_branch=inner[1])], [], [("a", FLOAT)])
+    other = graph([node("Concat", "x x x", "a", axis=0)], [], [("a", FLOAT)])
+    proto = model([node("If", "c", "y", then_branch=then, else_branch=other)], [X, C, ("d", BOOL, [])], [("y", FLOAT)])
+    agree(proto, [feed | {"d": np.array(d)} for feed in feeds_of(random) for d in (False, True)])
+
+
+def loop(body, inputs, outputs, loop_inputs, loop_outputs, constants=None, after=()):
+    return model([node("Loop", loop_inputs, loop_outputs, body=body), *after], inputs, outputs, constants)
+
+
+STATE = [("i", INT64, []), ("go", BOOL, [])]
+
+
+def test_loop_with_condition_and_stacked_outputs(random):
+    """Zero iterations, all of them, and an end by the condition."""
+    nodes = [
+        node("Add", "s x", "next"),
+        node("ReduceSum", "next", "total", keepdims=0),
+        node("Less", "total limit", "goes_on"),
+        node("Mul", "next next", "square"),
+    ]
+    body = graph(nodes, STATE + [("s", FLOAT, [3])], [("goes_on", BOOL), ("next", FLOAT), ("square", FLOAT), ("total", FLOAT)])
+    inputs = [("m", INT64, []), ("c", BOOL, []), ("s0", FLOAT, [3]), ("x", FLOAT, [3]), ("limit", FLOAT, [])]
+    outputs = [("last", FLOAT), ("squares", FLOAT), ("totals", FLOAT)]
+    proto = loop(body, inputs, outputs, "m c s0", "last squares totals")
+    feeds = []
+    for trips in (0, 1, 2, 7, 1000):
+        for limit in (-100, 5, 30):
+            feed = {"m": np.array(trips), "c": np.array(True), "s0": floats(random, 3), "x": np.abs(floats(random, 3)) + 0.1}
+            feeds.append(feed | {"limit": np.array(limit, np.float32)})
+    feeds.append(feeds[-1] | {"c": np.array(False)})
+    agree(proto, feeds)
+
+
+def test_loop_with_growing_states(random):
+    """Two states, one of them longer after every iteration."""
+    nodes = [
+        node("Identity", "go", "goes_on"),
+        node("Concat", "s x", "longer", axis=0),
+        node("ReduceSum", "longer", "sum", keepdims=0),
+        node("Add", "t sum", "more"),
+    ]
+    body = graph(nodes, STATE + [("s", FLOAT, None), ("t", FLOAT, [])], [("goes_on", BOOL), ("longer", FLOAT), ("more", FLOAT), ("sum", FLOAT)])
+    inputs = [("m", INT64, []), ("s0", FLOAT, ["a", 3]), ("x", FLOAT, ["n", 3]), ("t0", FLOAT, [])]
+    after = [node("Shape", "s", "shape")]
+    outputs = [("s", FLOAT), ("t", FLOAT), ("sums", FLOAT), ("shape", INT64)]
+    proto = loop(body, inputs, outputs, ["m", "", "s0", "t0"], "s t sums", after=after)
+    feeds = []
+    for trips in (0, 1, 2, 13):
+        for x in matrices(random)[:5]:
+            feeds.append({"m": np.array(trips), "s0": floats(random, 2, 3), "x": x, "t0": np.array(1, np.float32)})
+    agree(proto, feeds)
+
+
+def test_if_in_loop(random):
+    """A branch inside an iteration, which sees what is outside of the loop too."""
+    then = graph([node("Add", "s x", "r")], [], [("r", FLOAT)])
+    other = graph([node("Mul", "s two", "r")], [], [("r", FLOAT)])
+    nodes = [
+        node("Identity", "go", "goes_on"),
+        node("Mod", "i step", "rest"),
+        node("Equal", "rest zero", "even"),
+        node("If", "even", "next", then_branch=then, else_branch=other),
+        node("ReduceMax", "next", "peak", keepdims=0),
+    ]
+    body = graph(nodes, STATE + [("s", FLOAT, ["n", 3])], [("goes_on", BOOL), ("next", FLOAT), ("peak", FLOAT)])
+    constants = {"step": np.array(2), "zero": np.array(0), "two": np.array(2, np.float32)}
+    proto = loop(body, [("m", INT64, []), X], [("y", FLOAT), ("peaks", FLOAT)], ["m", "", "x"], "y peaks", constants)
+    agree(proto, [{"m": np.array(trips), "x": x} for trips in (0, 1, 2, 5) for x in matrices(random)])
+
+
+def test_loop_in_loop(random):
+    inner_nodes = [node("Identity", "go2", "goes_on2"), node("Mul", "u half", "u2"), node("Add", "u2 s", "u3")]
+    inner = graph(inner_nodes, [("j", INT64, []), ("go2", BOOL, []), ("u", FLOAT, ["n", 3])], [("goes_on2", BOOL), ("u3", FLOAT)], "inner")
+    nodes = [
+        node("Identity", "go", "goes_on"),
+        node("Add", "i one", "count"),
+        node("Loop", ["count", "", "s"], "next", body=inner),
+    ]
+    body = graph(nodes, STATE + [("s", FLOAT, ["n", 3])], [("goes_on", BOOL), ("next", FLOAT)])
+    constants = {"one": np.array(1), "half": np.array(0.5, np.float32)}
+    proto = loop(body, [("m", INT64, []), X], [("y", FLOAT)], ["m", "", "x"], "y", constants)
+    agree(proto, [{"m": np.array(trips), "x": x} for trips in (0, 1, 4) for x in matrices(random)])
+
+
+def test_loop_stacks_slices_of_a_size_that_data_decides(random):
+    """Every iteration selects as many elements as the others, but how many only data says."""
+    nodes = [node("Identity", "go", "goes_on"), node("Compress", "x mask", "some"), node("Mul", "some f", "slice"), node("Add", "f f", "g")]
+    body = graph(nodes, STATE + [("f", FLOAT, [])], [("goes_on", BOOL), ("g", FLOAT), ("slice", FLOAT)])
+    inputs = [("m", INT64, []), ("x", FLOAT, ["n"]), ("mask", BOOL, ["n"]), ("f0", FLOAT, [])]
+    proto = loop(body, inputs, [("f", FLOAT), ("y", FLOAT)], ["m", "", "f0"], "f y")
+    feeds = []
+    for trips in (1, 2, 9):
+        for n in PRIMES:
+            mask = random.random(n) < 0.5
+            feeds.append({"m": np.array(trips), "x": floats(random, n), "mask": mask, "f0": np.array(1.5, np.float32)})
+    agree(proto, feeds)
+
+
+@pytest.mark.parametrize("axis, output_axis", [(0, 0), (1, 0), (0, 1), (1, 1)])
+@pytest.mark.parametrize("direction, output_direction", [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_scan(axis, output_axis, direction, output_direction, random):
+    """Two states and two scanned inputs along any axis, forwards and backwards."""
+    nodes = [node("Add", "s u", "s2"), node("Mul", "t v", "t2"), node("Sub", "s2 t2", "o")]
+    states = [("s", FLOAT, [3]), ("t", FLOAT, [3]), ("u", FLOAT, [3]), ("v", FLOAT, [3])]
+    body = graph(nodes, states, [("s2", FLOAT), ("t2", FLOAT), ("o", FLOAT)])
+    scan = node("Scan", "s0 t0 u v", "s1 t1 y", body=body, num_scan_inputs=2, scan_input_axes=[axis, 0],
+                scan_input_directions=[direction, 0], scan_output_axes=[output_axis], scan_output_directions=[output_direction])
+    shape = ["n", 3] if axis == 0 else [3, "n"]
+    inputs = [("s0", FLOAT, [3]), ("t0", FLOAT, [3]), ("u", FLOAT, shape), ("v", FLOAT, ["n", 3])]
+    proto = model([scan], inputs, [("s1", FLOAT), ("t1", FLOAT), ("y", FLOAT)])
+    feeds = []
+    for n in PRIMES:
+        u = floats(random, n, 3) if axis == 0 else floats(random, 3, n)
+        feeds.append({"s0": floats(random, 3), "t0": floats(random, 3), "u": u, "v": floats(random, n, 3)})
+    agree(proto, feeds)
+
+
+def test_range_of_a_size_is_checked_where_a_branch_decides_it(random):
+    """The rows of a table that a branch's result selects: more of them than there are is an error and no read beyond."""
+    import fathom
+
+    then = graph([node("Identity", "x", "r")], [], [("r", FLOAT)])
+    other = graph([node("Concat", "x x", "r", axis=0)], [], [("r", FLOAT)])
+    nodes = [
+        node("If", "c", "y", then_branch=then, else_branch=other),
+        node("Shape", "y", "rows", end=1),
+        node("Slice", "table zero rows", "part"),
+        node("Add", "y part", "z"),
+    ]
+    constants = {"table": floats(random, 8, 3), "zero": np.array([0])}
+    session = fathom.Session(fathom.compile(model(nodes, [X, C], [("z", FLOAT)], constants)))
+    for n, c in ((8, True), (4, False), (1, False)):
+        x = floats(random, n, 3)
+        y = x if c else np.concatenate([x, x])
+        np.testing.assert_array_equal(session.run(None, {"x": x, "c": np.array(c)})[0], y + constants["table"][: len(y)])
+    for n, c in ((9, True), (5, False), (1000, False)):
+        with pytest.raises(fathom.Error):
+            session.run(None, {"x": floats(random, n, 3), "c": np.array(c)})

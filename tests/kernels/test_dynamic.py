@@ -1,0 +1,204 @@
+"""Sizes that only data decides, of zero, one and primes, against ONNX Runtime on fresh random data."""
+import numpy as np
+import pytest
+from sizes import BOOL, FLOAT, INT32, INT64, PRIMES, agree, model, node
+
+ROUNDS = 12
+
+
+@pytest.fixture
+def random(seed):
+    return np.random.default_rng(seed)
+
+
+def floats(random, *shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def prime(random):
+    return int(random.choice(PRIMES))
+
+
+def test_nonzero(random):
+    proto = model([node("NonZero", "x", "y")], [("x", FLOAT, ["a", "b"])], [("y", INT64)])
+    feeds = [{"x": floats(random, prime(random), prime(random)) * (random.random() > r / ROUNDS)} for r in range(ROUNDS)]
+    feeds += [{"x": np.zeros((3, 5), np.float32)}, {"x": np.array([[np.nan, 0.0, -0.0]], np.float32)}]
+    agree(proto, [{"x": feed["x"].astype(np.float32)} for feed in feeds])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_compress(axis, random):
+    attributes = {} if axis is None else {"axis": axis}
+    nodes = [node("Compress", "x c", "y", **attributes), node("Relu", "y", "z"), node("ReduceSum", "y", "s", keepdims=0)]
+    proto = model(nodes, [("x", FLOAT, ["a", "b"]), ("c", BOOL, ["n"])], [("z", FLOAT), ("s", FLOAT)])
+    feeds = []
+    for r in range(ROUNDS):
+        x = floats(random, prime(random), prime(random))
+        length = x.size if axis is None else x.shape[axis]
+        feeds.append({"x": x, "c": random.random(length) < r / (ROUNDS - 1)})
+    agree(proto, feeds)
+
+
+@pytest.mark.parametrize("dtype, onnx", [(np.int64, INT64), (np.int32, INT32), (np.float32, FLOAT)])
+def test_range(dtype, onnx, random):
+    proto = model([node("Range", "a b c", "y")], [(name, onnx, []) for name in "abc"], [("y", onnx)])
+    feeds = [{"a": 0, "b": 0, "c": 1}, {"a": 5, "b": 0, "c": 2}, {"a": 3, "b": 4, "c": 7}]
+    for _ in range(ROUNDS):
+        a, b = random.integers(-40, 40, 2)
+        feeds.append({"a": a, "b": b, "c": int(random.choice([-7, -2, -1, 1, 3, 5]))})
+    agree(proto, [{name: np.array(value, dtype) for name, value in feed.items()} for feed in feeds])
+
+
+@pytest.mark.parametrize("steps", [(1, 1), (1, -1), (-3, 2), (7, -5)], ids=str)
+def test_slice(steps, random):
+    nodes = [node("Slice", "x from to axes steps", "y")]
+    inputs = [("x", FLOAT, ["a", "b", 3]), ("from", INT64, [2]), ("to", INT64, [2])]
+    proto = model(nodes, inputs, [("y", FLOAT)], {"axes": np.array([0, -2]), "steps": np.array(steps)})
+    ends = [0, 1, -1, 2, -5, 11, 1000, -1000, 2**62, -(2**62)]
+    feeds = []
+    for _ in range(4 * ROUNDS):
+        x = floats(random, prime(random), prime(random), 3)
+        feeds.append({"x": x, "from": random.choice(ends, 2), "to": random.choice(ends, 2)})
+    agree(proto, feeds)
+
+
+def test_reshape_with_zero_and_rest(random):
+    inputs = [("x", FLOAT, ["a", "b", "c"]), ("s", INT64, [3])]
+    proto = model([node("Reshape", "x s", "y"), node("Softmax", "y", "z", axis=-1)], inputs, [("z", FLOAT)])
+    feeds = []
+    for _ in range(ROUNDS):
+        a, b, c = (prime(random) for _ in range(3))
+        shapes = [[c, b, a], [0, -1, 1], [-1, 0, 0], [a * b, 1, c], [0, 0, 0], [1, -1, b]]
+        feeds += [{"x": floats(random, a, b, c), "s": np.array(shape)} for shape in shapes]
+    agree(proto, feeds)
+
+
+def test_reshape_beside_known_rest(random):
+    nodes = [node("Concat", "rest s", "t", axis=0), node("Reshape", "x t", "y")]
+    proto = model(nodes, [("x", FLOAT, ["a", "b"]), ("s", INT64, [1])], [("y", FLOAT)], {"rest": np.array([-1])})
+    feeds = []
+    for _ in range(ROUNDS):
+        a, b = prime(random), prime(random)
+        feeds += [{"x": floats(random, a, b), "s": np.array([size])} for size in (1, a, b, a * b, 0)]
+    agree(proto, feeds)
+
+
+@pytest.mark.parametrize("shape", [[1, 5], [3, 1], [1, 1], [1]], ids=str)
+def test_expand(shape, random):
+    proto = model([node("Expand", "x s", "y")], [("x", FLOAT, shape), ("s", INT64, [3])], [("y", FLOAT)])
+    feeds = []
+    for _ in range(ROUNDS):
+        wanted = [prime(random), *([1] * (2 - len(shape))), *(prime(random) if size == 1 else size for size in shape)]
+        feeds.append({"x": floats(random, *shape), "s": np.array(wanted)})
+    feeds.append({"x": floats(random, *shape), "s": np.array([0, 1, 1])})
+    agree(proto, feeds)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_topk(axis, random):
+    nodes = [node("TopK", "x k", "v i", axis=axis, largest=axis)]
+    proto = model(nodes, [("x", FLOAT, ["a", "b"]), ("k", INT64, [1])], [("v", FLOAT), ("i", INT64)])
+    feeds = []
+    for _ in range(ROUNDS):
+        x = floats(random, prime(random), prime(random))
+        feeds.append({"x": x, "k": random.integers(0, x.shape[axis], 1, endpoint=True)})
+    agree(proto, feeds)
+
+
+def test_nms_with_run_time_limits(random):
+    names = "boxes scores most overlap least"
+    inputs = [("boxes", FLOAT, ["b", "n", 4]), ("scores", FLOAT, ["b", "c", "n"]), ("most", INT64, [1])]
+    inputs += [("overlap", FLOAT, [1]), ("least", FLOAT, [1])]
+    proto = model([node("NonMaxSuppression", names, "y")], inputs, [("y", INT64)])
+    feeds = []
+    for _ in range(ROUNDS):
+        batch, classes, boxes = (prime(random) for _ in range(3))
+        corners = np.sort(random.random((batch, boxes, 2, 2)), axis=2).reshape(batch, boxes, 4)
+        limits = {"most": random.integers(0, 40, 1), "overlap": random.random(1), "least": random.random(1) / 2}
+        feed = {"boxes": corners, "scores": random.permuted(np.linspace(0, 1, batch * classes * boxes)).reshape(batch, classes, boxes)}
+        feeds.append({name: value if name == "most" else value.astype(np.float32) for name, value in (feed | limits).items()})
+    agree(proto, feeds)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+def test_pad(mode, random):
+    inputs = [("x", FLOAT, ["a", "b"]), ("p", INT64, [4]), ("v", FLOAT, [])]
+    proto = model([node("Pad", "x p v", "y", mode=mode)], inputs, [("y", FLOAT)])
+    feeds = []
+    for _ in range(ROUNDS):
+        a, b = prime(random), prime(random)
+        most = (a - 1, b - 1) if mode == "reflect" else (7, 7)
+        pads = [int(random.integers(0, limit, endpoint=True)) for limit in most * 2]
+        feeds.append({"x": floats(random, a, b), "p": np.array(pads), "v": np.array(2.5, np.float32)})
+    agree(proto, feeds)
+
+
+def test_tile(random):
+    proto = model([node("Tile", "x r", "y")], [("x", FLOAT, ["a", "b"]), ("r", INT64, [2])], [("y", FLOAT)])
+    feeds = [{"x": floats(random, prime(random), prime(random)), "r": random.integers(0, 5, 2)} for _ in range(ROUNDS)]
+    agree(proto, feeds)
+
+
+def test_onehot(random):
+    inputs = [("i", INT64, ["n"]), ("d", INT64, []), ("v", FLOAT, [2])]
+    proto = model([node("OneHot", "i d v", "y", axis=0)], inputs, [("y", FLOAT)])
+    feeds = []
+    for _ in range(ROUNDS):
+        depth = prime(random)
+        indices = random.integers(-depth - 2, depth + 2, prime(random))
+        feeds.append({"i": indices, "d": np.array(depth), "v": np.array([-1, 3], np.float32)})
+    agree(proto, feeds)
+
+
+def test_constant_of_shape(random):
+    nodes = [node("ConstantOfShape", "s", "z"), node("NonZero", "z", "y")]
+    proto = model(nodes, [("s", INT64, [3])], [("z", FLOAT), ("y", INT64)])
+    feeds = [{"s": random.integers(0, 7, 3)} for _ in range(ROUNDS)] + [{"s": np.array([2, 0, 3])}, {"s": np.array([1, 1, 1])}]
+    agree(proto, feeds)
+
+
+def test_split_by_data(random):
+    proto = model([node("Split", "x s", "a b c", axis=1)], [("x", FLOAT, ["n", "m"]), ("s", INT64, [3])],
+                  [("a", FLOAT), ("b", FLOAT), ("c", FLOAT)])
+    feeds = []
+    for _ in range(ROUNDS):
+        x = floats(random, prime(random), prime(random))
+        cuts = np.sort(random.integers(0, x.shape[1], 2, endpoint=True))
+        feeds.append({"x": x, "s": np.diff([0, *cuts, x.shape[1]])})
+    agree(proto, feeds)
+
+
+def test_one_size_feeds_the_next(random):
+    """A count read from data, the range up to it, and rows gathered by that range."""
+    nodes = [
+        node("ReduceSum", "m", "count", keepdims=0),
+        node("Range", "zero count one", "rows"),
+        node("Gather", "x rows", "some", axis=0),
+        node("Shape", "some", "shape"),
+        node("ConstantOfShape", "shape", "zeros"),
+        node("Concat", "some zeros", "both", axis=1),
+        node("MatMul", "both w", "y"),
+    ]
+    inputs = [("m", INT64, ["n"]), ("x", FLOAT, ["n", 3])]
+    proto = model(nodes, inputs, [("y", FLOAT)], {"zero": np.array(0), "one": np.array(1), "w": floats(random, 6, 5)})
+    feeds = []
+    for _ in range(ROUNDS):
+        n = prime(random)
+        feeds.append({"m": random.integers(0, 2, n), "x": floats(random, n, 3)})
+    agree(proto, feeds)
+
+
+def test_dimensions_that_may_be_zero(random):
+    """The past of a cache is empty at first."""
+    nodes = [node("Concat", "past x", "all", axis=1), node("Slice", "all from to axis", "last"), node("ReduceSum", "all axis", "sum")]
+    inputs = [("past", FLOAT, [2, "past", 3]), ("x", FLOAT, [2, "new", 3])]
+    constants = {"from": np.array([-1]), "to": np.array([2**62]), "axis": np.array([1])}
+    proto = model(nodes, inputs, [("all", FLOAT), ("last", FLOAT), ("sum", FLOAT)], constants)
+    feeds = [{"past": floats(random, 2, past, 3), "x": floats(random, 2, new, 3)} for past in (0, 1, 7) for new in (1, 5)]
+    agree(proto, feeds, dim={"past": (0, 16), "new": (1, 16)})
+
+
+def test_slice_of_what_may_be_empty(random):
+    proto = model([node("Slice", "x from to", "y")], [("x", FLOAT, ["n", 3])], [("y", FLOAT)],
+                  {"from": np.array([0]), "to": np.array([1])})
+    agree(proto, [{"x": floats(random, n, 3)} for n in (0, 1, 2, 5)], dim={"n": (0, 8)})
