@@ -245,6 +245,15 @@ def test_no_colour_without_a_terminal(fathom, save):
     assert "\x1b" not in result.err
 
 
+def heed_signals():
+    """A test run in the background or under nohup inherits ignored signals; a user's shell gives the default."""
+    for number in INTERRUPTS:
+        signal.signal(number, signal.SIG_DFL)
+
+
+INTERRUPTS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU]
+
+
 @pytest.fixture
 def slow(save):
     """Starts a compilation that takes a while: many products of different sizes."""
@@ -260,16 +269,14 @@ def slow(save):
 
     def start():
         words = [TOOL, "compile", str(path), "-o", "x.fathom", "--jobs", "1"]
-        # A test run in the background inherits an ignored SIGINT; a user's shell gives the default.
-        default = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=path.parent, preexec_fn=default)
+        process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, cwd=path.parent, preexec_fn=heed_signals)
         time.sleep(0.5)
         return process
 
     return start
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGXCPU])
+@pytest.mark.parametrize("number", INTERRUPTS)
 def test_interrupt_leaves_nothing(slow, tmp_path, number):
     process = slow()
     process.send_signal(number)
