@@ -36,7 +36,7 @@ fathom_status *fathom::outOfMemory(const char *What, size_t Bytes) {
   return makeStatus(FATHOM_ERROR_MEMORY, "no memory for %s (%zu bytes)", What, Bytes);
 }
 
-int32_t fathom_code_number(fathom_code code) {
+int32_t fathom_code_number(int32_t code) {
   switch (code) {
   case FATHOM_OK:
     return 0;

@@ -34,7 +34,7 @@ typedef enum fathom_code {
 
 // The error's number in docs/user/errors.md, the same wherever it is reported: 1011 (F1011) for FATHOM_ERROR_FORMAT.
 // The thousands say whose problem it is. 0 for FATHOM_OK.
-FATHOM_API int32_t fathom_code_number(fathom_code code);
+FATHOM_API int32_t fathom_code_number(int32_t code);
 
 // FATHOM_OK for NULL.
 FATHOM_API fathom_code fathom_status_code(const fathom_status *status);

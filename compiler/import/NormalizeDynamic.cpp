@@ -167,7 +167,8 @@ LogicalResult rangeRule(Node &node) {
     return node.finish(plain);
   Type element = node.elementType(0), i64 = node.builder().getI64Type();
   SmallVector<Value> given;
-  for (auto [i, name] : llvm::enumerate(ArrayRef<StringRef>{"start", "limit", "delta"})) {
+  constexpr StringLiteral names[] = {"start", "limit", "delta"};
+  for (auto [i, name] : llvm::enumerate(names)) {
     if (!llvm::all_of(graph::sizesOf(node.input(i)), [](AffineExpr size) { return graph::isConstant(size, 1); }))
       return node.error(ErrorCode::BadShape) << name << " must be a scalar";
     given.push_back(reshape(node, node.input(i), {}, name));

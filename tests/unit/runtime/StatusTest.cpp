@@ -14,4 +14,4 @@ TEST(Status, HasTheNumbersOfTheErrorsPage) {
   EXPECT_EQ(fathom_code_number(FATHOM_ERROR_INTERNAL), 7001);
 }
 
-TEST(Status, CountsAnUnknownCodeAsOurBug) { EXPECT_EQ(fathom_code_number(static_cast<fathom_code>(99)), 7001); }
+TEST(Status, CountsAnUnknownCodeAsOurBug) { EXPECT_EQ(fathom_code_number(99), 7001); }
