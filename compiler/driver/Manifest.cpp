@@ -1,6 +1,9 @@
 // The manifest.
 #include "compiler/driver/Manifest.h"
 
+#include "compiler/kernel/KernelCost.h"
+#include "compiler/kernel/KernelNotes.h"
+
 using namespace mlir;
 
 namespace fathom {
@@ -33,21 +36,62 @@ llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool input
   return tensors;
 }
 
+// A number, or an expression in prefix form: ["*", 2, "batch"]. Null where it is unknown.
+llvm::json::Value spell(AffineExpr expr, ArrayRef<graph::Symbol> symbols) {
+  if (!expr)
+    return nullptr;
+  if (auto constant = graph::constantSize(expr))
+    return *constant;
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()].name;
+  static constexpr StringRef signs[] = {"+", "*", "mod", "floordiv", "ceildiv"};
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  return llvm::json::Array{signs[int(expr.getKind())], spell(binary.getLHS(), symbols),
+                           spell(binary.getRHS(), symbols)};
+}
+
+// What the kernel does at least, over the module's symbols.
+void describeCost(const Program &program, const Kernel &kernel, ArrayRef<graph::Symbol> symbols,
+                  llvm::json::Object &into) {
+  KernelCost cost = costOf(program.codes[kernel.code].function);
+  SmallVector<AffineExpr> names;
+  for (unsigned symbol : kernel.symbols)
+    names.push_back(getAffineSymbolExpr(symbol, ModuleOp(program.module).getContext()));
+  auto global = [&](AffineExpr expr) { return expr ? expr.replaceSymbols(names) : expr; };
+  into["flop"] = spell(global(cost.flop), symbols);
+  into["bytes"] = spell(global(cost.bytes), symbols);
+}
+
+llvm::json::Array describeOps(ArrayRef<OpNote> notes) {
+  llvm::json::Array ops;
+  for (const OpNote &note : notes)
+    ops.push_back(llvm::json::Object{{"op", note.op}, {"node", note.node}, {"why", note.why}});
+  return ops;
+}
+
 } // namespace
 
 llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &memory, const CompileOptions &options) {
   func::FuncOp main = program.main;
   SmallVector<graph::Symbol> symbols = graph::getSymbols(program.module);
   llvm::json::Array kernels, symbolList;
-  for (const Kernel &kernel : program.kernels) {
+  std::vector<KernelNotes> notes = explainKernels(program);
+  for (const auto &[kernel, note] : llvm::zip_equal(program.kernels, notes)) {
     llvm::json::Object knobs;
     for (const auto &[name, value] : kernel.schedule.knobs)
       knobs[name] = value;
-    kernels.push_back(llvm::json::Object{{"symbol", program.codes[kernel.code].symbol},
-                                         {"class", kernel.kernelClass->name},
-                                         {"result", kernel.name},
-                                         {"nodes", kernel.nodes},
-                                         {"schedule", std::move(knobs)}});
+    llvm::json::Array apart;
+    for (const auto &[other, why] : note.apart)
+      apart.push_back(llvm::json::Object{{"kernel", other}, {"why", why}});
+    llvm::json::Object described{{"symbol", program.codes[kernel.code].symbol},
+                                 {"class", kernel.kernelClass->name},
+                                 {"result", kernel.name},
+                                 {"nodes", kernel.nodes},
+                                 {"schedule", std::move(knobs)},
+                                 {"ops", describeOps(note.ops)},
+                                 {"apart", std::move(apart)}};
+    describeCost(program, kernel, symbols, described);
+    kernels.push_back(std::move(described));
   }
   for (const graph::Symbol &symbol : symbols)
     if (!symbol.isComputed)
@@ -69,7 +113,8 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
       {"weight_bytes", memory.weightBytes},
       {"source_weight_bytes", sourceBytes},
       {"arena_bytes", memory.slots.empty() ? llvm::json::Value(memory.fixedBytes) : llvm::json::Value(nullptr)},
-      {"kernels", std::move(kernels)}};
+      {"kernels", std::move(kernels)},
+      {"other_ops", describeOps(explainOthers(program))}};
 }
 
 } // namespace fathom

@@ -10,8 +10,8 @@ using namespace mlir;
 
 namespace fathom {
 
-static constexpr unsigned compiles = CompileBit | BenchBit | VerifyBit;
-static constexpr unsigned runs = RunBit | BenchBit | VerifyBit;
+static constexpr unsigned compiles = CompileBit | BenchBit | VerifyBit | ExplainBit;
+static constexpr unsigned runs = RunBit | BenchBit | VerifyBit | ExplainBit;
 
 static const Option table[] = {
     {"output", 'o', OptionType::File, "FILE", "", CompileBit, false, true,
@@ -35,7 +35,7 @@ static const Option table[] = {
     {"jobs", 'j', OptionType::Integer, "N", "0", compiles, false, true, "threads of the compiler; 0: all CPUs"},
     {"threads", 0, OptionType::Integer, "N", "0", runs, false, false,
      "threads of a run; 0: FATHOM_NUM_THREADS, or else all CPUs; results do not depend on it"},
-    {"input", 'i', OptionType::Text, "NAME=@FILE.npy", "", RunBit | BenchBit, true, false,
+    {"input", 'i', OptionType::Text, "NAME=@FILE.npy", "", RunBit | BenchBit | ExplainBit, true, false,
      "an input's values; inputs that are not given are random"},
     {"output-dir", 0, OptionType::File, "DIR", "", RunBit, false, false,
      "write DIR/NAME.npy for every output, with _ for / in names"},
@@ -51,6 +51,8 @@ static const Option table[] = {
      "tolerated error relative to the output's largest magnitude"},
     {"no-bisect", 0, OptionType::Flag, "", "", VerifyBit, false, false,
      "on a mismatch do not look for the first node that diverges"},
+    {"run", 0, OptionType::Flag, "", "", ExplainBit, false, false,
+     "run the model and tell the time of every kernel, beside what this machine could do at most"},
     {"json", 0, OptionType::Flag, "", "", compiles | RunBit | CheckBit | InspectBit | DoctorBit, false, false,
      "print the result as one line of JSON"},
     {"quiet", 'q', OptionType::Flag, "", "", compiles | RunBit, false, false, "print no report and no progress"},

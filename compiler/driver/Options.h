@@ -19,6 +19,7 @@ enum CommandBit : unsigned {
   CheckBit = 16,
   InspectBit = 32,
   DoctorBit = 64,
+  ExplainBit = 128,
 };
 
 struct Option {

@@ -28,6 +28,11 @@ static const Command commands[] = {
      checkCommand},
     {InspectBit, "inspect", "MODEL.fathom", "show what is in a compiled model",
      "Reads the file without loading it, so it works for models compiled for other machines too.", inspectCommand},
+    {ExplainBit, "explain", "MODEL", "show what became of every node, and what each kernel does",
+     "MODEL is a compiled model, or an ONNX model that is compiled for this machine first. For every\n"
+     "kernel: its nodes and why they are together or apart, its schedule, operations and bytes, and with --run its "
+     "time.",
+     explainCommand},
     {DoctorBit, "doctor", "", "show versions, CPU, Python packages and GPU driver",
      "What a report of a problem should contain.", doctorCommand},
 };

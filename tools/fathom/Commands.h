@@ -42,6 +42,7 @@ llvm::Expected<int> benchCommand(const Arguments &arguments);
 llvm::Expected<int> verifyCommand(const Arguments &arguments);
 llvm::Expected<int> checkCommand(const Arguments &arguments);
 llvm::Expected<int> inspectCommand(const Arguments &arguments);
+llvm::Expected<int> explainCommand(const Arguments &arguments);
 llvm::Expected<int> doctorCommand(const Arguments &arguments);
 
 // Prints a JSON value to stdout: indented for people, in one line for programs.

@@ -1,0 +1,25 @@
+// Why the kernels of a program are what they are: what each op does in its kernel, and what kept kernels apart.
+#pragma once
+
+#include "compiler/kernel/Program.h"
+
+namespace fathom {
+
+struct OpNote {
+  std::string op;   // such as "Relu"
+  std::string node; // the ONNX node
+  std::string why;  // its part in the kernel, or why it has none
+};
+
+struct KernelNotes {
+  std::vector<OpNote> ops;
+  // Kernels whose results this one reads from memory, by name, and why they are not part of it.
+  std::vector<std::pair<std::string, std::string>> apart;
+};
+
+// For every kernel of the program, in their order.
+std::vector<KernelNotes> explainKernels(const Program &program);
+// Ops that are in no kernel.
+std::vector<OpNote> explainOthers(const Program &program);
+
+} // namespace fathom

@@ -1,0 +1,98 @@
+// Multiply-adds in independent chains, enough of them to hide the latency, in the widest registers that this CPU has;
+// and sums over a large block of memory.
+#include "tools/fathom/MachinePeak.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace fathom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Small enough that the compiler keeps all chains in registers: 16 vectors of AVX2, 32 elsewhere.
+template <int bytes, int chains> inline __attribute__((always_inline)) int64_t multiplyAdd(int64_t rounds) {
+  typedef float Vector __attribute__((vector_size(bytes)));
+  // Volatile, so that neither the factors are known nor the result is unused: the loop cannot be simplified.
+  volatile Vector first = Vector{} + 0.999f, second = Vector{} + 0.001f, result;
+  const Vector x = first, y = second;
+  Vector sums[chains] = {};
+  for (int64_t round = 0; round < rounds; ++round) {
+#pragma clang loop unroll(full)
+    for (Vector &sum : sums)
+      sum = __builtin_elementwise_fma(x, y, sum);
+  }
+  Vector total{};
+  for (const Vector &sum : sums)
+    total += sum;
+  result = total;
+  (void)result;
+  return rounds * 2 * chains * int64_t(bytes / sizeof(float));
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) int64_t multiplyAdd512(int64_t rounds) { return multiplyAdd<64, 24>(rounds); }
+__attribute__((target("avx2,fma"))) int64_t multiplyAdd256(int64_t rounds) { return multiplyAdd<32, 12>(rounds); }
+int64_t multiplyAdds(int64_t rounds) {
+  if (__builtin_cpu_supports("avx512f"))
+    return multiplyAdd512(rounds);
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? multiplyAdd256(rounds) : 0;
+}
+#else
+int64_t multiplyAdds(int64_t rounds) { return multiplyAdd<16, 24>(rounds); }
+#endif
+
+double seconds(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// The best of a few rounds of `work` on all threads at once; it returns how much it did.
+template <typename Work> double bestRate(int threads, Work work) {
+  double best = 0;
+  for (int round = 0; round < 4; ++round) {
+    std::vector<double> done(threads);
+    std::vector<std::thread> others;
+    auto start = Clock::now();
+    for (int i = 1; i < threads; ++i)
+      others.emplace_back([&, i] { done[i] = work(i); });
+    done[0] = work(0);
+    for (std::thread &other : others)
+      other.join();
+    double time = seconds(start), sum = 0;
+    for (double amount : done)
+      sum += amount;
+    best = std::max(best, time > 0 ? sum / time : 0);
+  }
+  return best;
+}
+
+} // namespace
+
+size_t lastLevelCacheBytes() {
+  long bytes = 0;
+  for (int name : {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
+    bytes = std::max(bytes, sysconf(name));
+  return bytes > 0 ? size_t(bytes) : size_t(32) << 20;
+}
+
+MachinePeak measurePeak(int threads) {
+  MachinePeak peak;
+  threads = std::max(threads, 1);
+  peak.flopPerSecond = bestRate(threads, [](int) { return double(multiplyAdds(1 << 18)); });
+  // Four times the cache, but no more than a small machine can spare.
+  size_t each = std::clamp<size_t>(4 * lastLevelCacheBytes(), size_t(64) << 20, size_t(256) << 20) / threads;
+  std::vector<std::vector<uint64_t>> blocks(threads, std::vector<uint64_t>(each / sizeof(uint64_t), 1));
+  peak.bytesPerSecond = bestRate(threads, [&](int thread) {
+    uint64_t sum = 0;
+    for (uint64_t word : blocks[thread])
+      sum += word;
+    volatile uint64_t used = sum;
+    (void)used;
+    return double(each);
+  });
+  return peak;
+}
+
+} // namespace fathom

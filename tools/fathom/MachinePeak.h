@@ -1,0 +1,18 @@
+// What this machine can do at most, measured: the roof that a kernel's speed is compared with.
+#pragma once
+
+#include <cstddef>
+
+namespace fathom {
+
+struct MachinePeak {
+  double flopPerSecond = 0;  // single precision multiply-adds on registers alone
+  double bytesPerSecond = 0; // reading memory far larger than the caches
+};
+
+// Takes about a tenth of a second with `threads` threads.
+MachinePeak measurePeak(int threads);
+// Bytes of the last-level cache; what fits into it is not bound by memory.
+size_t lastLevelCacheBytes();
+
+} // namespace fathom
