@@ -22,6 +22,18 @@ Value withoutViews(Value value) {
   return value;
 }
 
+// Who uses a value, also through views of it.
+llvm::SmallSetVector<Operation *, 4> usersOf(Value value) {
+  llvm::SmallSetVector<Operation *, 4> users;
+  for (Operation *user : value.getUsers()) {
+    if (isView(user))
+      users.insert_range(usersOf(user->getResult(0)));
+    else
+      users.insert(user);
+  }
+  return users;
+}
+
 class Explainer {
 public:
   explicit Explainer(const Program &program) : program(program), names(program.kernels.size()) {
@@ -99,7 +111,7 @@ private:
     if (producer->getBlock() != consumer->getBlock())
       return "a branch or loop lies between them";
     SmallVector<std::string> others;
-    for (Operation *user : value.getUsers())
+    for (Operation *user : usersOf(value))
       if (user != consumer)
         others.push_back(nameOf(user));
     if (!others.empty())
@@ -119,7 +131,7 @@ private:
     if (before)
       return "its elements are computed in other loops: the sizes or the layout differ, or other values leave them";
     if (behind)
-      return shortName(behind) + " reads its operands several times, so they are computed once";
+      return shortName(behind) + " takes its operands from memory";
     if (reader && !reader->hasTrait<Elementwise>())
       return shortName(reader) + " reads its elements in another order, perhaps several times";
     if (sizesOf(read) != sizesOf(consumer.getResult(0)))

@@ -51,7 +51,7 @@ double seconds(Clock::time_point start) { return std::chrono::duration<double>(C
 // The best of a few rounds of `work` on all threads at once; it returns how much it did.
 template <typename Work> double bestRate(int threads, Work work) {
   double best = 0;
-  for (int round = 0; round < 4; ++round) {
+  for (int round = 0; round < 12; ++round) {
     std::vector<double> done(threads);
     std::vector<std::thread> others;
     auto start = Clock::now();
