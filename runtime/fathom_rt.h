@@ -104,8 +104,8 @@ FATHOM_API fathom_status *fathom_model_input(const fathom_model *model, size_t i
 FATHOM_API fathom_status *fathom_model_output(const fathom_model *model, size_t index, fathom_tensor_info *info);
 FATHOM_API fathom_status *fathom_model_symbol(const fathom_model *model, size_t index, fathom_symbol_info *info);
 FATHOM_API fathom_status *fathom_model_kernel(const fathom_model *model, size_t index, fathom_kernel_info *info);
-// The input whose memory output `index` may be, or -1. Given one buffer for both, a run changes it where it lies instead
-// of copying it: the cache of a decoder.
+// The input whose memory output `index` may be, or -1. Given one buffer for both, a run changes it where it lies
+// instead of copying it: the cache of a decoder.
 FATHOM_API int32_t fathom_model_output_alias(const fathom_model *model, size_t index);
 // How the model was compiled, as JSON.
 FATHOM_API const char *fathom_model_manifest(const fathom_model *model);
@@ -163,8 +163,9 @@ typedef struct fathom_tensor {
   size_t bytes;        // what `data` has room for
 } fathom_tensor;
 
-// Runs the model. Inputs are only read. Outputs overlap neither each other nor an input, except that an output may be the
-// very buffer of the input that fathom_model_output_alias names; after an error what outputs hold is undefined. Allocates nothing once the arena has grown to the sizes in use.
+// Runs the model. Inputs are only read. Outputs overlap neither each other nor an input, except that an output may be
+// the very buffer of the input that fathom_model_output_alias names; after an error what outputs hold is undefined.
+// Allocates nothing once the arena has grown to the sizes in use.
 FATHOM_API fathom_status *fathom_context_run(fathom_context *context, const fathom_tensor *inputs, size_t input_count,
                                              const fathom_tensor *outputs, size_t output_count);
 

@@ -128,7 +128,8 @@ private:
   // Checks at run time what the shape function of `op` took for granted.
   llvm::LogicalResult checkAssumptions(const graph::CollectAssumptions &assumptions, mlir::Operation *op);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> assumeBranch(mlir::Value condition, bool isThen, BranchBody body);
-  mlir::Type outsideType(mlir::Type type, unsigned known, llvm::SmallVectorImpl<int64_t> &symbols);
+  mlir::RankedTensorType outsideType(graph::Sizes sizes, mlir::Type element, unsigned known,
+                                     llvm::SmallVectorImpl<int64_t> &symbols);
 
   Session &session;
   const onnx::NodeProto &proto;

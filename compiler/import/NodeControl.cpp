@@ -97,11 +97,10 @@ Value Node::pinned(Value integers, StringRef suffix) {
   return sizesValue(*elements, type.getRank() == 0, suffix);
 }
 
-// A type as it is outside of a branch or loop: sizes that depend on symbols of the inside (those beyond the first
-// `known`) become symbols of their own, which are appended.
-Type Node::outsideType(Type type, unsigned known, SmallVectorImpl<int64_t> &symbols) {
-  auto tensor = cast<RankedTensorType>(type);
-  graph::Sizes sizes = graph::sizesOf(tensor);
+// A type as it is outside of a branch or loop: sizes that are not known (null) or depend on symbols of the inside
+// (those beyond the first `known`) become symbols of their own, which are appended.
+RankedTensorType Node::outsideType(graph::Sizes sizes, Type element, unsigned known,
+                                   SmallVectorImpl<int64_t> &symbols) {
   for (AffineExpr &size : sizes) {
     llvm::SmallBitVector used;
     if (size)
@@ -111,7 +110,7 @@ Type Node::outsideType(Type type, unsigned known, SmallVectorImpl<int64_t> &symb
     size = graph::addComputedSymbol(module(), nameFor("size"));
     symbols.push_back(cast<AffineSymbolExpr>(size).getPosition());
   }
-  return graph::tensorOf(sizes, tensor.getElementType());
+  return graph::tensorOf(sizes, element);
 }
 
 // The type of both, with null sizes where they differ; null if element types or ranks do.
@@ -174,18 +173,7 @@ FailureOr<SmallVector<Value>> Node::branch(Value condition, unsigned results, Br
       op->erase();
       return taken;
     }
-    graph::Sizes outside;
-    for (AffineExpr size : *sizes) {
-      llvm::SmallBitVector used;
-      if (size)
-        graph::collectSymbols(size, used);
-      if (!size || used.find_last() >= int(known)) {
-        size = graph::addComputedSymbol(module(), nameFor("size"));
-        symbols.push_back(cast<AffineSymbolExpr>(size).getPosition());
-      }
-      outside.push_back(size);
-    }
-    op.getResult(i).setType(graph::tensorOf(outside, cast<RankedTensorType>(a).getElementType()));
+    op.getResult(i).setType(outsideType(*sizes, getElementTypeOrSelf(a), known, symbols));
   }
   op.setSymbols(symbols);
   return SmallVector<Value>(op.getResults());
@@ -243,8 +231,11 @@ FailureOr<SmallVector<Value>> Node::loop(Value trip, Value condition, ValueRange
     }
     SmallVector<int64_t> symbols;
     SmallVector<Type> results;
+    auto outside = [&](Type type) {
+      return outsideType(graph::sizesOf(cast<RankedTensorType>(type)), getElementTypeOrSelf(type), known, symbols);
+    };
     for (Type type : types)
-      results.push_back(outsideType(type, known, symbols));
+      results.push_back(outside(type));
     // How often it runs is known where nothing but the number of iterations ends it.
     auto isAlways = [&](Value value) {
       auto constant = value ? graph::constantElementsOf(value) : std::nullopt;
@@ -254,8 +245,8 @@ FailureOr<SmallVector<Value>> Node::loop(Value trip, Value condition, ValueRange
     if (trip && (!condition || isAlways(condition)) && isAlways((*made)[0]))
       count = graph::elementsOf(trip);
     for (Value slice : llvm::drop_begin(*made, 1 + types.size())) {
-      auto inside = cast<RankedTensorType>(outsideType(slice.getType(), known, symbols));
-      graph::Sizes sizes = graph::sizesOf(inside);
+      RankedTensorType part = outside(slice.getType());
+      graph::Sizes sizes = graph::sizesOf(part);
       AffineExpr length;
       if (count && graph::size::isAtLeast(count->front(), zero(context()), graph::getSymbols(module())))
         length = count->front();
@@ -264,7 +255,7 @@ FailureOr<SmallVector<Value>> Node::loop(Value trip, Value condition, ValueRange
         symbols.push_back(cast<AffineSymbolExpr>(length).getPosition());
       }
       sizes.insert(sizes.begin(), length);
-      results.push_back(graph::tensorOf(sizes, inside.getElementType()));
+      results.push_back(graph::tensorOf(sizes, part.getElementType()));
     }
     // The same op with its results.
     OperationState state(location, graph::LoopOp::getOperationName());

@@ -143,6 +143,7 @@ Schedule contractDefaults(Operation *op, const Target &target) {
   s.set("tile_m", tile.rows);
   s.set("tile_n", tile.columns);
   s.set("unroll_k", target.laneFma && !packed ? target.lanes(p.bits) : 2);
+  s.set("in_flight", target.fmaInFlight);
   s.set("pack_a", packed);
   // A block of a panel fits the first-level cache with room for the rows that stream past; blocks are of about equal
   // length.

@@ -108,14 +108,25 @@ constexpr Knob depthwiseKnobs[] = {{"tile_w", 1, 16, "pixels computed together"}
 // rows of input pass.
 constexpr int64_t packedBytesPerTask = 64 << 10;
 
-// A transposed convolution counts elements, a packed product rows of its weights, the others rows along their axis.
+Schedule packedProductDefaults(Operation *op, const Target &) {
+  Schedule s;
+  auto product = cast<MatMulNBitsOp>(op);
+  int64_t rowBytes = std::max<int64_t>(1, product.getK() * product.getBits() / 8);
+  // One row of input needs more columns to share its loads than several rows have registers for.
+  s.set("tile_m", 4);
+  s.set("tile_n", 2);
+  s.set("row_n", 4);
+  s.set("grain", llvm::alignTo(std::max<int64_t>(1, packedBytesPerTask / rowBytes), s["row_n"]));
+  return s;
+}
+constexpr Knob packedProductKnobs[] = {{"tile_m", 1, 16, "rows of input that share the unpacking"},
+                                       {"tile_n", 1, 16, "columns that such rows are multiplied with together"},
+                                       {"row_n", 1, 16, "columns that a single row is multiplied with together"},
+                                       {"grain", 1, 1 << 30, "columns of a task"}};
+
+// A transposed convolution counts elements, the others rows along their axis.
 Schedule sequentialDefaults(Operation *op, const Target &) {
   Schedule s;
-  if (auto product = dyn_cast<MatMulNBitsOp>(op)) {
-    int64_t rowBytes = std::max<int64_t>(1, product.getK() * product.getBits() / 8);
-    s.set("grain", llvm::alignTo(std::max<int64_t>(1, packedBytesPerTask / rowBytes), 4));
-    return s;
-  }
   int64_t perRow = 64;
   if (!isa<ConvTransposeOp>(op)) {
     auto type = cast<RankedTensorType>(op->getOperand(0).getType());
@@ -146,6 +157,7 @@ constexpr Knob contractKnobs[] = {
     {"tile_m", 1, 32, "rows (pixels) of the register tile"},
     {"tile_n", 1, 256, "columns (channels) of the register tile and of a packed panel"},
     {"unroll_k", 1, 16, "steps of the reduction per iteration"},
+    {"in_flight", 1, 64, "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
     {"pack_a", 0, 1, "1: rows are packed block by block, computing fused producers; 0: read in place"},
     {"block_k", 1, 1 << 20, "steps of the reduction per packed block"},
     {"rows_outer", 0, 1, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
@@ -167,12 +179,18 @@ static const KernelClass contractClass{"contract", "matrix products and convolut
                                        contractViolation};
 static const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", depthwiseKnobs,
                                         depthwiseDefaults, noConstraint};
+static const KernelClass packedProductClass{"packed_product",
+                                            "products with matrices of small integers",
+                                            packedProductKnobs,
+                                            packedProductDefaults,
+                                            noConstraint,
+                                            /*takesConsumers=*/false};
 static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialDefaults,
-                                         noConstraint};
+                                         noConstraint, /*takesConsumers=*/false};
 
-static const KernelClass *const classes[] = {&mapClass,       &concatClass,    &reduceClass, &argReduceClass,
-                                             &softmaxClass,   &layerNormClass, &poolClass,   &contractClass,
-                                             &depthwiseClass, &sequentialClass};
+static const KernelClass *const classes[] = {&mapClass,       &concatClass,        &reduceClass,    &argReduceClass,
+                                             &softmaxClass,   &layerNormClass,     &poolClass,      &contractClass,
+                                             &depthwiseClass, &packedProductClass, &sequentialClass};
 
 ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
 
@@ -195,7 +213,8 @@ const KernelClass &kernelClassOf(Operation *anchor) {
               .Case([](MatMulOp) { return &contractClass; })
               .Case([](ConvOp op) { return isDepthwise(op) ? &depthwiseClass : &contractClass; })
               .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, ConvTransposeOp, NonZeroOp, NonMaxSuppressionOp,
-                    UniqueOp, TensorScatterOp, MatMulNBitsOp>([](auto) { return &sequentialClass; })
+                    UniqueOp, TensorScatterOp>([](auto) { return &sequentialClass; })
+              .Case([](MatMulNBitsOp) { return &packedProductClass; })
               .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
 }
 

@@ -21,6 +21,7 @@ struct KernelClass {
   Schedule (*defaults)(mlir::Operation *anchor, const Target &target);
   // The first constraint that a schedule breaks, or an empty string. Ranges of knobs are checked before.
   std::string (*violation)(const Schedule &schedule, mlir::Operation *anchor, const Target &target);
+  bool takesConsumers = true; // whether elementwise ops behind the anchor can be computed with it
 };
 
 // The class of kernels that this op anchors; a kernel without an anchor is a map.

@@ -229,9 +229,7 @@ void copyPassedThrough(Block &block) {
     prefix += block.getParent()->getRegionNumber() ? "else." : "then.";
   DenseSet<Value> returned;
   for (auto [i, operand] : llvm::enumerate(terminator->getOpOperands())) {
-    Value root = operand.get();
-    while (root.getDefiningOp() && isView(root.getDefiningOp()))
-      root = root.getDefiningOp()->getOperand(0);
+    Value root = bufferRoot(operand.get());
     // The next condition of a loop is only read.
     if (isa<LoopOp>(block.getParentOp()) && i == 0)
       continue;

@@ -165,6 +165,10 @@ Value HostEmitter::allocate(AffineExpr size, Location node) {
   Value overflow, bytes = checkedExpr(size, overflow);
   if (overflow)
     refuseIf(overflow, FATHOM_FAULT_SHAPE, node);
+  return allocate(bytes, node);
+}
+
+Value HostEmitter::allocate(Value bytes, Location node) {
   auto type = LLVM::LLVMFunctionType::get(pointer, {pointer, i64});
   Value memory =
       LLVM::CallOp::create(b, loc, type, ValueRange{service(offsetof(fathom_services, allocate)), runtime, bytes})

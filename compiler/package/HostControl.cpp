@@ -216,12 +216,7 @@ void HostEmitter::emitLoop(LoopOp op) {
                                enough, ValueRange{at(stack.base), at(stack.room)});
       b.setInsertionPointToStart(grow);
       Value room = c.max(c.mul(wanted, 2), c.i64(4096));
-      auto type = LLVM::LLVMFunctionType::get(pointer, {pointer, i64});
-      Value fresh =
-          LLVM::CallOp::create(b, loc, type, ValueRange{service(offsetof(fathom_services, allocate)), runtime, room})
-              .getResult();
-      refuseIf(LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, fresh, LLVM::ZeroOp::create(b, loc, pointer)),
-               FATHOM_FAULT_MEMORY, op.getLoc());
+      Value fresh = allocate(room, op.getLoc());
       copy(fresh, at(stack.base), used);
       release(at(stack.base));
       cf::BranchOp::create(b, loc, enough, ValueRange{fresh, room});

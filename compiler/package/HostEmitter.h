@@ -30,6 +30,7 @@ private:
   void makeRoom(Value tensor);
   void release(Value pointer);
   Value allocate(mlir::AffineExpr bytes, mlir::Location node);
+  Value allocate(Value bytes, mlir::Location node);
   // The value of an expression, with a fault where it overflows.
   Value checkedExpr(mlir::AffineExpr expr, Value &overflow);
   // Ends the run with this fault where the condition holds, and goes on in a new block.

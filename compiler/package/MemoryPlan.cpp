@@ -11,15 +11,6 @@ namespace fathom {
 
 static constexpr int64_t alignment = 64; // a cache line, and the widest vector
 
-Value bufferRoot(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isView(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
 AffineExpr alignedBytes(Value value) {
   AffineExpr bytes = bufferBytes(cast<RankedTensorType>(value.getType()));
   return graph::size::simplified(bytes.ceilDiv(alignment) * alignment);
@@ -197,15 +188,19 @@ private:
     for (Tensor &tensor : tensors)
       if (auto bytes = constantSize(tensor.bytes))
         order.push_back({*bytes, &tensor});
-    llvm::stable_sort(order, [](const auto &a, const auto &b) { return a.first > b.first; });
+    // The tensors' own order decides between equals.
+    llvm::sort(order, [](const auto &a, const auto &b) {
+      return std::pair(-a.first, a.second) < std::pair(-b.first, b.second);
+    });
     SmallVector<std::pair<int64_t, Tensor *>> placed;
     for (auto [bytes, tensor] : order) {
       SmallVector<std::pair<int64_t, Tensor *>> neighbours;
       for (auto other : placed)
         if (other.second->first <= tensor->last && tensor->first <= other.second->last)
           neighbours.push_back(other);
-      llvm::stable_sort(neighbours,
-                        [](const auto &a, const auto &b) { return a.second->place.at < b.second->place.at; });
+      llvm::sort(neighbours, [](const auto &a, const auto &b) {
+        return std::pair(a.second->place.at, a.second) < std::pair(b.second->place.at, b.second);
+      });
       int64_t offset = 0;
       for (auto [otherBytes, other] : neighbours) {
         if (offset + bytes <= other->place.at)
@@ -225,7 +220,7 @@ private:
     for (Tensor &tensor : tensors)
       if (!constantSize(tensor.bytes))
         order.push_back(&tensor);
-    llvm::stable_sort(order, [](Tensor *a, Tensor *b) { return a->first < b->first; });
+    llvm::sort(order, [](Tensor *a, Tensor *b) { return std::pair(a->first, a) < std::pair(b->first, b); });
     for (Tensor *tensor : order) {
       size_t slot = 0;
       while (slot < busyUntil.size() && busyUntil[slot] >= tensor->first)

@@ -43,8 +43,6 @@ struct MemoryPlan {
 
 MemoryPlan planMemory(const Program &program);
 
-// The value whose buffer a view reads: through views and, for constants, the relayout that happens ahead of time.
-mlir::Value bufferRoot(mlir::Value value);
 // Bytes of a tensor's buffer, rounded up to whole cache lines.
 mlir::AffineExpr alignedBytes(mlir::Value value);
 

@@ -16,6 +16,15 @@ namespace fathom {
 
 bool isView(Operation *op) { return isa<TransposeOp, ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, IdentityOp>(op); }
 
+Value bufferRoot(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isView(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 StringRef opName(Operation *op) {
   auto name = op->getAttrOfType<StringAttr>("graph.name");
   return name ? name.getValue() : "";

@@ -17,6 +17,8 @@ llvm::SmallVector<int64_t> flowingOrder(mlir::Operation *op, mlir::RankedTensorT
 
 // Whether the op only reinterprets its operand's buffer.
 bool isView(mlir::Operation *op);
+// The value whose buffer a view reads, through all views.
+mlir::Value bufferRoot(mlir::Value value);
 // The op's name in plans.
 llvm::StringRef opName(mlir::Operation *op);
 

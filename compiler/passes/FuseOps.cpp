@@ -103,7 +103,7 @@ private:
     llvm::SmallSetVector<Operation *, 8> group;
     group.insert(seed);
     size_t committed = 1;
-    bool growable = seed->getNumResults() > 0 && kernelClassOf(seed).name != "sequential" && liveOut(group).size() == 1;
+    bool growable = seed->getNumResults() > 0 && kernelClassOf(seed).takesConsumers && liveOut(group).size() == 1;
     DenseSet<Operation *> tainted; // depends on the group without being in it
     unsigned seen = 0;
     for (Operation *op = seed->getNextNode(); growable && op && seen < horizon; op = op->getNextNode(), ++seen) {
@@ -220,6 +220,10 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
     for (Operation *op : group)
       if (usesAny(op, [&](Operation *def) { return consumers.contains(def); }))
         consumers.insert(op);
+    for (Operation *op : group)
+      if (anchor && op != anchor && consumers.contains(op) && !kernelClassOf(anchor).takesConsumers)
+        return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) + "' in one kernel: class '" +
+                                  kernelClassOf(anchor).name + "' takes no consumers");
     for (Operation *op : group)
       if (anchor && op != anchor && consumers.contains(op) && !op->hasTrait<Elementwise>())
         return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) +

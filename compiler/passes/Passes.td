@@ -1,4 +1,4 @@
-// Passes over the graph, in alphabetical order; driver/Pipeline.cpp puts them in sequence.
+// Passes over the graph, in alphabetical order; driver/Compile.cpp puts them in sequence.
 include "mlir/Pass/PassBase.td"
 
 def CanonicalizeOpsPass : Pass<"canonicalize-ops", "mlir::func::FuncOp"> {

@@ -1,4 +1,5 @@
 // Helpers of the graph rewrites: names, constants.
+#include "compiler/passes/ConvertLayout.h"
 #include "compiler/passes/Passes.h"
 
 using namespace mlir;
@@ -28,12 +29,6 @@ Value makeScalar(OpBuilder &b, Operation *like, Type element, double value) {
 
 Value makeNone(OpBuilder &b, Location loc) { return graph::NoneOp::create(b, loc, b.getNoneType()); }
 
-bool isConstantValue(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (op && isa<graph::TransposeOp, graph::ReshapeOp, graph::SqueezeOp, graph::UnsqueezeOp, graph::FlattenOp,
-                   graph::IdentityOp>(op))
-    op = op->getOperand(0).getDefiningOp();
-  return isa_and_nonnull<graph::ConstantOp>(op);
-}
+bool isConstantValue(Value value) { return bool(bufferRoot(value).getDefiningOp<graph::ConstantOp>()); }
 
 } // namespace fathom

@@ -62,3 +62,16 @@ def test_order_of_what_is_stored(compile_with, fathom):
     """The counterpart: such a change is taken."""
     compile_with(layout("r", (0, 2, 3, 1)), layout("r", (0, 3, 2, 1))).expect(0)
     fathom("run", "x.fathom").expect(0)
+
+
+def test_consumers_of_a_kernel_that_takes_none(fathom, save, tmp_path):
+    """A scan stores what it computes as it goes; a plan that puts an op behind it into its kernel is refused."""
+    nodes = [helper.make_node("CumSum", ["x", "axis"], ["sums"]), helper.make_node("Relu", ["sums"], ["y"])]
+    axis = numpy_helper.from_array(np.array(1), "axis")
+    model = save(make_model(nodes, [value("x", [4, 5])], [value("y", [4, 5])], [axis]))
+    text = fathom("compile", model, "--emit", "plan").expect(0).out
+    start = text.index("  - kernel:          sums")
+    kernel = "  - kernel:          y\n    class:           sequential\n    ops:\n      - sums\n      - y\n    schedule:\n      grain:           8\n"
+    plan = tmp_path / "plan"
+    plan.write_text(text[:start] + kernel + "...\n")
+    fathom("compile", model, "-o", "x.fathom", "--plan", plan).expect(1, "[F1009]", "'y' cannot follow 'sums'", "takes no consumers")

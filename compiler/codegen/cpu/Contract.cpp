@@ -203,7 +203,7 @@ SmallVector<Value> Contraction::zeroTile(int64_t rows, ArrayRef<int64_t> pieces)
 int64_t Contraction::setsFor(size_t accumulators) {
   if (constantSize(run).value_or(INT64_MAX) < 32)
     return 1;
-  return llvm::bit_floor(std::clamp<uint64_t>(e.target.fmaInFlight / accumulators, 1, 8));
+  return llvm::bit_floor(std::clamp<uint64_t>(k.schedule["in_flight"] / accumulators, 1, 8));
 }
 
 SmallVector<Value> Contraction::joinSets(ArrayRef<Value> sums, int64_t sets) {

@@ -46,6 +46,7 @@ Grid emitLayerNorm(KernelBody &k);
 Grid emitPool(KernelBody &k);
 Grid emitContract(KernelBody &k);
 Grid emitDepthwise(KernelBody &k);
+Grid emitPackedProduct(KernelBody &k);
 Grid emitSequential(KernelBody &k);
 
 // Combines the elements along `axes` of a tensor at fixed other indices.

@@ -78,7 +78,6 @@ Grid emitSequential(KernelBody &k) {
       .Case([&](NonMaxSuppressionOp) { return emitNonMaxSuppression(k); })
       .Case([&](TensorScatterOp) { return emitTensorScatter(k); })
       .Case([&](UniqueOp) { return emitUnique(k); })
-      .Case([&](MatMulNBitsOp) { return emitMatMulNBits(k); })
       .Default([&](Operation *) { return k.e.failed = true, Grid(); });
 }
 

@@ -14,7 +14,6 @@ Grid emitNonZero(KernelBody &k);
 Grid emitNonMaxSuppression(KernelBody &k);
 Grid emitTensorScatter(KernelBody &k);
 Grid emitUnique(KernelBody &k);
-Grid emitMatMulNBits(KernelBody &k);
 
 // Runs `body` once for every element of `loops`, split into tasks of the schedule's grain; `index` has the given rank.
 Grid overElements(KernelBody &k, llvm::ArrayRef<Loop> loops, int64_t rank,

@@ -1,7 +1,7 @@
 // Products with a matrix of 4-bit or 8-bit integers, which stay packed in memory: with one row of input, reading them
 // is all the time there is. Tasks divide the matrix's rows (the result's columns); several of them at a time share the
 // loads of the input, and several rows of input share the unpacking.
-#include "compiler/codegen/cpu/Sequential.h"
+#include "compiler/codegen/cpu/Kernels.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -29,6 +29,7 @@ public:
     k.clearHalos();
     rowLoops = loopsOver(input, {}, {input.getRank() - 1});
     AffineExpr rowCount = iterations(rowLoops, k.context());
+    int64_t sharedRows = k.schedule["tile_m"];
     Value rows = c.expr(rowCount), wholeRows = c.sub(rows, c.rem(rows, c.i64(sharedRows)));
     auto [low, high] = k.taskRange(grid, getAffineConstantExpr(op.getN(), k.context()), k.schedule["grain"]);
     auto fill = [&](Value firstRow, Value lastRow, int64_t height, int64_t width) {
@@ -40,15 +41,14 @@ public:
       c.loop(whole, high, 1, [&](Value column) { stripe(column, 1); });
     };
     if (!isConstant(rowCount, 1))
-      fill(c.i64(0), wholeRows, sharedRows, 2);
-    fill(isConstant(rowCount, 1) ? c.i64(0) : wholeRows, rows, 1, 4);
+      fill(c.i64(0), wholeRows, sharedRows, k.schedule["tile_n"]);
+    fill(isConstant(rowCount, 1) ? c.i64(0) : wholeRows, rows, 1, k.schedule["row_n"]);
     return grid;
   }
 
 private:
   using Sums = SmallVector<Value>; // one for each row and column of a tile
 
-  static constexpr int64_t sharedRows = 4;
   static constexpr int64_t unit = 16; // weights widened together: no block is smaller
 
   Value fma(Value x, Value y, Value z) { return LLVM::FMulAddOp::create(c.b, c.loc, x, y, z); }
@@ -246,6 +246,6 @@ private:
 
 } // namespace
 
-Grid emitMatMulNBits(KernelBody &k) { return PackedProduct(k).run(); }
+Grid emitPackedProduct(KernelBody &k) { return PackedProduct(k).run(); }
 
 } // namespace fathom
