@@ -2,6 +2,7 @@
 // applied to the tile after the last block of the reduction. Weights come packed in panels of columns. The left operand
 // is read in place, or packed block by block into scratch, where fused producers are computed on the way.
 #include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
 
 using namespace mlir;
@@ -39,25 +40,18 @@ private:
   Value rowStart(ArrayRef<Index> index, Value panel);
   void tailRows(Value row, Value panel, std::optional<int64_t> columns);
   void tile(Value row, int64_t rows, Value panel, std::optional<int64_t> columns);
-  SmallVector<Value> zeroTile(int64_t rows, ArrayRef<int64_t> pieces);
+  RegisterTile registers();
   SmallVector<Value> multiply(ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart);
   SmallVector<Value> multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart,
                                     ValueRange sums);
-  void accumulate(int64_t rows, ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow,
-                  MutableArrayRef<Value> sums);
-  int64_t setsFor(size_t accumulators);
-  SmallVector<Value> joinSets(ArrayRef<Value> sums, int64_t sets);
   void emitPacked(llvm::function_ref<void()> overTiles);
   void packRows();
   Value leftVector(ArrayRef<Index> index, Value start, Value depth, int64_t count);
   void storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators, Value firstColumn);
-  SmallVector<int64_t> piecesOf(int64_t columns);
   void storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accumulators, Value firstColumn);
   void storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators,
                         Value firstColumn, Value count);
   void storeElement(ArrayRef<Index> index, Value value, int64_t lanes);
-  Value widen(Value x);
-  Value fma(Value x, Value y, Value z);
 
   KernelBody &k;
   Emitter &e;
@@ -84,7 +78,7 @@ private:
   // The columns of the last panel where it shares the code of full ones, because it takes as many vectors: only the
   // stores differ. What lies behind its columns is computed with, never stored.
   std::optional<int64_t> sharedTail;
-  int64_t tileM, tileN, unrollK, lanes;
+  int64_t tileM, tileN, lanes;
   // While the left operand is packed: the current block of the reduction, and whether it is the first or the last.
   bool packed;
   int64_t blockK = 0;
@@ -101,7 +95,6 @@ Contraction::Contraction(KernelBody &k)
   lanes = e.target.lanes(acc.getIntOrFloatBitWidth());
   tileM = k.schedule["tile_m"];
   tileN = right.layout.block;
-  unrollK = k.schedule["unroll_k"];
   if (auto matmul = dyn_cast<MatMulOp>(op))
     describeMatMul(matmul);
   else
@@ -153,18 +146,8 @@ void Contraction::describeConv(ConvOp op) {
   rowLoops = loopsOver(type, merge, {channel});
 }
 
-Value Contraction::widen(Value x) {
-  Type from = getElementTypeOrSelf(x.getType());
-  if (from == acc)
-    return x;
-  auto vector = dyn_cast<VectorType>(x.getType());
-  return arith::ExtFOp::create(c.b, c.loc, vector ? Type(vector.clone(acc)) : acc, x);
-}
-
-Value Contraction::fma(Value x, Value y, Value z) {
-  if (isa<FloatType>(acc)) // fused where the target can, never a library call
-    return LLVM::FMulAddOp::create(c.b, c.loc, x, y, z);
-  return arith::AddIOp::create(c.b, c.loc, arith::MulIOp::create(c.b, c.loc, x, y), z);
+RegisterTile Contraction::registers() {
+  return {e, acc, tileN, k.schedule["unroll_k"], k.schedule["in_flight"], right.pointer, scalarOf(rhs)};
 }
 
 Value Contraction::rowStart(ArrayRef<Index> index, Value panel) {
@@ -190,72 +173,10 @@ Value Contraction::rowStart(ArrayRef<Index> index, Value panel) {
   return at;
 }
 
-SmallVector<Value> Contraction::zeroTile(int64_t rows, ArrayRef<int64_t> pieces) {
-  SmallVector<Value> sums;
-  for (int64_t r = 0; r < rows; ++r)
-    for (int64_t piece : pieces)
-      sums.push_back(c.number(vectorType(acc, piece), 0));
-  return sums;
-}
-
-// A tile of few accumulators has several sets of them, for every so many-th step of the reduction: the next
-// multiply-add need not wait for the last one.
-int64_t Contraction::setsFor(size_t accumulators) {
-  if (constantSize(run).value_or(INT64_MAX) < 32)
-    return 1;
-  return llvm::bit_floor(std::clamp<uint64_t>(k.schedule["in_flight"] / accumulators, 1, 8));
-}
-
-SmallVector<Value> Contraction::joinSets(ArrayRef<Value> sums, int64_t sets) {
-  SmallVector<Value> joined(sums);
-  for (; sets > 1; sets /= 2) {
-    size_t half = joined.size() / 2;
-    for (size_t i = 0; i < half; ++i)
-      joined[i] = isa<FloatType>(acc) ? Value(arith::AddFOp::create(c.b, c.loc, joined[i], joined[half + i]))
-                                      : Value(arith::AddIOp::create(c.b, c.loc, joined[i], joined[half + i]));
-    joined.resize(half);
-  }
-  return joined;
-}
-
-// One step of the reduction: a factor for each row times a row of the panel.
-void Contraction::accumulate(int64_t rows, ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow,
-                             MutableArrayRef<Value> sums) {
-  SmallVector<Value> panel;
-  int64_t column = 0;
-  for (int64_t piece : pieces) {
-    panel.push_back(widen(c.load(right.pointer, c.add(panelRow, column), scalarOf(rhs), piece)));
-    column += piece;
-  }
-  for (int64_t r = 0; r < rows; ++r)
-    for (size_t p = 0; p < pieces.size(); ++p) {
-      Value &sum = sums[r * pieces.size() + p];
-      sum = fma(c.splat(factors[r], pieces[p]), panel[p], sum);
-    }
-}
-
 SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart) {
-  Type element = scalarOf(lhs);
-  int64_t rows = starts.size();
-  size_t size = rows * pieces.size();
-  int64_t sets = setsFor(size), unroll = std::max(unrollK, sets);
-  // `steps` columns of the left operand against as many rows of the panel.
-  auto step = [&](Value offset, Value depth, int64_t steps, bool byLane, ValueRange carried) {
-    SmallVector<Value> next = llvm::to_vector(carried), vectors;
-    if (byLane)
-      for (Value start : starts)
-        vectors.push_back(widen(c.load(left.pointer, c.add(start, offset), element, steps)));
-    Value panelRow = c.add(panelStart, c.mul(depth, tileN));
-    for (int64_t u = 0; u < steps; ++u) {
-      SmallVector<Value> factors;
-      for (int64_t r = 0; r < rows; ++r)
-        factors.push_back(byLane ? c.extract(vectors[r], u)
-                                 : widen(c.load(left.pointer, c.add(c.add(starts[r], offset), u), element)));
-      accumulate(rows, factors, pieces, c.add(panelRow, u * tileN), MutableArrayRef(next).slice(u % sets * size, size));
-    }
-    return next;
-  };
-  bool byLane = e.target.laneFma && unroll > 1;
+  RegisterTile tile = registers();
+  int64_t rows = starts.size(), sets = tile.setsFor(rows * pieces.size(), constantSize(run));
+  Value length = c.expr(run);
   std::function<SmallVector<Value>(size_t, Value, Value, SmallVector<Value>)> nest =
       [&](size_t depth, Value offset, Value position, SmallVector<Value> carried) -> SmallVector<Value> {
     if (depth < taps.size())
@@ -263,50 +184,29 @@ SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_
         return nest(depth + 1, c.add(offset, c.mul(iv, c.expr(taps[depth].stride))),
                     c.add(c.mul(position, taps[depth].count), iv), llvm::to_vector(values));
       });
-    Value length = c.expr(run), base = c.mul(position, length);
-    Value tail = c.sub(length, c.rem(length, c.i64(unroll)));
-    carried = c.loop(c.i64(0), tail, unroll, carried, [&](Value iv, ValueRange values) {
-      return step(c.add(offset, iv), c.add(base, iv), unroll, byLane, values);
-    });
-    return c.loop(tail, length, 1, carried, [&](Value iv, ValueRange values) {
-      return step(c.add(offset, iv), c.add(base, iv), 1, false, values);
-    });
+    SmallVector<Value> moved;
+    for (Value start : starts)
+      moved.push_back(c.add(start, offset));
+    Value panel = c.add(panelStart, c.mul(c.mul(position, length), tileN));
+    return tile.multiply(left.pointer, scalarOf(lhs), moved, panel, length, pieces, sets, carried);
   };
-  return joinSets(nest(0, c.i64(0), c.i64(0), zeroTile(rows * sets, pieces)), sets);
+  return tile.joinSets(nest(0, c.i64(0), c.i64(0), tile.zeros(rows * sets, pieces)), sets);
 }
 
 // The same on a packed block: tiles of rows, each with the rows' elements side by side for every step of the reduction.
 SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart,
                                                ValueRange sums) {
-  Type element = scalarOf(lhs);
+  RegisterTile tile = registers();
   // A tail may start inside a packed tile.
   Value within = c.rem(c.sub(row, rowLow), c.i64(tileM));
   Value tileStart = c.add(c.mul(c.sub(c.sub(row, rowLow), within), blockK), within);
-  Value panelBlock = c.add(panelStart, c.mul(blockStart, tileN));
-  int64_t sets = setsFor(sums.size()), unroll = std::max(unrollK, sets);
-  auto step = [&](Value depth, int64_t steps, ValueRange carried) {
-    SmallVector<Value> next = llvm::to_vector(carried);
-    for (int64_t u = 0; u < steps; ++u) {
-      Value at = c.add(tileStart, c.mul(c.add(depth, u), tileM));
-      SmallVector<Value> factors;
-      for (int64_t r = 0; r < rows;) {
-        int64_t count = e.target.laneFma ? std::min(lanes, rows - r) : 1;
-        Value vector = widen(c.load(k.scratch, c.add(at, r), element, count));
-        for (int64_t lane = 0; lane < count; ++lane, ++r)
-          factors.push_back(count == 1 ? vector : c.extract(vector, lane));
-      }
-      accumulate(rows, factors, pieces, c.add(panelBlock, c.mul(c.add(depth, u), tileN)),
-                 MutableArrayRef(next).slice(u % sets * sums.size(), sums.size()));
-    }
-    return next;
-  };
-  Value tail = c.sub(blockLength, c.rem(blockLength, c.i64(unroll)));
+  Value panel = c.add(panelStart, c.mul(blockStart, tileN));
+  int64_t sets = tile.setsFor(sums.size(), constantSize(run));
   SmallVector<Value> first = llvm::to_vector(sums);
-  llvm::append_range(first, zeroTile(rows * (sets - 1), pieces));
-  SmallVector<Value> result =
-      c.loop(c.i64(0), tail, unroll, first, [&](Value iv, ValueRange values) { return step(iv, unroll, values); });
-  return joinSets(
-      c.loop(tail, blockLength, 1, result, [&](Value iv, ValueRange values) { return step(iv, 1, values); }), sets);
+  llvm::append_range(first, tile.zeros(rows * (sets - 1), pieces));
+  return tile.joinSets(
+      tile.multiplyPacked(k.scratch, scalarOf(lhs), tileStart, tileM, rows, panel, blockLength, pieces, sets, first),
+      sets);
 }
 
 // `count` neighbouring elements of a row of the left operand: from its buffer, or computed by the fused producers.
@@ -389,9 +289,10 @@ void Contraction::emitPacked(llvm::function_ref<void()> overTiles) {
 
 void Contraction::storeElement(ArrayRef<Index> index, Value value, int64_t count) {
   if (bias)
-    value = isa<FloatType>(acc)
-                ? Value(arith::AddFOp::create(c.b, c.loc, value, widen(e.element(bias, index[channel], count))))
-                : Value(arith::AddIOp::create(c.b, c.loc, value, e.element(bias, index[channel], count)));
+    value =
+        isa<FloatType>(acc)
+            ? Value(arith::AddFOp::create(c.b, c.loc, value, registers().widen(e.element(bias, index[channel], count))))
+            : Value(arith::AddIOp::create(c.b, c.loc, value, e.element(bias, index[channel], count)));
   Type element = type.getElementType();
   if (registerType(element) != acc)
     value = arith::TruncFOp::create(c.b, c.loc, vectorType(element, count), value);
@@ -428,17 +329,9 @@ void Contraction::storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_
   }
 }
 
-// Columns in vectors, the last of them narrower where they do not come out even.
-SmallVector<int64_t> Contraction::piecesOf(int64_t columns) {
-  SmallVector<int64_t> pieces(columns / lanes, lanes);
-  if (int64_t rest = columns % lanes)
-    pieces.push_back(rest);
-  return pieces;
-}
-
 // The first of a panel's columns, where it is the last one and has no more.
 void Contraction::storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accumulators, Value firstColumn) {
-  SmallVector<int64_t> pieces = piecesOf(*sharedTail);
+  SmallVector<int64_t> pieces = registers().piecesOf(*sharedTail);
   SmallVector<Value> narrow(accumulators);
   for (size_t i = pieces.size() - 1; i < narrow.size(); i += pieces.size()) {
     auto type = dyn_cast<VectorType>(narrow[i].getType());
@@ -454,7 +347,7 @@ void Contraction::storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accum
 }
 
 void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64_t> count) {
-  SmallVector<int64_t> pieces = piecesOf(count.value_or(tileN));
+  SmallVector<int64_t> pieces = registers().piecesOf(count.value_or(tileN));
   // Tiles start at multiples of their height: where that divides the innermost loop, a tile never leaves it.
   bool together = !rowLoops.empty() && rows == tileM && constantSize(rowLoops.back().size).value_or(1) % tileM == 0;
   SmallVector<Indices> rowIndices;
@@ -501,7 +394,7 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
         body(r * pieces.size() + p, index, pieces[p]);
       }
   };
-  SmallVector<Value> sums = zeroTile(rows, pieces);
+  SmallVector<Value> sums = registers().zeros(rows, pieces);
   if (Code::constant(isFirst) != 1) {
     auto branch = scf::IfOp::create(c.b, c.loc, ValueRange(sums).getTypes(), isFirst, /*withElseRegion=*/true);
     {

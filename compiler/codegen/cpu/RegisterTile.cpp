@@ -1,0 +1,126 @@
+// Loads, multiply-adds and accumulators of a register tile.
+#include "compiler/codegen/cpu/RegisterTile.h"
+
+using namespace mlir;
+
+namespace fathom {
+
+SmallVector<int64_t> RegisterTile::piecesOf(int64_t columns) const {
+  SmallVector<int64_t> pieces(columns / lanes(), lanes());
+  if (int64_t rest = columns % lanes())
+    pieces.push_back(rest);
+  return pieces;
+}
+
+SmallVector<Value> RegisterTile::zeros(int64_t rows, ArrayRef<int64_t> pieces) const {
+  SmallVector<Value> sums;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t piece : pieces)
+      sums.push_back(e.c.number(vectorType(acc, piece), 0));
+  return sums;
+}
+
+Value RegisterTile::widen(Value x) const {
+  Type from = getElementTypeOrSelf(x.getType());
+  if (from == acc)
+    return x;
+  auto vector = dyn_cast<VectorType>(x.getType());
+  return arith::ExtFOp::create(e.c.b, e.c.loc, vector ? Type(vector.clone(acc)) : acc, x);
+}
+
+Value RegisterTile::fma(Value x, Value y, Value z) const {
+  if (isa<FloatType>(acc)) // fused where the target can, never a library call
+    return LLVM::FMulAddOp::create(e.c.b, e.c.loc, x, y, z);
+  return arith::AddIOp::create(e.c.b, e.c.loc, arith::MulIOp::create(e.c.b, e.c.loc, x, y), z);
+}
+
+int64_t RegisterTile::setsFor(size_t accumulators, std::optional<int64_t> depth) const {
+  if (depth.value_or(INT64_MAX) < 32)
+    return 1;
+  return llvm::bit_floor(std::clamp<uint64_t>(inFlight / accumulators, 1, 8));
+}
+
+SmallVector<Value> RegisterTile::joinSets(ArrayRef<Value> sums, int64_t sets) const {
+  SmallVector<Value> joined(sums);
+  for (; sets > 1; sets /= 2) {
+    size_t half = joined.size() / 2;
+    for (size_t i = 0; i < half; ++i)
+      joined[i] = isa<FloatType>(acc) ? Value(arith::AddFOp::create(e.c.b, e.c.loc, joined[i], joined[half + i]))
+                                      : Value(arith::AddIOp::create(e.c.b, e.c.loc, joined[i], joined[half + i]));
+    joined.resize(half);
+  }
+  return joined;
+}
+
+void RegisterTile::accumulate(ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow,
+                              MutableArrayRef<Value> sums) const {
+  Code &c = e.c;
+  SmallVector<Value> panel;
+  int64_t column = 0;
+  for (int64_t piece : pieces) {
+    panel.push_back(widen(c.load(right, c.add(panelRow, column), rightType, piece)));
+    column += piece;
+  }
+  for (size_t r = 0; r < factors.size(); ++r)
+    for (size_t p = 0; p < pieces.size(); ++p) {
+      Value &sum = sums[r * pieces.size() + p];
+      sum = fma(c.splat(factors[r], pieces[p]), panel[p], sum);
+    }
+}
+
+SmallVector<Value> RegisterTile::overDepth(Value length, int64_t sets, ValueRange sums, Steps steps) const {
+  Code &c = e.c;
+  int64_t each = std::max(unroll, sets);
+  Value tail = c.sub(length, c.rem(length, c.i64(each)));
+  SmallVector<Value> carried =
+      c.loop(c.i64(0), tail, each, sums, [&](Value iv, ValueRange values) { return steps(iv, each, values); });
+  return c.loop(tail, length, 1, carried, [&](Value iv, ValueRange values) { return steps(iv, 1, values); });
+}
+
+SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Value> starts, Value panel, Value length,
+                                          ArrayRef<int64_t> pieces, int64_t sets, ValueRange sums) const {
+  Code &c = e.c;
+  size_t size = starts.size() * pieces.size();
+  return overDepth(length, sets, sums, [&](Value depth, int64_t count, ValueRange carried) {
+    SmallVector<Value> next = llvm::to_vector(carried), vectors;
+    // A vector along each row, whose lanes are the factors of as many steps.
+    bool byLane = e.target.laneFma && count > 1;
+    if (byLane)
+      for (Value start : starts)
+        vectors.push_back(widen(c.load(left, c.add(start, depth), leftType, count)));
+    Value panelRow = c.add(panel, c.mul(depth, panelWidth));
+    for (int64_t u = 0; u < count; ++u) {
+      SmallVector<Value> factors;
+      for (size_t r = 0; r < starts.size(); ++r)
+        factors.push_back(byLane ? c.extract(vectors[r], u)
+                                 : widen(c.load(left, c.add(c.add(starts[r], depth), u), leftType)));
+      accumulate(factors, pieces, c.add(panelRow, u * panelWidth), MutableArrayRef(next).slice(u % sets * size, size));
+    }
+    return next;
+  });
+}
+
+SmallVector<Value> RegisterTile::multiplyPacked(Value left, Type leftType, Value start, int64_t height, int64_t rows,
+                                                Value panel, Value length, ArrayRef<int64_t> pieces, int64_t sets,
+                                                ValueRange sums) const {
+  Code &c = e.c;
+  size_t size = rows * pieces.size();
+  return overDepth(length, sets, sums, [&](Value depth, int64_t count, ValueRange carried) {
+    SmallVector<Value> next = llvm::to_vector(carried);
+    for (int64_t u = 0; u < count; ++u) {
+      Value at = c.add(start, c.mul(c.add(depth, u), height));
+      SmallVector<Value> factors;
+      for (int64_t r = 0; r < rows;) {
+        int64_t together = e.target.laneFma ? std::min(lanes(), rows - r) : 1;
+        Value vector = widen(c.load(left, c.add(at, r), leftType, together));
+        for (int64_t lane = 0; lane < together; ++lane, ++r)
+          factors.push_back(together == 1 ? vector : c.extract(vector, lane));
+      }
+      accumulate(factors, pieces, c.add(panel, c.mul(c.add(depth, u), panelWidth)),
+                 MutableArrayRef(next).slice(u % sets * size, size));
+    }
+    return next;
+  });
+}
+
+} // namespace fathom

@@ -1,0 +1,51 @@
+// The inner loops of matrix products: rows of a left operand times a panel of a packed right one, summed in registers.
+#pragma once
+
+#include "compiler/codegen/common/Emitter.h"
+
+namespace fathom {
+
+struct RegisterTile {
+  Emitter &e;
+  mlir::Type acc;       // of the sums
+  int64_t panelWidth;   // columns of a panel; its rows follow each other
+  int64_t unroll;       // steps of the reduction per iteration
+  int64_t inFlight;     // multiply-adds at a time that the schedule wants
+  mlir::Value right;    // the packed operand
+  mlir::Type rightType; // of its elements
+
+  int64_t lanes() const { return e.target.lanes(acc.getIntOrFloatBitWidth()); }
+  // Columns in vectors, the last of them narrower where they do not come out even.
+  llvm::SmallVector<int64_t> piecesOf(int64_t columns) const;
+  llvm::SmallVector<mlir::Value> zeros(int64_t rows, llvm::ArrayRef<int64_t> pieces) const;
+
+  // A tile of few accumulators has several sets of them, for every so many-th step of the reduction: the next
+  // multiply-add need not wait for the last one.
+  int64_t setsFor(size_t accumulators, std::optional<int64_t> depth) const;
+  llvm::SmallVector<mlir::Value> joinSets(llvm::ArrayRef<mlir::Value> sums, int64_t sets) const;
+
+  // Adds `length` steps of the reduction to the sums: row r of the left operand starts at element starts[r], the panel
+  // at element `panel`.
+  llvm::SmallVector<mlir::Value> multiply(mlir::Value left, mlir::Type leftType, llvm::ArrayRef<mlir::Value> starts,
+                                          mlir::Value panel, mlir::Value length, llvm::ArrayRef<int64_t> pieces,
+                                          int64_t sets, mlir::ValueRange sums) const;
+  // The same where the left operand is packed: `height` rows side by side for every step, of which the first `rows`
+  // from element `start` on count.
+  llvm::SmallVector<mlir::Value> multiplyPacked(mlir::Value left, mlir::Type leftType, mlir::Value start,
+                                                int64_t height, int64_t rows, mlir::Value panel, mlir::Value length,
+                                                llvm::ArrayRef<int64_t> pieces, int64_t sets,
+                                                mlir::ValueRange sums) const;
+
+  mlir::Value widen(mlir::Value x) const;
+
+private:
+  mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) const;
+  // One step of the reduction: a factor for each row times a row of the panel.
+  void accumulate(llvm::ArrayRef<mlir::Value> factors, llvm::ArrayRef<int64_t> pieces, mlir::Value panelRow,
+                  llvm::MutableArrayRef<mlir::Value> sums) const;
+  // Steps of the reduction, unrolled, then the rest one at a time.
+  using Steps = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value depth, int64_t count, mlir::ValueRange)>;
+  llvm::SmallVector<mlir::Value> overDepth(mlir::Value length, int64_t sets, mlir::ValueRange sums, Steps steps) const;
+};
+
+} // namespace fathom
