@@ -1,12 +1,16 @@
 // Resolves target names, detects the host and creates LLVM's target machines.
 #include "compiler/target/Target.h"
 
+#include "compiler/target/MachineFile.h"
 #include "runtime/CpuFeatures.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/MC/MCInstrInfo.h"
+#include "llvm/MC/MCSchedule.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
@@ -59,6 +63,42 @@ static bool isKnownCpu(llvm::StringRef triple, llvm::StringRef cpu) {
                       [&](const llvm::SubtargetSubTypeKV &kv) { return cpu == kv.Key; });
 }
 
+// What LLVM's scheduling model of a CPU says of one instruction: how many start in a cycle, and how long one takes.
+struct InstructionCost {
+  double perCycle = 1;
+  int64_t latency = 4;
+};
+
+static std::optional<InstructionCost> costOf(llvm::StringRef name, const llvm::MCSubtargetInfo &info,
+                                             const llvm::MCInstrInfo &instructions) {
+  const llvm::MCSchedModel &model = info.getSchedModel();
+  if (!model.hasInstrSchedModel())
+    return std::nullopt;
+  for (unsigned opcode = 0; opcode < instructions.getNumOpcodes(); ++opcode) {
+    if (instructions.getName(opcode) != name)
+      continue;
+    const llvm::MCSchedClassDesc *desc = model.getSchedClassDesc(instructions.get(opcode).getSchedClass());
+    if (!desc->isValid() || desc->isVariant())
+      return std::nullopt;
+    double cycles = llvm::MCSchedModel::getReciprocalThroughput(info, *desc);
+    return InstructionCost{cycles > 0 ? 1 / cycles : 1, llvm::MCSchedModel::computeInstrLatency(info, *desc)};
+  }
+  return std::nullopt;
+}
+
+// Rates and latencies of the instructions that kernels are made of, where LLVM has a model of the CPU.
+static void describePipeline(Target &target, const llvm::MCSubtargetInfo &info) {
+  std::unique_ptr<llvm::MCInstrInfo> instructions(lookup(target.triple)->createMCInstrInfo());
+  bool isArm = target.isAArch64(), wide = target.vectorBytes == 64;
+  if (auto fma = costOf(isArm ? "FMLAv4f32" : wide ? "VFMADD231PSZr" : "VFMADD231PSYr", info, *instructions))
+    target.fmaPerCycle = fma->perCycle, target.fmaLatency = fma->latency;
+  if (auto load = costOf(isArm ? "LDRQui" : wide ? "VMOVUPSZrm" : "VMOVUPSYrm", info, *instructions))
+    target.loadsPerCycle = load->perCycle;
+  if (auto store = costOf(isArm ? "STRQui" : wide ? "VMOVUPSZmr" : "VMOVUPSYmr", info, *instructions))
+    target.storesPerCycle = store->perCycle;
+  target.issuedPerCycle = info.getSchedModel().IssueWidth;
+}
+
 // Fills in what follows from triple, cpu and features.
 static void describe(Target &target) {
   auto info = subtarget(target.triple, target.cpu, target.features);
@@ -70,15 +110,17 @@ static void describe(Target &target) {
   if (target.isAArch64()) {
     // Fixed-width code: SVE's length is not known ahead of time and NEON is always there.
     target.laneFma = true;
-    target.l1Bytes = 64 << 10;
-    target.l2Bytes = 1 << 20;
-    return;
+    target.caches = {{64 << 10, 48}, {1 << 20, 24}, {32 << 20, 10}};
+    target.memoryBytesPerCycle = 5;
+  } else {
+    target.vectorBytes = has("avx512f") ? 64 : has("avx") ? 32 : 16;
+    target.vectorRegisters = has("avx512f") ? 32 : 16;
+    target.caches = {{has("avx512f") ? 48 << 10 : 32 << 10, double(2 * target.vectorBytes)},
+                     {has("avx512f") ? 1 << 20 : 256 << 10, 32},
+                     {16 << 20, 10}};
+    target.memoryBytesPerCycle = 4;
   }
-  target.vectorBytes = has("avx512f") ? 64 : has("avx") ? 32 : 16;
-  target.vectorRegisters = has("avx512f") ? 32 : 16;
-  target.fmaInFlight = has("fma") ? 8 : 6;
-  target.l1Bytes = has("avx512f") ? 48 << 10 : 32 << 10;
-  target.l2Bytes = has("avx512f") ? 1 << 20 : 256 << 10;
+  describePipeline(target, *info);
 }
 
 std::string hostFeatures(const llvm::StringMap<bool> &detected, llvm::ArrayRef<std::string> implied,
@@ -116,17 +158,18 @@ static Target hostTarget() {
   std::string reported = hostFeatures(detected, {}, missing);
   target.features = hostFeatures(detected, impliedFeatures(target, reported), missing);
   describe(target);
-  if (long l1 = sysconf(_SC_LEVEL1_DCACHE_SIZE); l1 > 0)
-    target.l1Bytes = l1;
-  if (long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE); l2 > 0)
-    target.l2Bytes = l2;
+  if (llvm::StringRef machine = builtinMachine(target.cpu); !machine.empty())
+    llvm::cantFail(applyMachineFile(machine, target.cpu, target));
+  constexpr int cacheSizes[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+  for (auto [level, name] : llvm::zip(target.caches, cacheSizes))
+    if (long bytes = sysconf(name); bytes > 0)
+      level.bytes = bytes;
+  target.cores = std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN));
   return target;
 }
 
-llvm::Expected<Target> parseTarget(llvm::StringRef text) {
-  initializeLlvmTargets();
-  if (text.empty() || text == "host")
-    return hostTarget();
+// A CPU by name, for Linux.
+static llvm::Expected<Target> namedTarget(llvm::StringRef text) {
   Target target;
   auto [triple, cpu] = text.rsplit(':');
   if (cpu.empty()) {
@@ -148,7 +191,33 @@ llvm::Expected<Target> parseTarget(llvm::StringRef text) {
   if (!isKnownCpu(target.triple, cpu))
     return llvm::createStringError("unknown CPU '%s'; 'fathom compile --target help' lists them", cpu.str().c_str());
   describe(target);
+  if (llvm::StringRef machine = builtinMachine(cpu); !machine.empty())
+    llvm::cantFail(applyMachineFile(machine, cpu, target));
   return target;
+}
+
+static llvm::Expected<Target> targetFromFile(llvm::StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return llvm::createStringError("cannot read the machine description '%s': %s", path.str().c_str(),
+                                   file.getError().message().c_str());
+  llvm::StringRef text = (*file)->getBuffer();
+  llvm::Expected<MachineName> name = readMachineName(text, path);
+  if (!name)
+    return name.takeError();
+  auto target = namedTarget(name->triple.empty() ? name->cpu : name->triple + ":" + name->cpu);
+  if (!target)
+    return target;
+  if (llvm::Error error = applyMachineFile(text, path, *target))
+    return error;
+  return target;
+}
+
+llvm::Expected<Target> parseTarget(llvm::StringRef text) {
+  initializeLlvmTargets();
+  if (text.empty() || text == "host")
+    return hostTarget();
+  return text.ends_with(".yaml") ? targetFromFile(text) : namedTarget(text);
 }
 
 std::vector<std::string> knownCpus() {

@@ -15,6 +15,13 @@ class TargetMachine;
 
 namespace fathom {
 
+// A level of cache: what of it one core can use, and how fast it refills the level before it (the first one: the
+// registers).
+struct CacheLevel {
+  int64_t bytes;
+  double bytesPerCycle;
+};
+
 struct Target {
   std::string triple;
   std::string cpu;
@@ -23,19 +30,24 @@ struct Target {
   std::vector<std::string> required;
   int64_t vectorBytes = 16;
   int64_t vectorRegisters = 32;
-  // Multiply-adds that can be in flight: units times latency. A register tile needs at least as many accumulators.
-  int64_t fmaInFlight = 16;
+  // Instructions on whole vectors that start in a cycle, and how long a multiply-add takes.
+  double fmaPerCycle = 2, loadsPerCycle = 2, storesPerCycle = 1, issuedPerCycle = 4;
+  int64_t fmaLatency = 4;
   // Whether a multiply-add can take one lane of a register as its factor (AArch64); others broadcast from memory.
   bool laneFma = false;
-  int64_t l1Bytes = 32 << 10;
-  int64_t l2Bytes = 512 << 10;
+  std::vector<CacheLevel> caches{{32 << 10, 32}, {512 << 10, 16}};
+  double memoryBytesPerCycle = 4; // for one core
+  int64_t cores = 16;
 
   bool isAArch64() const { return llvm::StringRef(triple).starts_with("aarch64"); }
   int64_t lanes(unsigned bits) const { return std::max<int64_t>(1, vectorBytes * 8 / bits); }
+  // Multiply-adds that keep all units busy: a register tile needs at least as many accumulators.
+  int64_t fmaInFlight() const { return std::max<int64_t>(1, int64_t(fmaPerCycle * double(fmaLatency))); }
   std::string spelling() const { return triple + ":" + cpu; }
 };
 
-// "host", a CPU name of either architecture ("neoverse-v1", "x86-64-v3") or TRIPLE:CPU.
+// "host", a CPU name of either architecture ("neoverse-v1", "x86-64-v3"), TRIPLE:CPU, or a machine description in a
+// file whose name ends in .yaml.
 llvm::Expected<Target> parseTarget(llvm::StringRef text);
 // The CPU names that parseTarget takes, for --target help.
 std::vector<std::string> knownCpus();

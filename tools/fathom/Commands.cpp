@@ -34,7 +34,10 @@ static const Command commands[] = {
      "time.",
      explainCommand},
     {DoctorBit, "doctor", "", "show versions, CPU, Python packages and GPU driver",
-     "What a report of a problem should contain.", doctorCommand},
+     "What a report of a problem should contain. With --target it prints the description of that machine instead, "
+     "which\n"
+     "can be edited and given to fathom compile --target FILE.yaml.",
+     doctorCommand},
 };
 
 ArrayRef<Command> commandTable() { return commands; }

@@ -1,5 +1,6 @@
 // fathom doctor: what someone who helps needs to know about a machine.
 #include "compiler/driver/Manifest.h"
+#include "compiler/target/MachineFile.h"
 #include "runtime/fathom_rt.h"
 #include "tools/fathom/Commands.h"
 #include "tools/fathom/Python.h"
@@ -130,6 +131,13 @@ static void printTree(const json::Object &object, unsigned indent) {
 }
 
 Expected<int> doctorCommand(const Arguments &arguments) {
+  if (arguments.options.has("target")) {
+    auto target = parseTarget(arguments.options.text("target"));
+    if (!target)
+      return target.takeError();
+    outs() << printMachineFile(*target);
+    return 0;
+  }
   json::Object described{{"fathom", compilerVersion},   {"runtime", fathom_version()},
                          {"llvm", LLVM_VERSION_STRING}, {"onnx_schema", FATHOM_ONNX_VERSION},
                          {"program", programPath()},    {"cpu", describeCpu()},

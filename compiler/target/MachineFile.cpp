@@ -1,0 +1,152 @@
+// The text form of machine descriptions, in YAML, and the ones that are built in.
+#include "compiler/target/MachineFile.h"
+
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLTraits.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace fathom {
+namespace {
+
+struct MachineFile {
+  std::string triple, cpu;
+  std::optional<int64_t> cores, vectorRegisters, fmaLatency;
+  std::optional<double> fmaPerCycle, loadsPerCycle, storesPerCycle, issuedPerCycle, memoryBytesPerCycle;
+  std::vector<CacheLevel> caches;
+};
+
+struct Builtin {
+  llvm::StringLiteral cpu, text;
+};
+constexpr Builtin builtins[] = {
+#include "compiler/target/Machines.inc"
+};
+
+} // namespace
+} // namespace fathom
+
+LLVM_YAML_IS_SEQUENCE_VECTOR(fathom::CacheLevel)
+
+namespace llvm::yaml {
+
+template <> struct MappingTraits<fathom::CacheLevel> {
+  static const bool flow = true;
+  static void mapping(IO &io, fathom::CacheLevel &level) {
+    io.mapRequired("bytes", level.bytes);
+    io.mapRequired("bytes-per-cycle", level.bytesPerCycle);
+  }
+  static std::string validate(IO &, fathom::CacheLevel &level) {
+    return level.bytes >= 1024 && level.bytesPerCycle > 0 ? "" : "a cache has at least 1024 bytes and a positive rate";
+  }
+};
+
+template <> struct MappingTraits<fathom::MachineFile> {
+  static void mapping(IO &io, fathom::MachineFile &file) {
+    int version = 1;
+    io.mapRequired("fathom-target", version);
+    if (version != 1)
+      io.setError("version " + Twine(version) + " of machine descriptions is not 1");
+    io.mapOptional("triple", file.triple, std::string());
+    io.mapRequired("cpu", file.cpu);
+    io.mapOptional("cores", file.cores);
+    io.mapOptional("vector-registers", file.vectorRegisters);
+    io.mapOptional("fma-per-cycle", file.fmaPerCycle);
+    io.mapOptional("fma-latency", file.fmaLatency);
+    io.mapOptional("loads-per-cycle", file.loadsPerCycle);
+    io.mapOptional("stores-per-cycle", file.storesPerCycle);
+    io.mapOptional("issued-per-cycle", file.issuedPerCycle);
+    io.mapOptional("caches", file.caches);
+    io.mapOptional("memory-bytes-per-cycle", file.memoryBytesPerCycle);
+  }
+  static std::string validate(IO &, fathom::MachineFile &file) {
+    auto positive = [](auto &number) { return !number || (*number > 0 && *number < 1e6); };
+    if (!positive(file.cores) || !positive(file.fmaLatency) || !positive(file.fmaPerCycle) ||
+        !positive(file.loadsPerCycle) || !positive(file.storesPerCycle) || !positive(file.issuedPerCycle) ||
+        !positive(file.memoryBytesPerCycle))
+      return "numbers of a machine are positive and below a million";
+    if (file.vectorRegisters && (*file.vectorRegisters < 4 || *file.vectorRegisters > 32))
+      return "vector-registers must be between 4 and 32";
+    for (size_t i = 1; i < file.caches.size(); ++i)
+      if (file.caches[i].bytes <= file.caches[i - 1].bytes)
+        return "caches are listed from the first level on, each larger than the one before";
+    return "";
+  }
+};
+
+} // namespace llvm::yaml
+
+namespace fathom {
+
+static llvm::Expected<MachineFile> parse(llvm::StringRef text, llvm::StringRef fileName) {
+  std::string message;
+  auto collect = [](const llvm::SMDiagnostic &diagnostic, void *context) {
+    auto &message = *static_cast<std::string *>(context);
+    if (message.empty())
+      message = ("line " + llvm::Twine(diagnostic.getLineNo()) + ": " + diagnostic.getMessage()).str();
+  };
+  llvm::yaml::Input yaml(llvm::MemoryBufferRef(text, fileName), nullptr, collect, &message);
+  MachineFile file;
+  yaml >> file;
+  if (yaml.error())
+    return llvm::createStringError("machine description '%s' cannot be read: %s", fileName.str().c_str(),
+                                   message.c_str());
+  return file;
+}
+
+llvm::Expected<MachineName> readMachineName(llvm::StringRef text, llvm::StringRef fileName) {
+  llvm::Expected<MachineFile> file = parse(text, fileName);
+  if (!file)
+    return file.takeError();
+  return MachineName{file->triple, file->cpu};
+}
+
+llvm::Error applyMachineFile(llvm::StringRef text, llvm::StringRef fileName, Target &target) {
+  llvm::Expected<MachineFile> file = parse(text, fileName);
+  if (!file)
+    return file.takeError();
+  auto take = [](const auto &from, auto &to) {
+    if (from)
+      to = *from;
+  };
+  take(file->cores, target.cores);
+  take(file->vectorRegisters, target.vectorRegisters);
+  take(file->fmaLatency, target.fmaLatency);
+  take(file->fmaPerCycle, target.fmaPerCycle);
+  take(file->loadsPerCycle, target.loadsPerCycle);
+  take(file->storesPerCycle, target.storesPerCycle);
+  take(file->issuedPerCycle, target.issuedPerCycle);
+  take(file->memoryBytesPerCycle, target.memoryBytesPerCycle);
+  if (!file->caches.empty())
+    target.caches = file->caches;
+  return llvm::Error::success();
+}
+
+std::string printMachineFile(const Target &target) {
+  MachineFile file{target.triple,         target.cpu,
+                   target.cores,          target.vectorRegisters,
+                   target.fmaLatency,     target.fmaPerCycle,
+                   target.loadsPerCycle,  target.storesPerCycle,
+                   target.issuedPerCycle, target.memoryBytesPerCycle,
+                   target.caches};
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::yaml::Output yaml(out, nullptr, /*WrapColumn=*/0);
+  yaml << file;
+  return text;
+}
+
+llvm::StringRef builtinMachine(llvm::StringRef cpu) {
+  for (const Builtin &machine : builtins)
+    if (machine.cpu == cpu)
+      return machine.text;
+  return "";
+}
+
+std::vector<std::string> builtinMachines() {
+  std::vector<std::string> names;
+  for (const Builtin &machine : builtins)
+    names.push_back(machine.cpu.str());
+  return names;
+}
+
+} // namespace fathom

@@ -1,0 +1,80 @@
+"""A machine's description decides: other numbers lead to other plans, in the direction that the numbers say."""
+import re
+
+import numpy as np
+import pytest
+from conftest import make_model
+from onnx import helper
+
+import fathom
+
+
+@pytest.fixture(scope="module")
+def model():
+    weights = {"w": np.zeros((768, 768), np.float32)}
+    return make_model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": np.zeros((256, 768), np.float32)}, weights)
+
+
+def machine(tmp_path, **numbers):
+    lines = ["fathom-target: 1", "cpu: neoverse-v1"] + [f"{name.replace('_', '-')}: {value}" for name, value in numbers.items()]
+    path = tmp_path / "machine.yaml"
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def schedule(model, target):
+    plan = fathom.compile(model, emit="plan", target=target)
+    part = plan[plan.index("class:           contract") :]
+    return {name: int(value) for name, value in re.findall(r"^ +(\w+): +(\d+)$", part, re.MULTILINE)}
+
+
+def registers(knobs):
+    vectors = -(-knobs["tile_n"] // 4)
+    rows = -(-knobs["tile_m"] // 4) if knobs["pack_a"] else knobs["tile_m"]
+    return knobs["tile_m"] * vectors + vectors + rows
+
+
+def test_fewer_registers_make_smaller_tiles(model, tmp_path):
+    whole, quarter = schedule(model, "neoverse-v1"), schedule(model, machine(tmp_path, vector_registers=8))
+    assert registers(quarter) <= 8 < registers(whole) <= 32
+
+
+def caches(first):
+    return "[{bytes: %d, bytes-per-cycle: 48}, {bytes: 1048576, bytes-per-cycle: 4}]" % first
+
+
+def test_a_smaller_cache_makes_smaller_blocks(model, tmp_path):
+    def block(first):
+        knobs = schedule(model, machine(tmp_path, caches=caches(first)))
+        return min(knobs["block_k"], 768) * knobs["tile_n"] * 4 if knobs["pack_a"] else 0
+
+    assert block(16 << 10) < block(64 << 10)
+
+
+def test_more_cores_make_more_tasks(model, tmp_path):
+    def tasks(cores):
+        knobs = schedule(model, machine(tmp_path, cores=cores))
+        panels = -(-768 // knobs["tile_n"])
+        return -(-256 // knobs["task_m"]) * -(-panels // knobs["task_n"])
+
+    assert tasks(1) < tasks(16)
+
+
+@pytest.mark.parametrize(
+    "numbers, reason",
+    [
+        (dict(cores=0), "positive"),
+        (dict(vector_registers=64), "between 4 and 32"),
+        (dict(caches="[{bytes: 10, bytes-per-cycle: 1}]"), "at least 1024 bytes"),
+        (dict(caches="[{bytes: 65536, bytes-per-cycle: 1}, {bytes: 65536, bytes-per-cycle: 1}]"), "each larger"),
+        (dict(colour="blue"), "unknown key"),
+    ],
+)
+def test_impossible_machines_are_refused(model, tmp_path, numbers, reason):
+    with pytest.raises(fathom.Error, match=reason):
+        fathom.compile(model, emit="plan", target=machine(tmp_path, **numbers))
+
+
+def test_a_missing_file(model, tmp_path):
+    with pytest.raises(fathom.Error, match="cannot read the machine description"):
+        fathom.compile(model, emit="plan", target=str(tmp_path / "none.yaml"))
