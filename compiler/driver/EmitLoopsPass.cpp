@@ -5,6 +5,7 @@
 #include "compiler/kernel/Program.h"
 #include "compiler/support/Diagnostics.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 
@@ -28,7 +29,17 @@ struct EmitLoopsPass : PassWrapper<EmitLoopsPass, OperationPass<ModuleOp>> {
       emitError(module.getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
       return signalPassFailure();
     }
-    FailureOr<Program> program = buildProgram(module, *machine, nullptr);
+    std::optional<Plan> given;
+    if (!plan.empty()) {
+      auto file = llvm::MemoryBuffer::getFile(plan);
+      auto parsed = parsePlan(file ? (*file)->getBuffer() : "", plan);
+      if (!parsed) {
+        emitError(module.getLoc(), ErrorCode::BadPlan) << llvm::toString(parsed.takeError());
+        return signalPassFailure();
+      }
+      given = std::move(*parsed);
+    }
+    FailureOr<Program> program = buildProgram(module, *machine, given ? &*given : nullptr);
     if (failed(program))
       return signalPassFailure();
     OwningOpRef<ModuleOp> loops = ModuleOp::create(module.getLoc());
@@ -40,6 +51,7 @@ struct EmitLoopsPass : PassWrapper<EmitLoopsPass, OperationPass<ModuleOp>> {
   }
 
   Option<std::string> target{*this, "target", llvm::cl::desc("The CPU"), llvm::cl::init("host")};
+  Option<std::string> plan{*this, "plan", llvm::cl::desc("A file with the plan")};
 };
 
 } // namespace

@@ -3,8 +3,8 @@
 
 namespace fathom {
 
-// --emit-loops replaces the module's main function by the loops of its kernels, each with the default schedule; the
-// option target names the CPU, which decides about lanes and tiles.
+// --emit-loops replaces the module's main function by the loops of its kernels. The option target names the CPU, which
+// decides about lanes and tiles; plan names a file with schedules, instead of the default ones.
 void registerEmitLoopsPass();
 
 } // namespace fathom

@@ -11,3 +11,4 @@ config.test_source_root = os.path.dirname(__file__)
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --allow-unused-prefixes=false"
 llvm_config.use_default_substitutions()
 llvm_config.add_tool_substitutions(["fathom-opt"], [config.fathom_tools_dir])
+llvm_config.add_tool_substitutions(["split-file"], [config.llvm_tools_dir])

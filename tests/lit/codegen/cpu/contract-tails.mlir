@@ -1,6 +1,18 @@
 // Tails of a register tile: how much code there is for them.
-// RUN: fathom-opt --emit-loops=target=neoverse-n1 --canonicalize --cse --split-input-file %s | FileCheck %s
+// RUN: split-file %s %t
+// RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" --canonicalize --cse %t/shared.mlir | FileCheck %t/shared.mlir
+// RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" --canonicalize --cse %t/own.mlir | FileCheck %t/own.mlir
 
+//--- plan
+fathom-plan: 1
+target: 'aarch64-unknown-linux-gnu:neoverse-n1'
+kernels:
+  - kernel: p
+    class: contract
+    ops: [ p ]
+    schedule: { tile_m: 10, tile_n: 8, unroll_k: 4, in_flight: 8, pack_a: 0, block_k: 8, rows_outer: 1, task_m: 40, task_n: 2 }
+
+//--- shared.mlir
 // 13 columns are a panel of 8 and one of 5, which takes as many vectors: one tile in a loop over both, and two ways to
 // store it.
 // CHECK-LABEL: func @MatMul_p.0(
@@ -21,8 +33,7 @@ func.func @main(%x: tensor<40x8xf32>) -> tensor<40x13xf32> {
   return %0 : tensor<40x13xf32>
 }
 
-// -----
-
+//--- own.mlir
 // 9 columns are a panel of 8 and one of 1, which has a tile of its own.
 // CHECK-LABEL: func @MatMul_p.0(
 // CHECK: llvm.intr.fmuladd{{.*}} : (vector<4xf32>

@@ -1,0 +1,147 @@
+// Arithmetic by tiles, movement by loop order.
+#include "compiler/cost/Product.h"
+
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <cmath>
+
+namespace fathom::cost {
+
+// Starting a tile: addresses, accumulators that are zeroed or loaded, and a branch that is often predicted wrong.
+constexpr double tileStart = 30;
+// Cycles that a load of the inner loop costs beside its issue.
+constexpr double loadStall = 0.1;
+// Starting a task on a worker that is awake.
+constexpr double taskStart = 150;
+// The share of a level's capacity that a stream of other data leaves to what should stay there.
+constexpr double usableCapacity = 0.75;
+// Prefetching hides most of a refill from the second-level cache behind arithmetic, and less of one from farther away:
+// the shares that remain.
+constexpr double exposedNear = 0.12, exposedFar = 0.3;
+
+double Estimate::total(int64_t threads) const {
+  double work = arithmetic + movement + packing + results + tasks * perTask;
+  double rounds = std::ceil(tasks / double(threads));
+  return work * rounds / tasks;
+}
+
+double overThreads(const Estimate &estimate, const Target &target) {
+  return estimate.total(1) + double(target.cores) * estimate.total(target.cores);
+}
+
+int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits) {
+  // Accumulators, the left operand's rows and a row of the panel. A packed left operand has the rows side by side in a
+  // few vectors; one read in place takes a vector for each row; without lane-wise multiply-adds one broadcast is
+  // enough.
+  int64_t lanes = target.lanes(bits), vectors = llvm::divideCeil(columns, lanes);
+  int64_t leftRegisters = !target.laneFma ? 1 : packed ? llvm::divideCeil(rows, lanes) : rows;
+  return rows * vectors + leftRegisters + vectors;
+}
+
+int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run) {
+  if (run < 32)
+    return 1;
+  return llvm::bit_floor(uint64_t(std::clamp<int64_t>(inFlight / std::max<int64_t>(1, accumulators), 1, 8)));
+}
+
+double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits) {
+  int64_t lanes = target.lanes(bits), vectors = llvm::divideCeil(columns, lanes);
+  double multiplyAdds = double(rows * vectors);
+  double leftLoads = !target.laneFma ? double(rows) : double(rows) / double(lanes);
+  if (packed && target.laneFma)
+    leftLoads = double(llvm::divideCeil(rows, lanes));
+  double loads = leftLoads + double(vectors);
+  // Where every multiply-add takes its factor from another register, they start at half the rate (measured on
+  // Neoverse-V1): a tile read in place needs two vectors of columns at least.
+  if (target.laneFma && !packed && vectors == 1 && rows > lanes)
+    multiplyAdds *= 2;
+  // No load is quite free: some miss the first-level cache, some collide.
+  return loads * loadStall +
+         std::max({multiplyAdds / target.fmaPerCycle, loads / target.loadsPerCycle,
+                   double(target.fmaLatency) / double(sets), (multiplyAdds + loads + 0.5) / target.issuedPerCycle});
+}
+
+double refillCycles(double bytes, double residentBytes, const Target &target) {
+  if (residentBytes <= double(target.caches[0].bytes) * usableCapacity)
+    return 0;
+  double exposed = exposedNear;
+  for (const CacheLevel &level : llvm::ArrayRef(target.caches).drop_front()) {
+    if (residentBytes <= double(level.bytes) * usableCapacity)
+      return exposed * bytes / level.bytesPerCycle;
+    exposed = exposedFar;
+  }
+  return coldCycles(bytes, target);
+}
+
+double coldCycles(double bytes, const Target &target) { return exposedFar * bytes / target.memoryBytesPerCycle; }
+
+Estimate estimate(const Product &p, const ProductSchedule &s, const Target &target) {
+  double element = p.bits / 8.0;
+  int64_t lanes = target.lanes(p.bits);
+  int64_t taskRows = std::min(s.taskM, p.rows), blockK = s.packed ? std::min(s.blockK, p.run) : p.depth();
+  int64_t blocks = s.packed ? p.taps * llvm::divideCeil(p.run, blockK) : 1;
+  int64_t panels = llvm::divideCeil(p.columns, s.tileN), taskPanels = std::min(s.taskN, panels);
+  int64_t rowTasks = llvm::divideCeil(p.rows, taskRows), panelTasks = llvm::divideCeil(panels, taskPanels);
+
+  Estimate e;
+  e.tasks = double(p.batches * rowTasks * panelTasks);
+  e.perTask = taskStart;
+
+  // The register tiles: full ones, and tails of rows and of columns.
+  int64_t fullRows = p.rows / s.tileM, tailRows = p.rows % s.tileM;
+  int64_t fullPanels = p.columns / s.tileN, tailColumns = p.columns % s.tileN;
+  auto tile = [&](int64_t rows, int64_t columns) {
+    int64_t vectors = llvm::divideCeil(columns, lanes);
+    int64_t sets = accumulatorSets(rows * vectors, s.inFlight, p.run);
+    int64_t unroll = std::max(s.unrollK, sets), stretches = s.packed ? blocks : p.taps;
+    int64_t stretch = s.packed ? std::min(blockK, p.run) : p.run, rest = stretch % unroll;
+    // Steps that do not fill an iteration load their factors one by one.
+    double perStretch = double(stretch) * stepCycles(rows, columns, s.packed, sets, target, p.bits) +
+                        double(rest) * double(rows) / target.loadsPerCycle + 4;
+    double edges = (tileStart + double(rows * vectors) / target.storesPerCycle) * double(blocks);
+    return double(stretches) * perStretch + edges;
+  };
+  auto row = [&](int64_t rows) {
+    return double(fullPanels) * tile(rows, s.tileN) + (tailColumns ? tile(rows, tailColumns) : 0);
+  };
+  e.arithmetic = double(p.batches) * (double(fullRows) * row(s.tileM) + (tailRows ? row(tailRows) : 0));
+
+  // Movement, task by task.
+  double leftTask = double(taskRows * blockK) * element / double(p.sharedRows);
+  double panel = double(s.tileN * blockK) * element, panelsOfTask = panel * double(taskPanels);
+  double rowTiles = std::ceil(double(taskRows) / double(s.tileM)), leftTile = leftTask / rowTiles;
+  double moved = 0;
+  if (s.rowsOuter && !s.packed) {
+    moved += refillCycles(panelsOfTask * rowTiles, panelsOfTask + leftTile, target);
+    // Rows too long to stay while the panels pass come anew with each of them.
+    moved += refillCycles(leftTask * double(taskPanels), leftTile + panel, target);
+  } else {
+    moved += refillCycles(leftTask * double(taskPanels), leftTask + panel, target);
+    moved += refillCycles(panel * rowTiles * double(taskPanels), panel + leftTile, target);
+  }
+  moved *= double(blocks);
+  // Partial sums wait in the result.
+  double resultTask = double(taskRows) * double(std::min(taskPanels * s.tileN, p.columns)) * element;
+  if (blocks > 1)
+    moved += 2 * double(blocks - 1) * refillCycles(resultTask, resultTask + leftTask, target);
+  e.movement = e.tasks * moved;
+  // Each task's operands come from wherever all of them lie.
+  double allLeft = double(p.batches * p.rows * p.depth()) * element / double(p.sharedRows);
+  double allRight = double(p.columns * p.depth()) * element * (p.coldPanels ? 1 : double(p.batches));
+  e.movement += double(panelTasks) * refillCycles(allLeft, allLeft, target);
+  e.movement += double(rowTasks - 1) * refillCycles(allRight, allRight, target);
+  e.movement += p.coldPanels ? coldCycles(allRight, target) : refillCycles(allRight, allRight, target);
+
+  if (s.packed) {
+    // A load and a store for each vector, and a share of transposing it.
+    double vectors = double(p.batches * p.rows * p.depth()) / double(lanes);
+    e.packing = double(panelTasks) * vectors * (1 / target.storesPerCycle + 1 / target.loadsPerCycle + 1);
+  }
+  double resultBytes = double(p.batches * p.rows * p.columns) * element;
+  e.results = resultBytes / (double(lanes) * element) * 1.5 * p.resultStreams +
+              refillCycles(resultBytes * p.resultStreams, resultBytes * p.resultStreams, target);
+  return e;
+}
+
+} // namespace fathom::cost

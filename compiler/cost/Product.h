@@ -1,0 +1,59 @@
+// A draft of what a matrix product costs, from its schedule alone: multiply-adds and loads of the register tile, data
+// that moves through the caches, packing, tails and tasks. Pure functions; times are in cycles of one core.
+#pragma once
+
+#include "compiler/target/Target.h"
+
+namespace fathom::cost {
+
+// A product as the inner loops see it. A convolution is one of pixels by channels.
+struct Product {
+  int64_t batches = 1, rows = 1, columns = 1;
+  int64_t taps = 1, run = 1; // the reduction: so many stretches of so many neighbouring elements
+  unsigned bits = 32;
+  int64_t sharedRows = 1;   // how many rows read the same elements: the taps of a window
+  bool coldPanels = true;   // weights, which no kernel before has brought into the caches
+  double resultStreams = 1; // tensors of the result's size that the fused consumers read and write
+  int64_t groupColumns = 0; // 0 without groups
+
+  int64_t depth() const { return taps * run; }
+};
+
+struct ProductSchedule {
+  int64_t tileM = 1, tileN = 1, unrollK = 1, inFlight = 1;
+  bool packed = false;
+  int64_t blockK = 1;
+  bool rowsOuter = false;
+  int64_t taskM = 1, taskN = 1;
+};
+
+struct Estimate {
+  double arithmetic = 0; // the register tiles
+  double movement = 0;   // refilling caches, as far as arithmetic does not hide it
+  double packing = 0;
+  double results = 0; // storing them, with what is fused behind
+  double tasks = 1;
+  double perTask = 0; // starting one
+
+  // The time that `threads` threads need, which share the tasks evenly as far as they come out even.
+  double total(int64_t threads = 1) const;
+};
+
+// What a schedule is judged by: the time of all threads together, for one thread and for as many as the target has.
+double overThreads(const Estimate &estimate, const Target &target);
+
+Estimate estimate(const Product &product, const ProductSchedule &schedule, const Target &target);
+
+// Cycles of one step of the reduction for a tile of rows x columns with `sets` sets of accumulators.
+double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits);
+// Vector registers that a tile occupies.
+int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits);
+// Sets of accumulators that a tile of few of them has.
+int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run);
+
+// Cycles that arithmetic does not hide of bringing `bytes` into the first-level cache, from where a working set of
+// `residentBytes` stays, and of what comes from memory in any case.
+double refillCycles(double bytes, double residentBytes, const Target &target);
+double coldCycles(double bytes, const Target &target);
+
+} // namespace fathom::cost

@@ -1,0 +1,46 @@
+// Two transforms and a matrix product for each position of a tile.
+#include "compiler/cost/Winograd.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace fathom::cost {
+
+// Vector operations of transforming a tile of one vector of channels, there and back, without loads and stores. They
+// depend on each other and their values exceed the registers, so that few of them start in a cycle.
+static double inputOperations(int64_t size) { return size == 2 ? 32 : 156; }
+static double outputOperations(int64_t size) { return size == 2 ? 24 : 110; }
+constexpr double transformsPerCycle = 1.6;
+
+Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Target &target) {
+  constexpr double element = 4;
+  double lanes = double(target.lanes(32)), positions = double(conv.positions());
+  int64_t taskTiles = std::min(s.taskTiles, conv.tiles), tileTasks = llvm::divideCeil(conv.tiles, taskTiles);
+  int64_t panels = llvm::divideCeil(conv.columns, s.tileN), taskPanels = std::min(s.taskN, panels);
+  int64_t panelTasks = llvm::divideCeil(panels, taskPanels);
+
+  Product product{.rows = taskTiles, .columns = conv.columns, .run = conv.channels, .coldPanels = false};
+  ProductSchedule inner{s.tileM, s.tileN, s.unrollK, s.inFlight, false, 1, false, taskTiles, taskPanels};
+  product.resultStreams = 0;
+  Estimate e = estimate(product, inner, target);
+  e.arithmetic *= positions * double(tileTasks);
+  e.tasks = double(tileTasks * panelTasks);
+
+  // Transformed tiles and products of a panel stay in a cache; a task's weights pass by.
+  double tiles = double(conv.tiles), channelVectors = double(llvm::divideCeil(conv.channels, int64_t(lanes)));
+  double columnVectors = double(llvm::divideCeil(conv.columns, int64_t(lanes)));
+  double transformed = double(taskTiles * conv.channels) * positions * element;
+  double products = double(taskTiles * s.tileN) * positions * element;
+  double weights = double(conv.channels * conv.columns) * positions * element;
+  e.movement =
+      e.tasks * refillCycles((transformed + 2 * products) * double(taskPanels), transformed + products, target) +
+      double(tileTasks - 1) * refillCycles(weights, weights, target) + coldCycles(weights, target);
+  double side = positions / target.loadsPerCycle;
+  e.packing = double(panelTasks) * tiles * channelVectors *
+              (inputOperations(conv.size) / transformsPerCycle + side + positions / target.storesPerCycle);
+  e.packing += tiles * columnVectors * (outputOperations(conv.size) / transformsPerCycle + side);
+  double resultVectors = double(conv.pixels) * columnVectors;
+  e.results = resultVectors * (1.5 * conv.resultStreams + 2);
+  return e;
+}
+
+} // namespace fathom::cost

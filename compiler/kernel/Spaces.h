@@ -1,0 +1,32 @@
+// The best schedule of each kernel family by estimated cost, for those who choose between families.
+#pragma once
+
+#include "compiler/cost/Winograd.h"
+#include "compiler/graph/Graph.h"
+#include "compiler/schedule/Schedule.h"
+
+namespace fathom {
+
+// A schedule, what it is estimated to cost, and the number that candidates are compared by. `score` is infinite where a
+// space is empty.
+template <typename T> struct Choice {
+  T schedule;
+  cost::Estimate estimate;
+  double score = std::numeric_limits<double>::infinity();
+
+  void consider(const T &candidate, const cost::Estimate &cost, const Target &target) {
+    if (double other = cost::overThreads(cost, target); other < score)
+      schedule = candidate, estimate = cost, score = other;
+  }
+};
+
+// Every schedule of a contraction's space that is worth a look, each of them legal.
+void overContractSpace(mlir::Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body);
+Choice<cost::ProductSchedule> bestContract(mlir::Operation *op, const Target &target);
+// `panel`: the width of the packed weights, 0 while it is still open.
+Choice<cost::WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, int64_t panel, const Target &target);
+
+// The problem that a convolution (with windows of 3 x 3, stride 1) is in tiles of `size` pixels.
+cost::WinogradConv winogradProblem(mlir::Operation *op, mlir::Value input, int64_t size);
+
+} // namespace fathom
