@@ -113,6 +113,18 @@ Object generateBuiltins(const Target &target) {
   return emitObject(*module, *machine);
 }
 
+// The algorithms of convolutions. Winograd's method rounds differently, so that strict floating point has none of it.
+LogicalResult chooseAlgorithms(ModuleOp module, const CompileOptions &options, CompileReport &report) {
+  Stopwatch watch(report, "algorithms");
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  nameOps(main);
+  if (options.strict || !options.fold)
+    return success();
+  if (failed(alterOpLayout(main, options.target, options.algorithms, options.plan ? &*options.plan : nullptr)))
+    return failure();
+  return foldConstants(module);
+}
+
 } // namespace
 
 std::unique_ptr<MLIRContext> createContext() {
@@ -149,6 +161,9 @@ LogicalResult compileModule(ModuleOp module, const CompileOptions &options, Stri
     if (!resolvePins(module))
       break;
   }
+  int64_t sourceWeightBytes = constantBytes(module);
+  if (failed(chooseAlgorithms(module, options, report)))
+    return failure();
   if (options.stop == Stage::Graph)
     return *options.text << module << "\n", success();
 
@@ -159,6 +174,7 @@ LogicalResult compileModule(ModuleOp module, const CompileOptions &options, Stri
   }
   if (failed(program))
     return failure();
+  program->sourceWeightBytes = sourceWeightBytes;
   report.kernels = program->kernels.size(), report.codes = program->codes.size();
   if (options.stop == Stage::Plan)
     return *options.text << printPlan(program->plan), success();
@@ -179,8 +195,7 @@ LogicalResult compileModule(ModuleOp module, const CompileOptions &options, Stri
 
   MemoryPlan memory = planMemory(*program);
   report.weightBytes = memory.weightBytes, report.arenaBytes = memory.fixedBytes;
-  for (const Weight &weight : memory.weights)
-    report.sourceWeightBytes += weight.source.getNumElements() * elementBytes(weight.source.getElementType());
+  report.sourceWeightBytes = program->sourceWeightBytes;
   Stopwatch watch(report, "package");
   ArtifactInfo info{describeArtifact(*program, memory, options), options.weightsSeed};
   objects.push_back(generateHost(*program, memory, options, info));

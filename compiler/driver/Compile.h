@@ -3,6 +3,7 @@
 
 #include "compiler/import/Import.h"
 #include "compiler/package/Artifact.h"
+#include "compiler/passes/AlterOpLayout.h"
 #include "compiler/schedule/Plan.h"
 #include "compiler/target/Target.h"
 #include "mlir/IR/MLIRContext.h"
@@ -16,6 +17,7 @@ enum class Stage { Graph, Plan, Kernels, Loops, Llvm, Asm, Artifact };
 struct CompileOptions {
   Target target;
   bool strict = false;
+  AlgorithmOptions algorithms;
   std::optional<Plan> plan;
   std::optional<uint64_t> weightsSeed;
   unsigned threads = 0; // of the compiler; 0: all

@@ -69,7 +69,8 @@ private:
       bool small = llvm::all_of(op.getResults(), [&](Value r) {
         return isa<RankedTensorType>(r.getType()) && bytesOf(r) <= std::max(freeBytes, 2 * operandBytes);
       });
-      if (known && small)
+      // What a pass decided to compute ahead is, whatever it takes.
+      if (known && (small || op.hasAttr("graph.ahead")))
         folded.insert(&op);
     }
     for (Operation *op : folded) {

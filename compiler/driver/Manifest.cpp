@@ -96,9 +96,6 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
   for (const graph::Symbol &symbol : symbols)
     if (!symbol.isComputed)
       symbolList.push_back(llvm::json::Object{{"name", symbol.name}, {"min", symbol.min}, {"max", symbol.max}});
-  int64_t sourceBytes = 0;
-  for (const Weight &weight : memory.weights)
-    sourceBytes += weight.source.getNumElements() * elementBytes(weight.source.getElementType());
   auto hash = program.module->getAttrOfType<StringAttr>("graph.model_hash");
   return llvm::json::Object{
       {"fathom", compilerVersion},
@@ -111,7 +108,7 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
       {"outputs", describeTensors(main, main.getBody().front().getTerminator()->getOperandTypes(), false, symbols)},
       {"symbols", std::move(symbolList)},
       {"weight_bytes", memory.weightBytes},
-      {"source_weight_bytes", sourceBytes},
+      {"source_weight_bytes", program.sourceWeightBytes},
       {"arena_bytes", memory.slots.empty() ? llvm::json::Value(memory.fixedBytes) : llvm::json::Value(nullptr)},
       {"kernels", std::move(kernels)},
       {"other_ops", describeOps(explainOthers(program))}};

@@ -16,14 +16,20 @@ static constexpr unsigned runs = RunBit | BenchBit | VerifyBit | ExplainBit;
 static const Option table[] = {
     {"output", 'o', OptionType::File, "FILE", "", CompileBit, false, true,
      "where the artifact goes, or the text of --emit; it appears only when it is whole"},
-    {"target", 't', OptionType::Text, "TARGET", "host", CompileBit, false, true,
-     "the machine to compile for: host, a CPU's name or TRIPLE:CPU; 'help' lists the CPUs"},
+    {"target", 't', OptionType::Text, "TARGET", "host", CompileBit | DoctorBit, false, true,
+     "the machine to compile for: host, a CPU's name, TRIPLE:CPU, or a description FILE.yaml; 'help' lists the CPUs"},
     {"emit", 0, OptionType::Choice, "graph|plan|kernels|loops|llvm|asm", "", CompileBit, false, true,
      "stop at this stage and print what it has, to stdout or to the file of --output"},
     {"plan", 0, OptionType::File, "FILE", "", compiles, false, true,
      "take layouts, kernels and schedules from a plan that --emit plan wrote"},
     {"fp", 0, OptionType::Choice, "fast|strict", "fast", compiles, false, true,
      "floating point: fast allows approximations within 4 ulp, strict does not"},
+    {"conv-algorithm", 0, OptionType::Choice, "auto|contract|winograd2|winograd4", "auto", compiles, false, true,
+     "the algorithm of convolutions, wherever it is possible: the cheapest, matrix products, or Winograd's in tiles of "
+     "2 "
+     "or 4 pixels (with --fp fast only)"},
+    {"max-weight-growth", 0, OptionType::Number, "PERCENT", "50", compiles, false, true,
+     "how much weights that are transformed ahead may add to the model's"},
     {"weights", 0, OptionType::Text, "seed:N", "", CompileBit | BenchBit, false, true,
      "leave the weights out; the runtime makes them up from the seed N, for benchmarks"},
     {"dim", 0, OptionType::Text, "NAME=SIZE", "", compiles | RunBit | CheckBit, true, true,
@@ -240,6 +246,7 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   request.options.target = std::move(*target);
   CompileOptions &options = request.options;
   options.strict = values.text("fp") == "strict";
+  options.algorithms = {std::string(values.text("conv-algorithm")), values.number("max-weight-growth") / 100};
   options.threads = values.integer("jobs");
   options.stop = llvm::StringSwitch<Stage>(values.text("emit"))
                      .Case("graph", Stage::Graph)

@@ -98,6 +98,21 @@ LogicalResult ConvOp::inferTypes(SmallVectorImpl<Type> &types) {
   return addResult(*this, types, result, elementOf(getInput()));
 }
 
+LogicalResult WinogradConvOp::inferTypes(SmallVectorImpl<Type> &types) {
+  Sizes input = sizesOf(getInput()), weight = sizesOf(getWeight());
+  if (input.size() != 4 || weight.size() != 3 || getPads().size() != 4 || (getTile() != 2 && getTile() != 4) ||
+      !isConstant(weight[0], (getTile() + 2) * (getTile() + 2)))
+    return fathom::emitError(*this, ErrorCode::BadShape)
+           << "tiles of 2 or 4 pixels need an image, four pads and a weight of [16 or 36, channels, channels], not "
+           << text(*this, weight);
+  if (failed(unify(*this, input[1], weight[1], "the input's channels and the weight's")))
+    return failure();
+  Sizes result = {input[0], weight[2]};
+  for (int64_t d = 0; d < 2; ++d)
+    result.push_back(size::add(input[2 + d], getPads()[d] + getPads()[2 + d] - 2));
+  return addResult(*this, types, result, elementOf(getInput()));
+}
+
 LogicalResult ConvTransposeOp::inferTypes(SmallVectorImpl<Type> &types) {
   int64_t group = getGroup();
   if (failed(checkConvolution(*this, getInput(), getWeight(), getBias(), group)))

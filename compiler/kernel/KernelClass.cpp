@@ -164,6 +164,17 @@ constexpr Knob contractKnobs[] = {
     {"task_m", 1, 1 << 30, "rows of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
+Schedule winogradDefaults(Operation *op, const Target &target);
+std::string winogradViolation(const Schedule &schedule, Operation *op, const Target &target);
+constexpr Knob winogradKnobs[] = {
+    {"tile", 2, 4, "pixels of a tile's side: 2 or 4"},
+    {"tile_m", 1, 32, "tiles of the register tile"},
+    {"tile_n", 1, 256, "columns (channels) of the register tile and of a packed panel"},
+    {"unroll_k", 1, 16, "steps of the reduction per iteration"},
+    {"in_flight", 1, 64, "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
+    {"task_t", 1, 1 << 20, "tiles of a task"},
+    {"task_n", 1, 1 << 30, "panels of a task"}};
+
 static const KernelClass mapClass{"map", "elements computed on demand", mapKnobs, mapDefaults, noConstraint};
 static const KernelClass concatClass{"concat", "copies of several inputs side by side", concatKnobs, concatDefaults,
                                      noConstraint};
@@ -179,6 +190,8 @@ static const KernelClass contractClass{"contract", "matrix products and convolut
                                        contractViolation};
 static const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", depthwiseKnobs,
                                         depthwiseDefaults, noConstraint};
+static const KernelClass winogradClass{"winograd", "convolutions in tiles by Winograd's method", winogradKnobs,
+                                       winogradDefaults, winogradViolation};
 static const KernelClass packedProductClass{"packed_product",
                                             "products with matrices of small integers",
                                             packedProductKnobs,
@@ -188,9 +201,9 @@ static const KernelClass packedProductClass{"packed_product",
 static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialDefaults,
                                          noConstraint, /*takesConsumers=*/false};
 
-static const KernelClass *const classes[] = {&mapClass,       &concatClass,        &reduceClass,    &argReduceClass,
-                                             &softmaxClass,   &layerNormClass,     &poolClass,      &contractClass,
-                                             &depthwiseClass, &packedProductClass, &sequentialClass};
+static const KernelClass *const classes[] = {&mapClass,       &concatClass,    &reduceClass,        &argReduceClass,
+                                             &softmaxClass,   &layerNormClass, &poolClass,          &contractClass,
+                                             &depthwiseClass, &winogradClass,  &packedProductClass, &sequentialClass};
 
 ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
 
@@ -214,6 +227,7 @@ const KernelClass &kernelClassOf(Operation *anchor) {
               .Case([](ConvOp op) { return isDepthwise(op) ? &depthwiseClass : &contractClass; })
               .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, ConvTransposeOp, NonZeroOp, NonMaxSuppressionOp,
                     UniqueOp, TensorScatterOp>([](auto) { return &sequentialClass; })
+              .Case([](WinogradConvOp) { return &winogradClass; })
               .Case([](MatMulNBitsOp) { return &packedProductClass; })
               .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
 }

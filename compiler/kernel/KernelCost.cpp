@@ -29,6 +29,15 @@ AffineExpr convolutionFlop(Operation *op, Value perElement) {
   return times(times(elements(perElement), each), 2);
 }
 
+// What is really multiplied: whole tiles, at each of their positions.
+AffineExpr winogradFlop(WinogradConvOp op) {
+  Sizes sizes = sizesOf(op.getType()), weight = sizesOf(op.getWeight());
+  AffineExpr tiles = sizes[0];
+  for (int64_t d : {2, 3})
+    tiles = times(tiles, size::ceilDiv(sizes[d], op.getTile()));
+  return times(times(tiles, product(weight, op.getContext())), 2);
+}
+
 template <typename Pool> AffineExpr poolFlop(Pool op) {
   FailureOr<Window> window = getWindow(op);
   if (failed(window))
@@ -73,6 +82,7 @@ AffineExpr flopOf(Operation *op) {
       .Case([&](MatMulOp op) { return times(times(results, sizesOf(op.getLhs()).back()), 2); })
       .Case([&](MatMulNBitsOp op) { return times(times(results, op.getK()), 2); })
       .Case([&](ConvOp op) { return convolutionFlop(op, op.getResult()); })
+      .Case([&](WinogradConvOp op) { return winogradFlop(op); })
       .Case([&](ConvTransposeOp op) { return convolutionFlop(op, op.getInput()); })
       .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([&](auto op) { return poolFlop(op); })
       .Case<SoftmaxOp, LogSoftmaxOp, HardmaxOp>([&](auto) { return times(results, softmaxFlop); })

@@ -202,23 +202,6 @@ private:
   llvm::StringMap<size_t> codes;
 };
 
-// Plans refer to ops by name, so every op has one and no two share it.
-void nameOps(func::FuncOp main) {
-  llvm::StringSet<> taken;
-  OpBuilder b(main.getContext());
-  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op->getNumResults() == 0 || isa<ConstantOp, NoneOp>(op))
-      return;
-    std::string base = opName(op).str();
-    if (base.empty())
-      base = op->getName().stripDialect().str();
-    std::string name = base;
-    for (unsigned i = 1; !taken.insert(name).second; ++i)
-      name = base + "~" + std::to_string(i);
-    op->setAttr("graph.name", b.getStringAttr(name));
-  });
-}
-
 // What must be a kernel's result of this block to leave it: arguments, constants, values from elsewhere and values that
 // leave twice are copied.
 void copyPassedThrough(Block &block) {
@@ -282,6 +265,22 @@ LogicalResult checkUnstoredLayouts(ArrayRef<FusionGroup> groups) {
 }
 
 } // namespace
+
+void nameOps(func::FuncOp main) {
+  llvm::StringSet<> taken;
+  OpBuilder b(main.getContext());
+  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op->getNumResults() == 0 || isa<ConstantOp, NoneOp>(op))
+      return;
+    std::string base = opName(op).str();
+    if (base.empty())
+      base = op->getName().stripDialect().str();
+    std::string name = base;
+    for (unsigned i = 1; !taken.insert(name).second; ++i)
+      name = base + "~" + std::to_string(i);
+    op->setAttr("graph.name", b.getStringAttr(name));
+  });
+}
 
 FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Plan *plan) {
   Program program;

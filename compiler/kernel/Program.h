@@ -34,7 +34,11 @@ struct Program {
   std::vector<Kernel> kernels; // a call's attribute graph.kernel says which one it is of
   std::vector<KernelCode> codes;
   Plan plan;
+  int64_t sourceWeightBytes = 0; // of the model's constants, before algorithms transformed some
 };
+
+// Plans refer to ops by name: gives every op one, and no two the same.
+void nameOps(mlir::func::FuncOp main);
 
 // Lays out, fuses and outlines the module's main function. `plan` may be null.
 mlir::FailureOr<Program> buildProgram(mlir::ModuleOp module, const Target &target, const Plan *plan);

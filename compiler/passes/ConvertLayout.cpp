@@ -62,6 +62,7 @@ public:
 
   LogicalResult run() {
     main.walk([&](ConvOp conv) { noteHalo(conv); });
+    main.walk([&](WinogradConvOp conv) { noteHalo(conv); });
     if (failed(visitBlock(main.getBody().front())))
       return failure();
     for (const PlannedLayout &layout : plan ? plan->layouts : std::vector<PlannedLayout>())
@@ -92,6 +93,23 @@ private:
       halo[2 * (2 + d)] = std::max(halo[2 * (2 + d)], std::max<int64_t>(0, window->padsBegin[d]));
       halo[2 * (2 + d) + 1] = std::max(halo[2 * (2 + d) + 1], std::max<int64_t>(0, window->padsEnd[d]));
     }
+  }
+
+  // Tiles are read whole, also where the image ends inside one.
+  static SmallVector<int64_t> haloOf(WinogradConvOp conv) {
+    SmallVector<int64_t> halo(8);
+    for (int64_t d = 0; d < 2; ++d) {
+      std::optional<int64_t> size = constantSize(sizesOf(conv.getType())[2 + d]);
+      int64_t rest = size ? llvm::alignTo(*size, conv.getTile()) - *size : conv.getTile() - 1;
+      halo[4 + 2 * d] = conv.getPads()[d], halo[5 + 2 * d] = conv.getPads()[2 + d] + rest;
+    }
+    return halo;
+  }
+  void noteHalo(WinogradConvOp conv) {
+    SmallVector<int64_t> &halo = halos[conv.getInput()];
+    halo.resize(8);
+    for (auto [mine, all] : llvm::zip(haloOf(conv), halo))
+      all = std::max(all, mine);
   }
 
   static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
@@ -146,7 +164,7 @@ private:
       // A plan lists every layout that is not row-major.
       plannedOrder = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
       plannedHalo.clear();
-      if (isa<ConvOp>(op) && !llvm::equal(order, plannedOrder))
+      if (isa<ConvOp, WinogradConvOp>(op) && !llvm::equal(order, plannedOrder))
         return emitError(op, ErrorCode::BadPlan)
                << "the plan gives '" << opName(op) << "' no layout, and a convolution writes channels innermost";
     }
@@ -163,7 +181,7 @@ private:
                                   llvm::any_of(planned.halo, [](int64_t h) { return h < 0 || h > 1024; })))
       return emitError(op, ErrorCode::BadPlan)
              << "layout of '" << planned.value << "': halo must have " << 2 * rank << " entries between 0 and 1024";
-    if (isa<ConvOp>(op) && planned.order.back() != 1)
+    if (isa<ConvOp, WinogradConvOp>(op) && planned.order.back() != 1)
       return emitError(op, ErrorCode::BadPlan)
              << "layout of '" << planned.value << "': a convolution writes channels innermost";
     if (isa<MatMulOp>(op) && planned.order.back() != rank - 1)
@@ -175,6 +193,8 @@ private:
   LogicalResult visit(Operation *op) {
     if (auto conv = dyn_cast<ConvOp>(op))
       return visitConv(conv);
+    if (auto conv = dyn_cast<WinogradConvOp>(op))
+      return visitWinograd(conv);
     if (auto matmul = dyn_cast<MatMulOp>(op))
       return visitMatMul(matmul);
     if (auto transpose = dyn_cast<TransposeOp>(op))
@@ -236,6 +256,25 @@ private:
       conv.getWeightMutable().assign(
           relayout(conv, conv.getWeight(), withLayout(withoutLayout(weight), packed, *panel), "packed"));
     }
+    return assign(conv.getResult(), order);
+  }
+
+  LogicalResult visitWinograd(WinogradConvOp conv) {
+    SmallVector<int64_t> order = channelsLast(4), halo = haloOf(conv);
+    Value input = conv.getInput();
+    Layout layout = layoutOf(typeOf(input));
+    bool fits = orderOf(typeOf(input)) == order;
+    for (int64_t d = 0; d < 4; ++d)
+      fits &= layout.haloLow[d] >= halo[2 * d] && layout.haloHigh[d] >= halo[2 * d + 1];
+    if (!fits)
+      conv.getInputMutable().assign(
+          relayout(conv, input, withLayout(withoutLayout(typeOf(input)), order, 0, halos[input]), "pixels"));
+    FailureOr<int64_t> panel = panelOf(conv);
+    if (failed(panel))
+      return failure();
+    // A panel's weights for all positions of a tile follow each other: they are read in this order.
+    auto weight = withLayout(withoutLayout(typeOf(conv.getWeight())), {2, 0, 1, 2}, *panel);
+    conv.getWeightMutable().assign(relayout(conv, conv.getWeight(), weight, "packed"));
     return assign(conv.getResult(), order);
   }
 

@@ -2,6 +2,8 @@
 #include "compiler/passes/ConvertLayout.h"
 #include "compiler/passes/Passes.h"
 
+#include "compiler/codegen/common/Layout.h"
+
 using namespace mlir;
 
 namespace fathom {
@@ -30,5 +32,13 @@ Value makeScalar(OpBuilder &b, Operation *like, Type element, double value) {
 Value makeNone(OpBuilder &b, Location loc) { return graph::NoneOp::create(b, loc, b.getNoneType()); }
 
 bool isConstantValue(Value value) { return bool(bufferRoot(value).getDefiningOp<graph::ConstantOp>()); }
+
+int64_t constantBytes(Operation *root) {
+  int64_t bytes = 0;
+  root->walk([&](graph::ConstantOp op) {
+    bytes += op.getType().getNumElements() * elementBytes(op.getType().getElementType());
+  });
+  return bytes;
+}
 
 } // namespace fathom

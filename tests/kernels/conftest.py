@@ -21,12 +21,12 @@ def make_model(nodes, inputs, weights, outputs=("y",)):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def compare(nodes, inputs, weights, outputs=("y",), tolerance=2e-5):
-    """Runs the model at one and two threads and compares with ONNX Runtime; the same bits at both."""
+def compare(nodes, inputs, weights, outputs=("y",), tolerance=2e-5, **options):
+    """Runs the model at one and two threads and compares with ONNX Runtime; the same bits at both. Options are those of fathom.compile."""
     model = make_model(nodes, inputs, weights, outputs)
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     expected = session.run(None, inputs)
-    artifact = fathom.compile(model)
+    artifact = fathom.compile(model, **options)
     one, two = (fathom.Session(artifact, threads=threads).run(None, inputs) for threads in (1, 2))
     for got, other, want in zip(one, two, expected):
         assert got.tobytes() == other.tobytes(), "results depend on the thread count"

@@ -17,6 +17,7 @@ static ClassEmitter emitterOf(StringRef name) {
       .Case("pool", emitPool)
       .Case("contract", emitContract)
       .Case("depthwise", emitDepthwise)
+      .Case("winograd", emitWinograd)
       .Case("packed_product", emitPackedProduct)
       .Case("sequential", emitSequential)
       .Default(nullptr);

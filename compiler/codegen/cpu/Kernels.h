@@ -46,6 +46,7 @@ Grid emitLayerNorm(KernelBody &k);
 Grid emitPool(KernelBody &k);
 Grid emitContract(KernelBody &k);
 Grid emitDepthwise(KernelBody &k);
+Grid emitWinograd(KernelBody &k);
 Grid emitPackedProduct(KernelBody &k);
 Grid emitSequential(KernelBody &k);
 

@@ -1,0 +1,273 @@
+// Convolution with windows of 3 x 3 by Winograd's method: tiles of the input are transformed, multiplied with the
+// transformed weights as one matrix product for each element of a tile, and the products are transformed back. A task
+// goes through all three for a block of tiles, so that nothing between them leaves the caches.
+#include "compiler/kernel/Winograd.h"
+#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/cpu/RegisterTile.h"
+#include "compiler/graph/SizeMath.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+// Sums of vectors weighted by the rows of a small matrix. The points p and -p make rows, or columns, that differ only
+// in signs: such neighbours share their sums.
+class Combination {
+public:
+  Combination(Code &c, const winograd::Matrix &matrix) : c(c), rows(matrix.rows) {
+    // A pair of columns becomes the sum and the difference of its two inputs.
+    for (size_t j = 0; j + 1 < rows[0].size(); ++j) {
+      if (!isPair([&](size_t i) { return std::pair(rows[i][j], rows[i][j + 1]); }, rows.size()))
+        continue;
+      columnPairs.push_back(j);
+      for (std::vector<double> &row : rows) {
+        bool equal = row[j] == row[j + 1];
+        row[j + 1] = equal ? 0 : row[j];
+        row[j] = equal ? row[j] : 0;
+      }
+      ++j;
+    }
+  }
+
+  SmallVector<Value> operator()(ArrayRef<Value> inputs) {
+    SmallVector<Value> x(inputs), results;
+    for (size_t j : columnPairs)
+      std::tie(x[j], x[j + 1]) = sumAndDifference(x[j], x[j + 1]);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      bool paired =
+          i + 1 < rows.size() && isPair([&](size_t j) { return std::pair(rows[i][j], rows[i + 1][j]); }, x.size());
+      if (!paired) {
+        results.push_back(sum(x, i, [](size_t) { return true; }));
+        continue;
+      }
+      auto agree = [&](size_t j) { return rows[i][j] == rows[i + 1][j]; };
+      auto [plus, minus] = sumAndDifference(sum(x, i, agree), sum(x, i, [&](size_t j) { return !agree(j); }));
+      results.append({plus, minus});
+      ++i;
+    }
+    return results;
+  }
+
+private:
+  // Whether the entries agree but for signs, some of them equal and some opposite.
+  static bool isPair(llvm::function_ref<std::pair<double, double>(size_t)> entries, size_t count) {
+    bool agree = false, differ = false;
+    for (size_t i = 0; i < count; ++i) {
+      auto [a, b] = entries(i);
+      if (std::abs(a) != std::abs(b))
+        return false;
+      if (a != 0)
+        (a == b ? agree : differ) = true;
+    }
+    return agree && differ;
+  }
+
+  std::pair<Value, Value> sumAndDifference(Value x, Value y) {
+    return {arith::AddFOp::create(c.b, c.loc, x, y), arith::SubFOp::create(c.b, c.loc, x, y)};
+  }
+
+  Value sum(ArrayRef<Value> x, size_t row, llvm::function_ref<bool(size_t)> takes) {
+    // A term with the factor one, if there is any, comes first: it needs no product.
+    SmallVector<size_t> terms;
+    for (size_t j = 0; j < x.size(); ++j)
+      if (rows[row][j] != 0 && takes(j))
+        terms.insert(rows[row][j] == 1 ? terms.begin() : terms.end(), j);
+    Value total;
+    for (size_t j : terms) {
+      double factor = rows[row][j];
+      Value number = c.number(x[j].getType(), factor);
+      if (!total)
+        total = factor == 1 ? x[j] : Value(arith::MulFOp::create(c.b, c.loc, x[j], number));
+      else if (factor == 1)
+        total = arith::AddFOp::create(c.b, c.loc, total, x[j]);
+      else if (factor == -1)
+        total = arith::SubFOp::create(c.b, c.loc, total, x[j]);
+      else
+        total = LLVM::FMulAddOp::create(c.b, c.loc, x[j], number, total);
+    }
+    return total;
+  }
+
+  Code &c;
+  std::vector<std::vector<double>> rows;
+  SmallVector<size_t> columnPairs;
+};
+
+// left * x * left^T of a matrix of vectors, given and returned row by row.
+SmallVector<Value> fromBothSides(Code &c, const winograd::Matrix &matrix, ArrayRef<Value> x) {
+  Combination combine(c, matrix);
+  size_t from = matrix.rows[0].size(), to = matrix.rows.size();
+  SmallVector<Value> columns(to * from), result(to * to);
+  for (size_t j = 0; j < from; ++j) {
+    SmallVector<Value> column;
+    for (size_t i = 0; i < from; ++i)
+      column.push_back(x[i * from + j]);
+    for (auto [i, value] : llvm::enumerate(combine(column)))
+      columns[i * from + j] = value;
+  }
+  for (size_t i = 0; i < to; ++i)
+    llvm::copy(combine(ArrayRef(columns).slice(i * from, from)), result.begin() + i * to);
+  return result;
+}
+
+class WinogradConvolution {
+public:
+  explicit WinogradConvolution(KernelBody &k)
+      : k(k), e(k.e), c(k.e.c), op(cast<WinogradConvOp>(k.anchor)), input(e.buffer(op.getInput())),
+        weight(e.buffer(op.getWeight())), type(op.getType()), element(type.getElementType()), size(op.getTile()),
+        positions((size + 2) * (size + 2)), tileM(k.schedule["tile_m"]), tileN(weight.layout.block),
+        taskTiles(k.schedule["task_t"]), channels(*constantSize(input.layout.sizes[1])),
+        columns(*constantSize(sizesOf(type)[1])) {}
+
+  Grid emit() {
+    k.clearHalos();
+    AffineExpr tilesDown = perTile(2), tilesAcross = perTile(3);
+    image = {{0, sizesOf(type)[0]}, {2, tilesDown}, {3, tilesAcross}};
+    AffineExpr tiles = size::simplified(sizesOf(type)[0] * tilesDown * tilesAcross);
+    int64_t panels = llvm::divideCeil(columns, tileN), taskN = k.schedule["task_n"];
+    int64_t panelTasks = llvm::divideCeil(panels, taskN);
+    Grid grid;
+    grid.tasks = size::simplified(tiles.ceilDiv(taskTiles) * panelTasks);
+    // Scratch: the transformed tiles, the products of a panel, the pixels of one tile.
+    productsAt = taskTiles * positions * channels;
+    pixelsAt = productsAt + taskTiles * positions * tileN;
+    grid.scratchBytes = (pixelsAt + size * size * tileN) * elementBytes(element);
+
+    Value firstTile = c.mul(c.div(k.task, c.i64(panelTasks)), taskTiles);
+    Value count = c.min(c.i64(taskTiles), c.sub(c.expr(tiles), firstTile));
+    Value firstPanel = c.mul(c.rem(k.task, c.i64(panelTasks)), taskN);
+    Value lastPanel = c.min(c.add(firstPanel, taskN), c.i64(panels));
+    c.loop(c.i64(0), count, 1, [&](Value tile) { transformInput(tile, c.add(firstTile, tile)); });
+    c.loop(firstPanel, lastPanel, 1, [&](Value panel) {
+      c.loop(positions, [&](Value position) { multiply(position, panel, count); });
+      c.loop(c.i64(0), count, 1, [&](Value tile) { transformOutput(tile, c.add(firstTile, tile), panel); });
+    });
+    return grid;
+  }
+
+private:
+  AffineExpr perTile(int64_t d) { return size::simplified(sizesOf(type)[d].ceilDiv(size)); }
+
+  // Where a tile lies: the image in the batch, and its first row and column of pixels.
+  Indices tileIndex(Value tile) {
+    Indices index = e.zeros(4);
+    delinearize(c, tile, image, index);
+    index[2].base = c.mul(index[2].base, size);
+    index[3].base = c.mul(index[3].base, size);
+    return index;
+  }
+
+  void transformInput(Value slot, Value tile) {
+    Indices index = tileIndex(tile);
+    Value start = c.expr(input.layout.offset);
+    for (int64_t d : {0, 2, 3}) {
+      int64_t pad = d < 2 ? 0 : op.getPads()[d - 2]; // the window begins in the halo
+      start = c.add(start, c.mul(c.sub(index[d].base, c.i64(pad)), c.expr(input.layout.strides[d])));
+    }
+    int64_t side = size + 2;
+    vectorLoop(c, c.i64(0), c.i64(channels), e.target.lanes(32), e.target.lanes(32), [&](Value channel, int64_t lanes) {
+      SmallVector<Value> pixels;
+      for (int64_t y = 0; y < side; ++y)
+        for (int64_t x = 0; x < side; ++x) {
+          Value at = c.add(c.mul(c.expr(input.layout.strides[2]), y), c.mul(c.expr(input.layout.strides[3]), x));
+          pixels.push_back(c.load(input.pointer, c.add(c.add(start, channel), at), element, lanes));
+        }
+      SmallVector<Value> transformed = fromBothSides(c, winograd::inputTransform(size), pixels);
+      for (int64_t p = 0; p < positions; ++p)
+        c.store(transformed[p], k.scratch, c.add(c.mul(c.add(slot, p * taskTiles), channels), channel), element);
+    });
+  }
+
+  // The products of all tiles at one position of a tile with one panel of the weights there.
+  void multiply(Value position, Value panel, Value count) {
+    RegisterTile registers{e, element, tileN, k.schedule["unroll_k"], k.schedule["in_flight"], weight.pointer, element};
+    SmallVector<int64_t> pieces = registers.piecesOf(tileN);
+    Value panelStart =
+        c.add(c.mul(panel, c.expr(weight.layout.blockStride)), c.mul(position, c.expr(weight.layout.strides[0])));
+    auto rows = [&](Value row, int64_t height) {
+      int64_t sets = registers.setsFor(height * pieces.size(), channels);
+      Value first = c.add(c.mul(position, taskTiles), row);
+      SmallVector<Value> starts;
+      for (int64_t r = 0; r < height; ++r)
+        starts.push_back(c.mul(c.add(first, r), channels));
+      SmallVector<Value> sums =
+          registers.joinSets(registers.multiply(k.scratch, element, starts, panelStart, c.i64(channels), pieces, sets,
+                                                registers.zeros(height * sets, pieces)),
+                             sets);
+      for (int64_t r = 0; r < height; ++r)
+        for (int64_t p = 0, column = 0; p < int64_t(pieces.size()); column += pieces[p++])
+          c.store(sums[r * pieces.size() + p], k.scratch, c.add(c.mul(c.add(first, r), tileN), productsAt + column),
+                  element);
+    };
+    Value full = c.sub(count, c.rem(count, c.i64(tileM)));
+    c.loop(c.i64(0), full, tileM, [&](Value row) { rows(row, tileM); });
+    // What is left is computed by halving tiles; a block of whole tiles has no rest.
+    if (taskTiles % tileM == 0 && Code::constant(count))
+      return;
+    for (int64_t step = llvm::bit_floor(uint64_t(tileM - 1)); step >= 1; step /= 2)
+      full = c.when(
+          c.cmp(arith::CmpIPredicate::sle, c.add(full, step), count),
+          [&] {
+            rows(full, step);
+            return c.add(full, step);
+          },
+          [&] { return full; });
+  }
+
+  void transformOutput(Value slot, Value tile, Value panel) {
+    RegisterTile registers{e, element, tileN, 1, 1, weight.pointer, element};
+    for (int64_t column = 0; int64_t lanes : registers.piecesOf(tileN)) {
+      SmallVector<Value> products;
+      for (int64_t p = 0; p < positions; ++p)
+        products.push_back(
+            c.load(k.scratch, c.add(c.mul(c.add(slot, p * taskTiles), tileN), productsAt + column), element, lanes));
+      for (auto [i, pixel] : llvm::enumerate(fromBothSides(c, winograd::outputTransform(size), products)))
+        c.store(pixel, k.scratch, c.i64(pixelsAt + i * tileN + column), element);
+      column += lanes;
+    }
+    // Tiles at the border have fewer pixels, the last panel fewer columns.
+    Indices first = tileIndex(tile);
+    auto extent = [&](int64_t d) { return c.min(c.i64(size), c.sub(c.expr(sizesOf(type)[d]), first[d].base)); };
+    Value firstColumn = c.mul(panel, tileN), width = c.min(c.i64(tileN), c.sub(c.i64(columns), firstColumn));
+    if (columns % tileN == 0)
+      width = c.i64(tileN);
+    Value across = extent(3);
+    c.loop(c.i64(0), extent(2), 1, [&](Value y) {
+      c.loop(c.i64(0), across, 1, [&](Value x) {
+        Indices index = first;
+        index[2].base = c.add(first[2].base, y), index[3].base = c.add(first[3].base, x);
+        Value pixel = c.add(c.mul(c.add(c.mul(y, size), x), tileN), pixelsAt);
+        vectorLoop(c, c.i64(0), width, e.target.lanes(32), e.target.lanes(32), [&](Value column, int64_t lanes) {
+          index[1] = {c.add(firstColumn, column), lanes > 1 ? 1 : 0};
+          store(index, c.load(k.scratch, c.add(pixel, column), element, lanes), lanes);
+        });
+      });
+    });
+  }
+
+  void store(ArrayRef<Index> index, Value value, int64_t lanes) {
+    if (!isa<NoneType>(op.getBias().getType()))
+      value = arith::AddFOp::create(c.b, c.loc, value, e.element(op.getBias(), index[1], lanes));
+    e.bind(op.getResult(), [=](ArrayRef<Index>, int64_t) { return value; });
+    k.storeResults(index, lanes);
+  }
+
+  KernelBody &k;
+  Emitter &e;
+  Code &c;
+  WinogradConvOp op;
+  const Buffer &input, &weight;
+  RankedTensorType type;
+  Type element;
+  int64_t size, positions, tileM, tileN, taskTiles, channels, columns;
+  int64_t productsAt = 0, pixelsAt = 0;
+  SmallVector<Loop> image;
+};
+
+} // namespace
+
+Grid emitWinograd(KernelBody &k) { return WinogradConvolution(k).emit(); }
+
+} // namespace fathom

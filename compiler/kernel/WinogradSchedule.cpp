@@ -1,0 +1,91 @@
+// The schedules of convolutions by Winograd's method: the space of legal ones, and the one of least estimated cost.
+#include "compiler/codegen/common/Layout.h"
+#include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/Spaces.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+
+constexpr int64_t scratchLimit = int64_t(16) << 20; // bytes of transformed tiles and products of a task
+
+static int64_t scratchBytes(const cost::WinogradConv &conv, int64_t taskTiles, int64_t tileN) {
+  return taskTiles * conv.positions() * (conv.channels + tileN) * 4;
+}
+
+cost::WinogradConv winogradProblem(Operation *op, Value input, int64_t tile) {
+  Sizes sizes = sizesOf(op->getResult(0));
+  auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
+  cost::WinogradConv conv;
+  conv.size = tile;
+  int64_t height = size(sizes[2]), width = size(sizes[3]), images = size(sizes[0]);
+  conv.tiles = images * llvm::divideCeil(height, tile) * llvm::divideCeil(width, tile);
+  conv.pixels = images * height * width;
+  conv.channels = size(sizesOf(input)[1]);
+  conv.columns = size(sizes[1]);
+  return conv;
+}
+
+static cost::WinogradConv problemOf(WinogradConvOp op) { return winogradProblem(op, op.getInput(), op.getTile()); }
+
+Choice<cost::WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, int64_t panel, const Target &target) {
+  Choice<cost::WinogradSchedule> best;
+  int64_t lanes = target.lanes(32);
+  cost::WinogradSchedule s;
+  s.inFlight = target.fmaInFlight();
+  s.unrollK = target.laneFma ? lanes : 2;
+  auto overTasks = [&] {
+    int64_t panels = llvm::divideCeil(conv.columns, s.tileN);
+    for (int64_t blocks : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64})
+      for (int64_t parts : {1, 2, 4, 8, 16}) {
+        s.taskTiles = llvm::alignTo(llvm::divideCeil(conv.tiles, blocks), s.tileM);
+        s.taskN = llvm::divideCeil(panels, parts);
+        if (scratchBytes(conv, s.taskTiles, s.tileN) <= scratchLimit)
+          best.consider(s, cost::estimate(conv, s, target), target);
+      }
+  };
+  for (int64_t vectors = 1; vectors <= 6; ++vectors) {
+    s.tileN = panel ? panel : vectors * lanes;
+    for (s.tileM = 1; s.tileM <= std::min<int64_t>(conv.tiles, 16); ++s.tileM)
+      if (cost::registersOf(s.tileM, s.tileN, false, target, 32) <= target.vectorRegisters)
+        overTasks();
+    if (panel)
+      break;
+  }
+  return best;
+}
+
+Schedule winogradDefaults(Operation *op, const Target &target) {
+  auto conv = cast<WinogradConvOp>(op);
+  int64_t panel = layoutOf(cast<RankedTensorType>(conv.getWeight().getType())).block;
+  cost::WinogradSchedule best = bestWinograd(problemOf(conv), panel, target).schedule;
+  Schedule s;
+  s.set("tile", conv.getTile());
+  s.set("tile_m", best.tileM);
+  s.set("tile_n", best.tileN);
+  s.set("unroll_k", best.unrollK);
+  s.set("in_flight", best.inFlight);
+  s.set("task_t", best.taskTiles);
+  s.set("task_n", best.taskN);
+  return s;
+}
+
+std::string winogradViolation(const Schedule &s, Operation *op, const Target &target) {
+  auto conv = cast<WinogradConvOp>(op);
+  auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
+  int64_t panel = layoutOf(cast<RankedTensorType>(conv.getWeight().getType())).block;
+  cost::WinogradConv problem = problemOf(conv);
+  if (s["tile"] != conv.getTile())
+    return text("tile = {0} must be 2 or 4", s["tile"]);
+  if (int64_t need = cost::registersOf(s["tile_m"], s["tile_n"], false, target, 32); need > target.vectorRegisters)
+    return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s["tile_m"], s["tile_n"], need,
+                target.cpu, target.vectorRegisters);
+  if (panel && panel != s["tile_n"])
+    return text("tile_n = {0} differs from the width {1} of the packed weights", s["tile_n"], panel);
+  if (int64_t bytes = scratchBytes(problem, s["task_t"], s["tile_n"]); bytes > scratchLimit)
+    return text("task_t = {0} tiles need {1} bytes of scratch, more than {2}", s["task_t"], bytes, scratchLimit);
+  return "";
+}
+
+} // namespace fathom

@@ -1,0 +1,163 @@
+// The algorithms of convolutions: costs from the best schedule of each, weights that may grow within a budget.
+#include "compiler/passes/AlterOpLayout.h"
+
+#include "compiler/kernel/Spaces.h"
+#include "compiler/kernel/Winograd.h"
+#include "compiler/passes/ConvertLayout.h"
+#include "compiler/passes/Passes.h"
+#include "compiler/support/Diagnostics.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+#define GEN_PASS_DEF_ALTEROPLAYOUTPASS
+#include "compiler/passes/Passes.h.inc"
+
+namespace {
+
+// Whether Winograd's method computes this convolution: windows of 3 x 3 that move by one, over all channels.
+bool takesWinograd(ConvOp conv) {
+  auto weight = cast<RankedTensorType>(conv.getWeight().getType());
+  FailureOr<Window> window = getWindow(conv);
+  return succeeded(window) && weight.getRank() == 4 && weight.hasStaticShape() && conv.getGroup() == 1 &&
+         weight.getElementType().isF32() && isConstantValue(conv.getWeight()) &&
+         llvm::all_of(window->kernel, [](int64_t k) { return k == 3; }) &&
+         llvm::all_of(window->strides, [](int64_t s) { return s == 1; }) &&
+         llvm::all_of(window->dilations, [](int64_t d) { return d == 1; }) &&
+         llvm::all_of(window->padsBegin, [](int64_t p) { return p >= 0; }) &&
+         llvm::all_of(window->padsEnd, [](int64_t p) { return p >= 0; });
+}
+
+// The weights [K, C, 3, 3] as [positions, C, K]: every window multiplied by the transform from both sides.
+Value transformedWeight(OpBuilder &b, ConvOp conv, int64_t tile) {
+  const winograd::Matrix &g = winograd::weightTransform(tile);
+  SmallVector<float> both;
+  for (const auto &down : g.rows)
+    for (const auto &across : g.rows)
+      for (double y : down)
+        for (double x : across)
+          both.push_back(float(y * x));
+  int64_t positions = g.rows.size() * g.rows.size();
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
+  auto matrix = RankedTensorType::get({positions, 9}, b.getF32Type());
+  Value transform = makeConstant(b, conv, DenseElementsAttr::get(matrix, ArrayRef<float>(both)));
+  auto ahead = [&](auto op) {
+    op->setAttr("graph.ahead", b.getUnitAttr());
+    return op.getResult();
+  };
+  Value windows =
+      ahead(createNamed<TransposeOp>(b, conv, ".windows", conv.getWeight(), b.getDenseI64ArrayAttr({2, 3, 1, 0})));
+  Value flat = ahead(createNamed<ReshapeOp>(b, conv, ".flat", windows, makeInts(b, conv, {9, shape[1] * shape[0]})));
+  Value product = ahead(createNamed<MatMulOp>(b, conv, ".transformed", transform, flat));
+  return ahead(
+      createNamed<ReshapeOp>(b, conv, ".positions", product, makeInts(b, conv, {positions, shape[1], shape[0]})));
+}
+
+void useWinograd(ConvOp conv, int64_t tile) {
+  OpBuilder b(conv);
+  Window window = *getWindow(conv);
+  SmallVector<int64_t> pads(window.padsBegin);
+  llvm::append_range(pads, window.padsEnd);
+  Value weight = transformedWeight(b, conv, tile);
+  auto made = createNamed<WinogradConvOp>(b, conv, "", conv.getInput(), weight, conv.getBias(), pads, tile);
+  conv.getResult().replaceAllUsesWith(made.getResult());
+  conv.erase();
+}
+
+// A step that makes a convolution faster and its weights larger.
+struct Step {
+  ConvOp conv;
+  int64_t tile;
+  double gain;
+  int64_t bytes;
+  size_t order = 0; // among equals
+};
+
+// What taking tiles of 2 or 4 pixels gains, and what going on from 2 to 4 does.
+void addSteps(ConvOp conv, const Target &target, SmallVectorImpl<Step> &steps) {
+  double plain = bestContract(conv, target).score;
+  int64_t window = cast<RankedTensorType>(conv.getWeight().getType()).getNumElements() / 9 * 4; // bytes of one position
+  auto step = [&](int64_t tile) {
+    double score = bestWinograd(winogradProblem(conv, conv.getInput(), tile), 0, target).score;
+    return Step{conv, tile, plain - score, ((tile + 2) * (tile + 2) - 9) * window};
+  };
+  Step two = step(2), four = step(4);
+  if (two.gain > 0 && two.gain / double(two.bytes) > four.gain / double(four.bytes)) {
+    steps.push_back(two);
+    four.gain -= two.gain, four.bytes -= two.bytes;
+  }
+  if (four.gain > 0)
+    steps.push_back(four);
+}
+
+LogicalResult asPlanned(ConvOp conv, const Plan &plan) {
+  const PlannedKernel *kernel = plan.kernelOf(opName(conv));
+  if (!kernel || kernel->kernelClass != "winograd")
+    return success();
+  int64_t tile = kernel->schedule["tile"];
+  if (!takesWinograd(conv) || (tile != 2 && tile != 4))
+    return emitError(conv, ErrorCode::BadPlan)
+           << "kernel '" << kernel->name
+           << "': class 'winograd' is for constant windows of 3 x 3 that move by one over "
+           << "all channels, with tile = 2 or 4";
+  useWinograd(conv, tile);
+  return success();
+}
+
+struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
+  using AlterOpLayoutPassBase::AlterOpLayoutPassBase;
+  void runOnOperation() override {
+    auto machine = parseTarget(target);
+    if (!machine) {
+      emitError(getOperation().getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
+      return signalPassFailure();
+    }
+    if (failed(alterOpLayout(getOperation(), *machine, {convolution, maxWeightGrowth}, nullptr)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+LogicalResult alterOpLayout(func::FuncOp main, const Target &target, const AlgorithmOptions &options,
+                            const Plan *plan) {
+  SmallVector<ConvOp> convolutions;
+  main.walk([&](ConvOp conv) { convolutions.push_back(conv); });
+  if (plan) {
+    for (ConvOp conv : convolutions)
+      if (failed(asPlanned(conv, *plan)))
+        return failure();
+    return success();
+  }
+  llvm::erase_if(convolutions, [](ConvOp conv) { return !takesWinograd(conv); });
+  if (options.convolution == "winograd2" || options.convolution == "winograd4") {
+    for (ConvOp conv : convolutions)
+      useWinograd(conv, options.convolution == "winograd2" ? 2 : 4);
+    return success();
+  }
+  if (options.convolution != "auto")
+    return success();
+  // The steps that gain most for a byte come first; a larger tile replaces the smaller one taken before.
+  SmallVector<Step> steps;
+  for (ConvOp conv : convolutions)
+    addSteps(conv, target, steps);
+  for (auto [i, step] : llvm::enumerate(steps))
+    step.order = i;
+  llvm::sort(steps, [](const Step &a, const Step &b) {
+    double left = a.gain * double(b.bytes), right = b.gain * double(a.bytes);
+    return left != right ? left > right : a.order < b.order;
+  });
+  int64_t budget = int64_t(options.maxWeightGrowth * double(constantBytes(main)));
+  llvm::MapVector<Operation *, int64_t> tiles;
+  for (const Step &step : steps)
+    if (step.bytes <= budget) {
+      budget -= step.bytes;
+      tiles[step.conv] = step.tile;
+    }
+  for (auto [conv, tile] : tiles)
+    useWinograd(cast<ConvOp>(conv), tile);
+  return success();
+}
+
+} // namespace fathom

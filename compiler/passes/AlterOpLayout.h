@@ -1,0 +1,23 @@
+// Chooses the algorithm of each convolution and puts its weights into the form that the algorithm needs.
+#pragma once
+
+#include "compiler/schedule/Plan.h"
+#include "compiler/target/Target.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace fathom {
+
+struct AlgorithmOptions {
+  // "auto" takes the cheapest; "winograd2" and "winograd4" are taken wherever they are possible, "contract" nowhere
+  // else.
+  std::string convolution = "auto";
+  // By how much transformed weights may add to those of the model.
+  double maxWeightGrowth = 0.5;
+};
+
+// The transformed weights are ops over constants: they are to be folded afterwards. A plan says by the class of a
+// convolution's kernel what it is.
+llvm::LogicalResult alterOpLayout(mlir::func::FuncOp main, const Target &target, const AlgorithmOptions &options,
+                                  const Plan *plan);
+
+} // namespace fathom

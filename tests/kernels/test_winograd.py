@@ -1,0 +1,127 @@
+"""Convolutions by Winograd's method, forced on awkward sizes, against ONNX Runtime and double precision."""
+import random
+
+import numpy as np
+import onnx
+import pytest
+from conftest import compare, make_model
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+import fathom
+
+ALGORITHMS = ["contract", "winograd2", "winograd4"]
+
+
+def convolution(data, channels, filters, height, width, pads, batch=1):
+    x = data.standard_normal((batch, channels, height, width)).astype(np.float32)
+    w = (data.standard_normal((filters, channels, 3, 3)) / np.sqrt(9 * channels)).astype(np.float32)
+    b = data.standard_normal(filters).astype(np.float32)
+    return helper.make_node("Conv", ["x", "w", "b"], ["c"], name="conv", pads=pads), {"x": x}, {"w": w, "b": b}
+
+
+def classes(model, **options):
+    plan = fathom.compile(model, emit="plan", **options)
+    return [line.split()[1] for line in plan.splitlines() if line.strip().startswith("class:")]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("case", range(8))
+def test_awkward_sizes(case, algorithm, seed):
+    rng, data = random.Random(seed + case), np.random.default_rng(seed + case)
+    pads = [rng.choice([0, 1, 1, 2]) for _ in range(4)]
+    height, width = (rng.choice([3, 4, 5, 7, 8, 13, 29]) for _ in range(2))
+    channels, filters = rng.choice([1, 3, 4, 17, 32]), rng.choice([1, 2, 5, 16, 37])
+    node, inputs, weights = convolution(data, channels, filters, height, width, pads, batch=rng.choice([1, 2, 3]))
+    nodes = [node, helper.make_node("Relu", ["c"], ["y"])]
+    compare(nodes, inputs, weights, conv_algorithm=algorithm)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_residual_block(algorithm, seed):
+    """Halos, a fused addition, and a second convolution that reads what the first one wrote."""
+    data = np.random.default_rng(seed)
+    first, inputs, weights = convolution(data, 12, 12, 10, 11, [1] * 4)
+    nodes = [
+        first,
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("Conv", ["r", "w", "b"], ["d"], pads=[1] * 4),
+        helper.make_node("Add", ["d", "x"], ["y"]),
+    ]
+    compare(nodes, inputs, weights, conv_algorithm=algorithm)
+
+
+@pytest.mark.parametrize("algorithm", ["winograd2", "winograd4"])
+def test_error_against_double_precision(algorithm):
+    """At most 1e-4 of the largest output, on twenty seeds."""
+    for seed in range(20):
+        data = np.random.default_rng(seed)
+        node, inputs, weights = convolution(data, 48, 24, 14, 14, [1] * 4)
+        node.output[0] = "y"
+        model = make_model([node], inputs, weights)
+        exact = ReferenceEvaluator(onnx.helper.make_model(double_precision(model.graph), opset_imports=model.opset_import))
+        want = exact.run(None, {"x": inputs["x"].astype(np.float64)})[0]
+        got = fathom.Session(fathom.compile(model, conv_algorithm=algorithm)).run(None, inputs)[0]
+        assert np.abs(got - want).max() <= 1e-4 * np.abs(want).max(), f"seed {seed}"
+
+
+def double_precision(graph):
+    graph = onnx.GraphProto.FromString(graph.SerializeToString())
+    for i, tensor in enumerate(graph.initializer):
+        array = onnx.numpy_helper.to_array(tensor).astype(np.float64)
+        graph.initializer[i].CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+    for info in [*graph.input, *graph.output]:
+        info.type.tensor_type.elem_type = onnx.TensorProto.DOUBLE
+    return graph
+
+
+@pytest.fixture(scope="module")
+def model():
+    node, inputs, weights = convolution(np.random.default_rng(0), 64, 64, 56, 56, [1] * 4)
+    return make_model([node, helper.make_node("Relu", ["c"], ["y"])], inputs, weights)
+
+
+def test_chosen_where_it_pays(model):
+    assert "winograd" in classes(model, max_weight_growth=400)
+
+
+def test_weights_grow_within_the_budget(model):
+    assert "winograd" not in classes(model, max_weight_growth=0)
+
+
+def test_strict_floating_point_has_none_of_it(model):
+    assert "winograd" not in classes(model, fp="strict", conv_algorithm="winograd4")
+
+
+def test_other_windows_stay_products(seed):
+    data = np.random.default_rng(seed)
+    node, inputs, weights = convolution(data, 8, 8, 9, 9, [1] * 4)
+    node.attribute.append(helper.make_attribute("strides", [2, 2]))
+    made = make_model([node, helper.make_node("Relu", ["c"], ["y"])], inputs, weights)
+    assert "winograd" not in classes(made, conv_algorithm="winograd4")
+
+
+def test_a_plan_says_which_algorithm(model, tmp_path):
+    for algorithm in ALGORITHMS:
+        plan, options = tmp_path / f"{algorithm}.plan", {"conv_algorithm": algorithm}
+        fathom.compile(model, output=str(plan), emit="plan", **options)
+        chosen, planned = tmp_path / "chosen.fathom", tmp_path / "planned.fathom"
+        fathom.compile(model, output=str(chosen), **options)
+        fathom.compile(model, output=str(planned), plan=str(plan))
+        assert chosen.read_bytes() == planned.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "change, reason",
+    [
+        (("tile:", "tile:            3 #"), "tile = 2 or 4"),
+        (("task_t:", "task_t:          1000000 #"), "bytes of scratch"),
+        (("tile_m:", "tile_m:          32 #"), "vector registers"),
+    ],
+)
+def test_impossible_plans_are_refused(model, tmp_path, change, reason):
+    plan = fathom.compile(model, emit="plan", conv_algorithm="winograd4")
+    path = tmp_path / "edited.plan"
+    path.write_text(plan.replace(*change, 1))
+    with pytest.raises(fathom.Error, match=reason):
+        fathom.compile(model, plan=str(path))

@@ -1,0 +1,38 @@
+// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=winograd4" --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=contract" --split-input-file %s | FileCheck --check-prefix=PLAIN %s
+// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 max-weight-growth=4" --split-input-file %s | FileCheck --check-prefix=AUTO %s
+// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 max-weight-growth=0.1" --split-input-file %s | FileCheck --check-prefix=PLAIN %s
+
+// The weights are brought into the form of the method by ops over constants, which are folded later.
+// CHECK-LABEL: func @windows
+// CHECK: %[[W:.*]] = graph.Transpose({{.*}}) {graph.ahead{{.*}}perm = array<i64: 2, 3, 1, 0>}
+// CHECK: %[[F:.*]] = graph.Reshape(%[[W]], {{.*}}-> tensor<9x4096xf32>
+// CHECK: %[[P:.*]] = graph.MatMul({{.*}}, %[[F]]) {{.*}}-> tensor<36x4096xf32>
+// CHECK: %[[U:.*]] = graph.Reshape(%[[P]], {{.*}}-> tensor<36x64x64xf32>
+// CHECK: graph.WinogradConv(%arg0, %[[U]], {{.*}}) {graph.name = "y", pads = array<i64: 1, 1, 1, 1>, tile = 4 : i64}
+// PLAIN-LABEL: func @windows
+// PLAIN: graph.Conv(
+// AUTO-LABEL: func @windows
+// AUTO: graph.WinogradConv(
+func.func @windows(%x: tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32> {
+  %n = graph.None
+  %w = graph.Constant dense<2.0> : tensor<64x64x3x3xf32> as tensor<64x64x3x3xf32>
+  %c = graph.Conv(%x, %w, %n) {pads = array<i64: 1, 1, 1, 1>, graph.name = "y"} : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>, none) -> tensor<1x64x56x56xf32>
+  return %c : tensor<1x64x56x56xf32>
+}
+
+// -----
+
+// Windows that move by two, or whose weights are not constant, are left alone.
+// CHECK-LABEL: func @others
+// CHECK-NOT: WinogradConv
+// PLAIN-LABEL: func @others
+// AUTO-LABEL: func @others
+// AUTO-NOT: WinogradConv
+func.func @others(%x: tensor<1x8x9x9xf32>, %v: tensor<8x8x3x3xf32>) -> (tensor<1x8x4x4xf32>, tensor<1x8x7x7xf32>) {
+  %n = graph.None
+  %w = graph.Constant dense<2.0> : tensor<8x8x3x3xf32> as tensor<8x8x3x3xf32>
+  %0 = graph.Conv(%x, %w, %n) {strides = array<i64: 2, 2>} : (tensor<1x8x9x9xf32>, tensor<8x8x3x3xf32>, none) -> tensor<1x8x4x4xf32>
+  %1 = graph.Conv(%x, %v, %n) : (tensor<1x8x9x9xf32>, tensor<8x8x3x3xf32>, none) -> tensor<1x8x7x7xf32>
+  return %0, %1 : tensor<1x8x4x4xf32>, tensor<1x8x7x7xf32>
+}
