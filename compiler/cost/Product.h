@@ -11,10 +11,11 @@ struct Product {
   int64_t batches = 1, rows = 1, columns = 1;
   int64_t taps = 1, run = 1; // the reduction: so many stretches of so many neighbouring elements
   unsigned bits = 32;
-  int64_t sharedRows = 1;   // how many rows read the same elements: the taps of a window
-  bool coldPanels = true;   // weights, which no kernel before has brought into the caches
-  double resultStreams = 1; // tensors of the result's size that the fused consumers read and write
-  int64_t groupColumns = 0; // 0 without groups
+  int64_t sharedRows = 1;    // how many rows read the same elements: the taps of a window
+  bool coldPanels = true;    // weights, which no kernel before has brought into the caches
+  double resultStreams = 1;  // tensors of the result's size that the fused consumers read and write
+  double consumerCycles = 0; // of the math functions fused behind, for a vector
+  int64_t groupColumns = 0;  // 0 without groups
 
   int64_t depth() const { return taps * run; }
 };
@@ -25,6 +26,7 @@ struct ProductSchedule {
   int64_t blockK = 1;
   bool rowsOuter = false;
   int64_t taskM = 1, taskN = 1;
+  bool throughScratch = false;
 };
 
 struct Estimate {

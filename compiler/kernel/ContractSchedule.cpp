@@ -20,6 +20,24 @@ struct Problem {
   bool keepsPartialSums = true; // the result's buffer can hold them between blocks of the reduction
 };
 
+// Math functions that are expanded into polynomials with a dozen constants, and about what one costs for a vector.
+constexpr double expandedCycles = 12;
+bool isExpanded(Operation *op) {
+  return isa<ExpOp, SigmoidOp, TanhOp, ErfOp, GeluOp, SwishOp, MishOp, SoftplusOp, EluOp, SeluOp, CeluOp, LogOp, PowOp,
+             SinOp, CosOp>(op);
+}
+
+// How many of them are, or are likely to be, computed behind the op in its kernel.
+int64_t expandedConsumers(Operation *op) {
+  llvm::SmallSetVector<Operation *, 8> consumers;
+  consumers.insert(op);
+  for (size_t i = 0; i < consumers.size() && consumers.size() < 8; ++i)
+    for (Operation *user : consumers[i]->getUsers())
+      if (user->hasTrait<Elementwise>() && sizesOf(user->getResult(0)) == sizesOf(op->getResult(0)))
+        consumers.insert(user);
+  return llvm::count_if(consumers, isExpanded);
+}
+
 Problem problemOf(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
@@ -28,6 +46,7 @@ Problem problemOf(Operation *op) {
   unsigned width = type.getElementType().getIntOrFloatBitWidth();
   p.product.bits = std::max(32u, width);
   p.product.coldPanels = isPackedWeight(op->getOperand(1));
+  p.product.consumerCycles = expandedCycles * double(expandedConsumers(op));
   p.panel = layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block;
   p.keepsPartialSums = width >= 32;
   if (op->getParentOfType<func::FuncOp>().getName() != "main") {
@@ -134,6 +153,8 @@ private:
     int64_t element = p.product.bits / 8;
     s.packed = packed;
     s.inFlight = target.fmaInFlight();
+    // The constants and temporaries of math functions do not fit beside a tile.
+    s.throughScratch = p.product.consumerCycles > 0;
     s.unrollK = target.laneFma && !packed ? target.lanes(p.product.bits) : 2;
     SmallVector<int64_t> blocks{int64_t(llvm::alignTo(p.product.run, 4))};
     // A block of a panel fits the first-level cache with room for the rows that stream past.
@@ -177,6 +198,7 @@ static Schedule asKnobs(const cost::ProductSchedule &schedule) {
   s.set("pack_a", schedule.packed);
   s.set("block_k", schedule.blockK);
   s.set("rows_outer", schedule.rowsOuter);
+  s.set("through_scratch", schedule.throughScratch);
   s.set("task_m", schedule.taskM);
   s.set("task_n", schedule.taskN);
   return s;

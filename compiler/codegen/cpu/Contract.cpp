@@ -49,8 +49,8 @@ private:
   Value leftVector(ArrayRef<Index> index, Value start, Value depth, int64_t count);
   void storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators, Value firstColumn);
   void storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accumulators, Value firstColumn);
-  void storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators,
-                        Value firstColumn, Value count);
+  void storeThroughScratch(Value row, int64_t rows, ArrayRef<int64_t> pieces, ValueRange accumulators,
+                           Value firstColumn, Value width);
   void storeElement(ArrayRef<Index> index, Value value, int64_t lanes);
 
   KernelBody &k;
@@ -79,6 +79,8 @@ private:
   // stores differ. What lies behind its columns is computed with, never stored.
   std::optional<int64_t> sharedTail;
   int64_t tileM, tileN, lanes;
+  bool throughScratch = false;
+  int64_t tileAt = 0; // where in scratch a tile lies on its way
   // While the left operand is packed: the current block of the reduction, and whether it is the first or the last.
   bool packed;
   int64_t blockK = 0;
@@ -313,20 +315,29 @@ void Contraction::storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> piec
   }
 }
 
-void Contraction::storePartialTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators,
-                                   Value firstColumn, Value count) {
-  // How many columns are left is only known at run time: the tile goes through scratch and is stored one column at a
-  // time.
-  for (size_t r = 0; r < rowIndices.size(); ++r) {
-    int64_t column = 0;
-    for (size_t p = 0; p < pieces.size(); column += pieces[p++])
-      c.store(accumulators[r * pieces.size() + p], k.scratch, c.i64(r * tileN + column), acc);
-    c.loop(c.i64(0), count, 1, [&](Value j) {
-      Indices index = rowIndices[r];
-      index[channel] = {c.add(firstColumn, j), 0};
-      storeElement(index, c.load(k.scratch, c.add(j, r * tileN), acc), 1);
+// The tile goes through scratch, and its consumers are computed from there: they have all registers to themselves, and
+// how many columns count may be known at run time only.
+void Contraction::storeThroughScratch(Value row, int64_t rows, ArrayRef<int64_t> pieces, ValueRange accumulators,
+                                      Value firstColumn, Value width) {
+  for (int64_t r = 0; r < rows; ++r)
+    for (size_t p = 0, column = 0; p < pieces.size(); column += pieces[p++])
+      c.store(accumulators[r * pieces.size() + p], k.scratch, c.i64(tileAt + r * tileN + column), acc);
+  auto storeRow = [&](Value r) {
+    Indices index = batchIndex;
+    delinearize(c, c.add(row, r), rowLoops, index);
+    vectorLoop(c, c.i64(0), width, llvm::bit_floor(uint64_t(tileN)), lanes, [&](Value column, int64_t count) {
+      index[channel] = {c.add(firstColumn, column), count > 1 ? 1 : 0};
+      storeElement(index, c.load(k.scratch, c.add(c.add(c.mul(r, tileN), column), tileAt), acc, count), count);
     });
-  }
+  };
+  // Several vectors at a time: each is one long chain of dependent operations.
+  int64_t together = std::clamp<int64_t>(llvm::divideCeil(4 * lanes, tileN), 1, rows), whole = rows - rows % together;
+  c.loop(c.i64(0), c.i64(whole), together, [&](Value r) {
+    for (int64_t i = 0; i < together; ++i)
+      storeRow(c.add(r, i));
+  });
+  for (int64_t r = whole; r < rows; ++r)
+    storeRow(c.i64(r));
 }
 
 // The first of a panel's columns, where it is the last one and has no more.
@@ -362,6 +373,10 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
   Value panelStart = c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight),
         firstColumn = c.mul(panel, tileN);
   auto finish = [&](ValueRange sums) {
+    if (throughScratch || !count) {
+      Value width = count && !sharedTail ? c.i64(*count) : c.min(c.i64(tileN), c.sub(c.expr(columns), firstColumn));
+      return storeThroughScratch(row, rows, pieces, sums, firstColumn, width);
+    }
     if (sharedTail) {
       Value isFull = c.cmp(arith::CmpIPredicate::slt, panel, fullPanels);
       scf::IfOp::create(
@@ -374,10 +389,9 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
             storeSharedTail(rowIndices, sums, firstColumn);
             scf::YieldOp::create(c.b, c.loc);
           });
-    } else if (count)
+    } else {
       storeTile(rowIndices, pieces, sums, firstColumn);
-    else
-      storePartialTile(rowIndices, pieces, sums, firstColumn, c.sub(c.expr(columns), firstColumn));
+    }
   };
   if (!packed) {
     SmallVector<Value> starts;
@@ -489,8 +503,9 @@ Grid Contraction::emit() {
         c.when(c.cmp(arith::CmpIPredicate::sge, fullPanels, panelLow), [&] { body(fullPanels, tailColumns); });
       });
   };
-  if (!tailColumns)
-    grid.scratchBytes = tileM * tileN * elementBytes(acc);
+  throughScratch = k.schedule["through_scratch"];
+  int64_t tileBytes = throughScratch || !tailColumns ? tileM * tileN * elementBytes(acc) : 0;
+  grid.scratchBytes = tileBytes;
   auto overTiles = [&] {
     Value full = c.sub(rowHigh, c.rem(c.sub(rowHigh, rowLow), c.i64(tileM)));
     if (!k.schedule["rows_outer"])
@@ -510,7 +525,9 @@ Grid Contraction::emit() {
     return grid;
   }
   blockK = std::min(k.schedule["block_k"], constantSize(run).value_or(INT64_MAX));
-  grid.scratchBytes = llvm::alignTo(taskM, tileM) * blockK * elementBytes(scalarOf(lhs));
+  int64_t packedBytes = llvm::alignTo(llvm::alignTo(taskM, tileM) * blockK * elementBytes(scalarOf(lhs)), 64);
+  grid.scratchBytes = packedBytes + tileBytes;
+  tileAt = packedBytes / elementBytes(acc);
   emitPacked(overTiles);
   return grid;
 }
