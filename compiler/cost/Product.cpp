@@ -5,13 +5,21 @@
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace fathom::cost {
 
 // Starting a tile: addresses, accumulators that are zeroed or loaded, and a branch that is often predicted wrong.
 constexpr double tileStart = 30;
+// What it costs more where the rows of the next tile are a stream that prefetching has not seen yet, and where partial
+// sums come back from the result.
+constexpr double newRows = 60, partialSums = 15;
 // Cycles that a load of the inner loop costs beside its issue.
 constexpr double loadStall = 0.1;
+// A chain of multiply-adds that is exactly as long as their latency stalls at every hiccup.
+constexpr double latencySlack = 0.8;
+// What a load costs more that another row's line threw out of the first-level cache.
+constexpr double collisionStall = 0.6;
 // Starting a task on a worker that is awake.
 constexpr double taskStart = 150;
 // The share of a level's capacity that a stream of other data leaves to what should stay there.
@@ -19,6 +27,8 @@ constexpr double usableCapacity = 0.75;
 // Prefetching hides most of a refill from the second-level cache behind arithmetic, and less of one from farther away:
 // the shares that remain.
 constexpr double exposedNear = 0.12, exposedFar = 0.3;
+// Panels follow each other in memory: one stream, which is prefetched from any distance.
+constexpr double exposedStream = 0.4;
 
 double Estimate::total(int64_t threads) const {
   double work = arithmetic + movement + packing + results + tasks * perTask;
@@ -57,9 +67,9 @@ double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, cons
   if (target.laneFma && !packed && vectors == 1 && rows > lanes)
     multiplyAdds *= 2;
   // No load is quite free: some miss the first-level cache, some collide.
-  return loads * loadStall +
-         std::max({multiplyAdds / target.fmaPerCycle, loads / target.loadsPerCycle,
-                   double(target.fmaLatency) / double(sets), (multiplyAdds + loads + 0.5) / target.issuedPerCycle});
+  return loads * loadStall + std::max({multiplyAdds / target.fmaPerCycle, loads / target.loadsPerCycle,
+                                       (double(target.fmaLatency) + latencySlack) / double(sets),
+                                       (multiplyAdds + loads + 0.5) / target.issuedPerCycle});
 }
 
 double refillCycles(double bytes, double residentBytes, const Target &target) {
@@ -76,6 +86,17 @@ double refillCycles(double bytes, double residentBytes, const Target &target) {
 
 double coldCycles(double bytes, const Target &target) { return exposedFar * bytes / target.memoryBytesPerCycle; }
 
+// Whether the rows of a tile, read side by side, throw each other out of the first-level cache: at a distance with a
+// large power of two in it they share a few sets.
+static bool rowsCollide(int64_t rows, int64_t strideBytes, const CacheLevel &level) {
+  constexpr int64_t line = 64;
+  int64_t way = level.bytes / level.ways;
+  if (strideBytes < line || way < line)
+    return false;
+  int64_t sets = std::max<int64_t>(1, way / std::gcd(strideBytes, way));
+  return rows > level.ways * sets;
+}
+
 Estimate estimate(const Product &p, const ProductSchedule &s, const Target &target) {
   double element = p.bits / 8.0;
   int64_t lanes = target.lanes(p.bits);
@@ -91,6 +112,7 @@ Estimate estimate(const Product &p, const ProductSchedule &s, const Target &targ
   // The register tiles: full ones, and tails of rows and of columns.
   int64_t fullRows = p.rows / s.tileM, tailRows = p.rows % s.tileM;
   int64_t fullPanels = p.columns / s.tileN, tailColumns = p.columns % s.tileN;
+  bool collides = !s.packed && rowsCollide(s.tileM, int64_t(double(p.rowStride) * element), target.caches[0]);
   auto tile = [&](int64_t rows, int64_t columns) {
     int64_t vectors = llvm::divideCeil(columns, lanes);
     int64_t sets = accumulatorSets(rows * vectors, s.inFlight, p.run);
@@ -99,7 +121,10 @@ Estimate estimate(const Product &p, const ProductSchedule &s, const Target &targ
     // Steps that do not fill an iteration load their factors one by one.
     double perStretch = double(stretch) * stepCycles(rows, columns, s.packed, sets, target, p.bits) +
                         double(rest) * double(rows) / target.loadsPerCycle + 4;
-    double edges = (tileStart + double(rows * vectors) / target.storesPerCycle) * double(blocks);
+    double start = tileStart + (s.rowsOuter || s.packed ? 0 : newRows) + (blocks > 1 ? partialSums : 0);
+    double edges = (start + double(rows * vectors) / target.storesPerCycle) * double(blocks);
+    if (collides)
+      perStretch += double(stretch * rows) / double(target.laneFma ? lanes : 1) * collisionStall;
     return double(stretches) * perStretch + edges;
   };
   auto row = [&](int64_t rows) {
@@ -113,7 +138,7 @@ Estimate estimate(const Product &p, const ProductSchedule &s, const Target &targ
   double rowTiles = std::ceil(double(taskRows) / double(s.tileM)), leftTile = leftTask / rowTiles;
   double moved = 0;
   if (s.rowsOuter && !s.packed) {
-    moved += refillCycles(panelsOfTask * rowTiles, panelsOfTask + leftTile, target);
+    moved += exposedStream * refillCycles(panelsOfTask * rowTiles, panelsOfTask + leftTile, target);
     // Rows too long to stay while the panels pass come anew with each of them.
     moved += refillCycles(leftTask * double(taskPanels), leftTile + panel, target);
   } else {

@@ -14,6 +14,7 @@ struct Product {
   int64_t sharedRows = 1;    // how many rows read the same elements: the taps of a window
   bool coldPanels = true;    // weights, which no kernel before has brought into the caches
   double resultStreams = 1;  // tensors of the result's size that the fused consumers read and write
+  int64_t rowStride = 0;     // elements from one row to the next, where that is one distance
   double consumerCycles = 0; // of the math functions fused behind, for a vector
   int64_t groupColumns = 0;  // 0 without groups
 

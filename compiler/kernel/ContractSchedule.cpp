@@ -62,7 +62,7 @@ Problem problemOf(Operation *op) {
     AffineExpr depth = sizesOf(right)[right.getRank() - 2];
     p.product.columns = size(sizes.back());
     p.knownColumns = constantSize(sizes.back()).has_value();
-    p.product.run = size(depth);
+    p.product.run = p.product.rowStride = size(depth);
     p.knownRun = constantSize(depth).has_value();
     bool batched = llvm::any_of(llvm::seq<int64_t>(0, right.getRank() - 2),
                                 [&](int64_t d) { return !isConstant(sizesOf(right)[d], 1); });
@@ -84,6 +84,9 @@ Problem problemOf(Operation *op) {
   p.product.run = size(weight[1]) * across, p.product.taps = std::max<int64_t>(1, taps / across);
   p.knownRun = constantSize(weight[1]).has_value();
   p.product.sharedRows = taps;
+  p.product.rowStride = size(sizesOf(conv.getInput())[1]);
+  if (FailureOr<Window> window = getWindow(conv); succeeded(window))
+    p.product.rowStride *= window->strides.back();
   if (conv.getGroup() > 1)
     p.product.groupColumns = p.product.columns / conv.getGroup();
   return p;

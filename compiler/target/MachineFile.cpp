@@ -34,9 +34,12 @@ template <> struct MappingTraits<fathom::CacheLevel> {
   static void mapping(IO &io, fathom::CacheLevel &level) {
     io.mapRequired("bytes", level.bytes);
     io.mapRequired("bytes-per-cycle", level.bytesPerCycle);
+    io.mapOptional("ways", level.ways, int64_t(8));
   }
   static std::string validate(IO &, fathom::CacheLevel &level) {
-    return level.bytes >= 1024 && level.bytesPerCycle > 0 ? "" : "a cache has at least 1024 bytes and a positive rate";
+    return level.bytes >= 1024 && level.bytesPerCycle > 0 && level.ways > 0
+               ? ""
+               : "a cache has at least 1024 bytes, a positive rate and at least one way";
   }
 };
 

@@ -110,7 +110,7 @@ static void describe(Target &target) {
   if (target.isAArch64()) {
     // Fixed-width code: SVE's length is not known ahead of time and NEON is always there.
     target.laneFma = true;
-    target.caches = {{64 << 10, 48}, {1 << 20, 24}, {32 << 20, 10}};
+    target.caches = {{64 << 10, 48, 4}, {1 << 20, 24}, {32 << 20, 10}};
     target.memoryBytesPerCycle = 5;
   } else {
     target.vectorBytes = has("avx512f") ? 64 : has("avx") ? 32 : 16;

@@ -20,6 +20,7 @@ namespace fathom {
 struct CacheLevel {
   int64_t bytes;
   double bytesPerCycle;
+  int64_t ways = 8; // lines of one set: what lies at equal distances of a power of two shares few sets
 };
 
 struct Target {
