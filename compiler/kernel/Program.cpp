@@ -202,8 +202,20 @@ private:
   llvm::StringMap<size_t> codes;
 };
 
-// What must be a kernel's result of this block to leave it: arguments, constants, values from elsewhere and values that
-// leave twice are copied.
+// Whether a view has sizes that its memory does not depend on: those may get their values after the memory is written,
+// which then cannot lie where the view is to leave.
+bool isSizedLater(Value view, Value root, ArrayRef<Symbol> symbols) {
+  llvm::SmallBitVector used, before;
+  for (AffineExpr size : sizesOf(view))
+    collectSymbols(size, used);
+  for (AffineExpr size : sizesOf(root))
+    collectSymbols(size, before);
+  before.resize(std::max(used.size(), before.size()));
+  return llvm::any_of(used.set_bits(), [&](unsigned symbol) { return symbols[symbol].isComputed && !before[symbol]; });
+}
+
+// What must be a kernel's result of this block to leave it: arguments, constants, values from elsewhere, values that
+// leave twice and views of a size that is known too late are copied.
 void copyPassedThrough(Block &block) {
   Operation *terminator = block.getTerminator();
   OpBuilder b(terminator);
@@ -211,6 +223,7 @@ void copyPassedThrough(Block &block) {
   if (isa<IfOp>(block.getParentOp()))
     prefix += block.getParent()->getRegionNumber() ? "else." : "then.";
   DenseSet<Value> returned;
+  SmallVector<Symbol> symbols = symbolsFor(terminator);
   for (auto [i, operand] : llvm::enumerate(terminator->getOpOperands())) {
     Value root = bufferRoot(operand.get());
     // The next condition of a loop is only read.
@@ -218,7 +231,7 @@ void copyPassedThrough(Block &block) {
       continue;
     bool isKernelResult =
         root.getDefiningOp() && !needsNoKernel(root.getDefiningOp()) && root.getParentBlock() == &block;
-    if (isKernelResult && returned.insert(root).second)
+    if (isKernelResult && !isSizedLater(operand.get(), root, symbols) && returned.insert(root).second)
       continue;
     auto copy = RelayoutOp::create(b, operand.get().getLoc(), operand.get().getType(), operand.get());
     copy->setAttr("graph.name", b.getStringAttr(prefix + "output" + std::to_string(i) + ".copy"));

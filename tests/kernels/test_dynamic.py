@@ -202,3 +202,10 @@ def test_slice_of_what_may_be_empty(random):
     proto = model([node("Slice", "x from to", "y")], [("x", FLOAT, ["n", 3])], [("y", FLOAT)],
                   {"from": np.array([0]), "to": np.array([1])})
     agree(proto, [{"x": floats(random, n, 3)} for n in (0, 1, 2, 5)], dim={"n": (0, 8)})
+
+
+def test_a_view_whose_size_is_known_after_its_memory(random):
+    """The values are made before the sizes are, and leave the model under them."""
+    nodes = [node("Neg", "x", "v"), node("Mul", "s s", "t"), node("Reshape", "v t", "y")]
+    proto = model(nodes, [("x", FLOAT, ["n", 4]), ("s", INT64, [2])], [("y", FLOAT)])
+    agree(proto, [{"x": random.standard_normal((9, 4)).astype(np.float32), "s": np.array(s)} for s in ([2, 3], [3, 2], [1, 6], [6, 1])])
