@@ -214,6 +214,19 @@ bool isSizedLater(Value view, Value root, ArrayRef<Symbol> symbols) {
   return llvm::any_of(used.set_bits(), [&](unsigned symbol) { return symbols[symbol].isComputed && !before[symbol]; });
 }
 
+bool isDataSized(Value value, ArrayRef<Symbol> symbols) {
+  return llvm::any_of(sizesOf(value), [&](AffineExpr size) { return isComputed(size, symbols); });
+}
+
+// Whether what branch or loop takes the block's value number `index` has a size that data decides.
+bool isTakenAsDataSized(Block &block, unsigned index, ArrayRef<Symbol> symbols) {
+  if (auto branch = dyn_cast<IfOp>(block.getParentOp()))
+    return isDataSized(branch.getResult(index), symbols);
+  if (isa<LoopOp>(block.getParentOp()) && index + 1 < block.getNumArguments())
+    return isDataSized(block.getArgument(index + 1), symbols);
+  return false;
+}
+
 // What must be a kernel's result of this block to leave it: arguments, constants, values from elsewhere, values that
 // leave twice and views of a size that is known too late are copied.
 void copyPassedThrough(Block &block) {
@@ -231,7 +244,10 @@ void copyPassedThrough(Block &block) {
       continue;
     bool isKernelResult =
         root.getDefiningOp() && !needsNoKernel(root.getDefiningOp()) && root.getParentBlock() == &block;
-    if (isKernelResult && !isSizedLater(operand.get(), root, symbols) && returned.insert(root).second)
+    // What a branch or loop inside has in the arena cannot be handed on by its address.
+    bool isInArena = isKernelResult && root.getDefiningOp()->getNumRegions() && !isDataSized(root, symbols) &&
+                     isTakenAsDataSized(block, i, symbols);
+    if (isKernelResult && !isInArena && !isSizedLater(operand.get(), root, symbols) && returned.insert(root).second)
       continue;
     auto copy = RelayoutOp::create(b, operand.get().getLoc(), operand.get().getType(), operand.get());
     copy->setAttr("graph.name", b.getStringAttr(prefix + "output" + std::to_string(i) + ".copy"));

@@ -115,6 +115,13 @@ private:
     }
   }
 
+  // What is handed on by its address outlives its block, also where its own size would give it a place in the arena.
+  void handOn(Value yielded) {
+    Value root = bufferRoot(yielded);
+    if (root.getDefiningOp<func::CallOp>())
+      plan.places[root] = {Place::Heap};
+  }
+
   // Both branches write a result where the If has it; a result of data's size is handed on by its address.
   void visitIf(IfOp op) {
     for (Value result : op.getResults())
@@ -123,6 +130,8 @@ private:
       for (auto [result, yielded] : llvm::zip(op.getResults(), region.front().getTerminator()->getOperands()))
         if (auto found = tensorOf.find(result); found != tensorOf.end())
           tensorOf[bufferRoot(yielded)] = found->second;
+        else
+          handOn(yielded);
       visit(region.front());
     }
   }
@@ -139,6 +148,7 @@ private:
       Operation *last = lastUser(result);
       if (isDataSized(argument)) {
         plan.released[last].push_back(result);
+        handOn(yielded[1 + i]);
         continue;
       }
       plan.places[bufferRoot(yielded[1 + i])] = {Place::Pointer};

@@ -204,3 +204,38 @@ def test_range_of_a_size_is_checked_where_a_branch_decides_it(random):
     for n, c in ((9, True), (5, False), (1000, False)):
         with pytest.raises(fathom.Error):
             session.run(None, {"x": floats(random, n, 3), "c": np.array(c)})
+
+
+def test_branch_hands_on_memory_of_known_size(random):
+    """One branch gives a size that data decides, the other one that inputs do: both outlive their branch."""
+    then = graph([node("Identity", "x", "r")], [], [("r", FLOAT)])
+    other = graph([node("Slice", "x from to", "r")], [], [("r", FLOAT)])
+    nodes = [
+        node("If", "c", "s", then_branch=then, else_branch=other),
+        node("Exp", "x", "e"),
+        node("Softmax", "e", "f"),
+        node("ReduceSum", "f", "g", keepdims=0),
+        node("Concat", "s f", "h", axis=0),
+        node("Mul", "h g", "y"),
+    ]
+    inputs = [X, C, ("from", INT64, [1]), ("to", INT64, [1])]
+    agree(model(nodes, inputs, [("y", FLOAT)]), feeds_of(random, **{"from": np.array([0]), "to": np.array([2])}))
+
+
+def test_loop_hands_on_memory_of_known_size(random):
+    """What the first iteration reads has another size than what every iteration gives."""
+    body = graph(
+        [
+            node("Identity", "go", "on"),
+            node("Add", "x sum", "next"),
+            node("ReduceSum", "s", "part", keepdims=0),
+            node("Add", "sum part", "total"),
+        ],
+        [("i", INT64, []), ("go", BOOL, []), ("s", FLOAT, None), ("sum", FLOAT, [])],
+        [("on", BOOL), ("next", FLOAT), ("total", FLOAT)],
+    )
+    nodes = [node("Slice", "x from to", "start"), node("Loop", ["m", "", "start", "zero"], "y z", body=body)]
+    inputs = [X, ("m", INT64, []), ("from", INT64, [1]), ("to", INT64, [1])]
+    proto = model(nodes, inputs, [("y", FLOAT), ("z", FLOAT)], {"zero": np.float32(0)})
+    feeds = [{"x": x, "m": np.array(m), "from": np.array([0]), "to": np.array([1])} for x in matrices(random) for m in (0, 1, 4)]
+    agree(proto, feeds)
