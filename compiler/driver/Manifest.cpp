@@ -18,8 +18,10 @@ std::string spell(Type type) {
 llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool inputs, ArrayRef<graph::Symbol> symbols) {
   llvm::json::Array tensors;
   for (auto [i, type] : llvm::enumerate(types)) {
-    auto name = inputs ? main.getArgAttrOfType<StringAttr>(i, "graph.name")
-                       : main.getResultAttrOfType<StringAttr>(i, "graph.name");
+    auto attr = [&, i = i](StringRef name) {
+      return inputs ? main.getArgAttrOfType<StringAttr>(i, name) : main.getResultAttrOfType<StringAttr>(i, name);
+    };
+    auto name = attr("graph.name");
     llvm::json::Array shape;
     for (AffineExpr size : graph::sizesOf(cast<RankedTensorType>(type))) {
       if (auto known = graph::constantSize(size))
@@ -29,9 +31,15 @@ llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool input
       else
         shape.push_back("?");
     }
-    tensors.push_back(llvm::json::Object{{"name", name ? name.str() : ""},
-                                         {"type", spell(cast<RankedTensorType>(type).getElementType())},
-                                         {"shape", std::move(shape)}});
+    llvm::json::Object tensor{{"name", name ? name.str() : ""},
+                              {"type", spell(cast<RankedTensorType>(type).getElementType())},
+                              {"shape", std::move(shape)}};
+    // A part of a sequence or an optional, which are several tensors.
+    if (auto part = attr("graph.part")) {
+      tensor["of"] = attr("graph.of").str();
+      tensor["part"] = part.str();
+    }
+    tensors.push_back(std::move(tensor));
   }
   return tensors;
 }

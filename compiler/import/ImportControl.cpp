@@ -1,6 +1,8 @@
 // If, Loop and Scan: their graphs become regions, which see the values around them.
 #include "compiler/graph/Graph.h"
+#include "compiler/import/DeclaredType.h"
 #include "compiler/import/Importer.h"
+#include "compiler/import/Sequence.h"
 
 using namespace mlir;
 
@@ -8,10 +10,9 @@ namespace fathom::importer {
 
 using Values = FailureOr<SmallVector<Value>>;
 
-bool Importer::isControl(StringRef op) { return op == "If" || op == "Loop" || op == "Scan"; }
+bool Importer::isControl(StringRef op) { return llvm::is_contained({"If", "Loop", "Scan", "SequenceMap"}, op); }
 
-// An attribute that holds a graph, or null with a report.
-static const onnx::GraphProto *graphOf(Node &node, const Attributes &attributes, StringRef name) {
+const onnx::GraphProto *Importer::graphOf(Node &node, const Attributes &attributes, StringRef name) {
   const onnx::AttributeProto *attribute = attributes.lookup(name);
   if (attribute && attribute->has_g())
     return &attribute->g();
@@ -62,7 +63,7 @@ Values Importer::importIf(Node &node, const Attributes &attributes, Scope &scope
   // Exporters guard cases that cannot occur for the shapes at hand.
   if (auto known = graph::constantElementsOf(condition); known && known->size() == 1)
     return body(known->front() != 0);
-  return node.branch(condition, branches[0]->output_size(), body);
+  return branchOf(node, condition, body);
 }
 
 Values Importer::importLoop(Node &node, const Attributes &attributes, Scope &scope) {
@@ -77,13 +78,27 @@ Values Importer::importLoop(Node &node, const Attributes &attributes, Scope &sco
   if (graph->output_size() < int(1 + carried.size()))
     return node.error(ErrorCode::BadGraph) << "its body gives " << graph->output_size() << " values, fewer than the "
                                            << 1 + carried.size() << " of the next iteration";
+  // What a model declares as a scalar may just be unknown.
+  auto rankOfType = [](const onnx::ValueInfoProto &value) -> std::optional<int64_t> {
+    const onnx::TypeProto::Tensor *tensor = tensorIn(value.type());
+    int64_t rank = tensor && tensor->has_shape() ? tensor->shape().dim_size() : 0;
+    return rank ? std::optional(rank) : std::nullopt;
+  };
+  SmallVector<std::optional<int64_t>> ranks;
+  for (auto [i, value] : llvm::enumerate(carried)) {
+    if (isa<NoneType>(value.getType()))
+      return node.error(ErrorCode::BadGraph) << "input " << 2 + i << " of Loop is missing";
+    ranks.push_back(int(2 + i) < graph->input_size() ? rankOfType(graph->input(2 + i)) : std::nullopt);
+    if (!ranks.back())
+      ranks.back() = rankOfType(graph->output(1 + i));
+  }
   auto body = [&](Value iteration, Value condition, ValueRange values) -> Values {
     SmallVector<Value> inputs{iteration, condition};
     llvm::append_range(inputs, values);
     return importGraph(*graph, inputs, scope, node, "");
   };
-  return node.loop(node.hasInput(0) ? node.input(0) : Value(), node.hasInput(1) ? node.input(1) : Value(), carried,
-                   body);
+  return loopOf(node, node.hasInput(0) ? node.input(0) : Value(), node.hasInput(1) ? node.input(1) : Value(), carried,
+                ranks, body);
 }
 
 // A loop over slices of the scanned inputs. Directions and axes concern how slices are taken and laid down.
@@ -129,8 +144,11 @@ Values Importer::importScan(Node &node, const Attributes &attributes, Scope &sco
       given.push_back(slice);
     }
     Values made = importGraph(*graph, given, scope, node, "");
-    if (succeeded(made))
-      made->insert(made->begin(), condition);
+    if (failed(made))
+      return failure();
+    if (llvm::any_of(*made, isCompound))
+      return node.error(ErrorCode::BadType) << "its body must give tensors";
+    made->insert(made->begin(), condition);
     return made;
   };
   Values results = node.loop(trip, Value(), carried, body);
@@ -168,9 +186,15 @@ LogicalResult Importer::importControl(const onnx::NodeProto &proto, Attributes a
     node.ignoreAttr(name);
   if (proto.op_type() == "If" && !node.hasInput(0))
     return node.error(ErrorCode::BadGraph) << "If has no condition";
-  Values values = proto.op_type() == "If"     ? importIf(node, attributes, scope)
-                  : proto.op_type() == "Loop" ? importLoop(node, attributes, scope)
-                                              : importScan(node, attributes, scope);
+  // Only what a loop carries, and what is mapped, may be something else than a tensor.
+  unsigned tensors = proto.op_type() == "Loop" ? 2 : proto.op_type() == "SequenceMap" ? 0 : node.numInputs();
+  for (unsigned i = 0; i < std::min(tensors, node.numInputs()); ++i)
+    if (isCompound(node.input(i)))
+      return node.error(ErrorCode::BadType) << "input " << i << " of " << proto.op_type() << " must be a tensor";
+  Values values = proto.op_type() == "If"            ? importIf(node, attributes, scope)
+                  : proto.op_type() == "Loop"        ? importLoop(node, attributes, scope)
+                  : proto.op_type() == "SequenceMap" ? importMap(node, attributes, scope)
+                                                     : importScan(node, attributes, scope);
   if (failed(values) || failed(node.finish(*values)))
     return failure();
   for (auto [name, value] : llvm::zip(proto.output(), node.results()))

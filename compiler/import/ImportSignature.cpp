@@ -2,10 +2,18 @@
 #include "compiler/graph/Graph.h"
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/Importer.h"
+#include "compiler/import/Sequence.h"
 
 using namespace mlir;
 
 namespace fathom::importer {
+
+// An input's own tensor, or that of an optional one; of no dimensions for a sequence, whose elements have sizes of
+// their own.
+static const onnx::TypeProto::Tensor &tensorOf(const onnx::ValueInfoProto &input) {
+  return input.type().has_optional_type() ? input.type().optional_type().elem_type().tensor_type()
+                                          : input.type().tensor_type();
+}
 
 // Some exporters write a dynamic dimension as -1.
 static bool isStatic(const onnx::TensorShapeProto::Dimension &dim) {
@@ -14,7 +22,7 @@ static bool isStatic(const onnx::TensorShapeProto::Dimension &dim) {
 
 // A dynamic dimension's symbol: its own name, or one made of the input's name and the axis.
 static std::string symbolName(const onnx::ValueInfoProto &input, int axis) {
-  const auto &dim = input.type().tensor_type().shape().dim(axis);
+  const auto &dim = tensorOf(input).shape().dim(axis);
   // A question mark is no name: two of them need not be the same size.
   bool isNamed = !dim.dim_param().empty() && dim.dim_param() != "?";
   return isNamed ? dim.dim_param() : input.name() + "." + std::to_string(axis);
@@ -36,7 +44,7 @@ LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
     auto input = llvm::find_if(graph.input(), [&](const auto &input) { return input.name() == entry.first(); });
     if (input == graph.input().end())
       return emitError(loc, ErrorCode::BadInput) << "the model has no input '" << entry.first() << "'";
-    const auto &shape = input->type().tensor_type().shape();
+    const auto &shape = tensorOf(*input).shape();
     if (shape.dim_size() != int(entry.second.size()))
       return emitError(loc, ErrorCode::BadInput) << "input '" << entry.first() << "' has " << shape.dim_size()
                                                  << " dimensions, not " << entry.second.size();
@@ -52,8 +60,8 @@ LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
     }
   }
   for (const auto &input : graph.input())
-    for (int axis = 0; axis < input.type().tensor_type().shape().dim_size(); ++axis) {
-      if (isStatic(input.type().tensor_type().shape().dim(axis)))
+    for (int axis = 0; axis < tensorOf(input).shape().dim_size(); ++axis) {
+      if (isStatic(tensorOf(input).shape().dim(axis)))
         continue;
       std::string symbol = symbolName(input, axis);
       known.insert(symbol);
@@ -65,6 +73,13 @@ LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
         if (failed(setRange(symbol, key, given->second)))
           return failure();
       }
+    }
+  for (const auto &input : graph.input())
+    for (const std::string &symbol : sequenceSymbols(input)) {
+      known.insert(symbol);
+      auto given = options.dims.find(symbol);
+      if (given != options.dims.end() && used.insert(symbol).second && failed(setRange(symbol, symbol, given->second)))
+        return failure();
     }
   for (const auto &entry : options.dims) {
     if (used.contains(entry.first()))
@@ -81,7 +96,7 @@ LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
 }
 
 FailureOr<AffineExpr> Importer::inputSize(const onnx::ValueInfoProto &input, int axis) {
-  const auto &dim = input.type().tensor_type().shape().dim(axis);
+  const auto &dim = tensorOf(input).shape().dim(axis);
   MLIRContext *context = session.builder.getContext();
   if (isStatic(dim)) {
     if (dim.dim_value() < 0 || dim.dim_value() > INT32_MAX)
@@ -103,10 +118,7 @@ FailureOr<AffineExpr> Importer::inputSize(const onnx::ValueInfoProto &input, int
 }
 
 FailureOr<RankedTensorType> Importer::inputType(const onnx::ValueInfoProto &input) {
-  if (!input.type().has_tensor_type())
-    return emitError(loc, ErrorCode::UnsupportedType)
-           << "input '" << input.name() << "' is not a tensor; sequences, maps and optional values are not supported";
-  const auto &tensor = input.type().tensor_type();
+  const auto &tensor = tensorOf(input);
   Type element = elementTypeFor(tensor.elem_type(), loc, "input '" + input.name() + "'");
   if (!element)
     return failure();
@@ -128,32 +140,49 @@ FailureOr<RankedTensorType> Importer::inputType(const onnx::ValueInfoProto &inpu
 func::FuncOp Importer::importInputs(const onnx::GraphProto &graph, ModuleOp module, Scope &scope) {
   if (failed(checkDimOptions(graph)))
     return {};
-  SmallVector<Type> types;
-  SmallVector<std::string> names;
+  SmallVector<BorderTensor> tensors;
+  SmallVector<std::pair<const onnx::ValueInfoProto *, unsigned>> given; // and where its tensors begin
   bool good = true;
   for (const auto &input : graph.input()) {
     // Overriding an initializer at run time is not offered: it is a constant.
     if (scope.initializers.contains(input.name()))
       continue;
-    FailureOr<RankedTensorType> type = inputType(input);
-    if (failed(type)) {
+    FailureOr<SmallVector<BorderTensor>> parts = SmallVector<BorderTensor>();
+    if (input.type().has_tensor_type()) {
+      FailureOr<RankedTensorType> type = inputType(input);
+      if (failed(type))
+        parts = failure();
+      else
+        parts->push_back({input.name(), "", *type});
+    } else {
+      parts = compoundInput(input);
+    }
+    if (failed(parts)) {
       if (!keepGoing)
         return {};
       good = false;
       scope.values[input.name()] = {};
       continue;
     }
-    types.push_back(*type);
-    names.push_back(input.name());
+    given.push_back({&input, tensors.size()});
+    llvm::append_range(tensors, *parts);
   }
   Builder &builder = session.builder;
   graph::setSymbols(module, symbols);
+  auto types = llvm::map_to_vector(tensors, [](const BorderTensor &tensor) { return Type(tensor.type); });
   auto main = func::FuncOp::create(session.builder, loc, "main", builder.getFunctionType(types, {}));
   Block *body = main.addEntryBlock();
-  for (auto [i, name] : llvm::enumerate(names)) {
-    main.setArgAttr(i, "graph.name", builder.getStringAttr(name));
+  session.main = main;
+  session.builder.setInsertionPointToStart(body);
+  for (auto [i, name] : llvm::enumerate(nameBorders(tensors))) {
+    main.setArgAttrs(i, describeBorder(tensors[i], name));
     body->getArgument(i).setLoc(NameLoc::get(builder.getStringAttr(name)));
-    scope.values[name] = body->getArgument(i);
+  }
+  for (auto [input, first] : given) {
+    if (input->type().has_tensor_type())
+      scope.values[input->name()] = body->getArgument(first);
+    else if (failed(bindCompound(*input, body->getArguments().drop_front(first), scope)))
+      return {};
   }
   failedSignature = !good;
   return main;
@@ -181,6 +210,8 @@ static std::string conflict(const onnx::TypeProto &declared, RankedTensorType in
 }
 
 void Importer::compareWithInfo(const onnx::TypeProto &declared, Value value, Location at) {
+  if (isCompound(value))
+    return;
   std::string difference = conflict(declared, cast<RankedTensorType>(value.getType()));
   if (difference.empty() || warned)
     return;
@@ -194,6 +225,7 @@ LogicalResult Importer::importOutputs(const onnx::GraphProto &graph, func::FuncO
     return emitError(loc, ErrorCode::BadGraph) << "the model has no outputs";
   llvm::StringSet<> names;
   SmallVector<Value> values;
+  SmallVector<BorderTensor> tensors;
   for (const auto &output : graph.output()) {
     if (output.name().empty() || !names.insert(output.name()).second)
       return emitError(loc, ErrorCode::BadGraph) << "the output name '" << output.name() << "' is empty or used twice";
@@ -202,6 +234,13 @@ LogicalResult Importer::importOutputs(const onnx::GraphProto &graph, func::FuncO
       return emitError(loc, ErrorCode::BadGraph) << "nothing in the model defines its output '" << output.name() << "'";
     if (!*value)
       return failure();
+    if (isCompound(*value) || output.type().has_optional_type()) {
+      FailureOr<SmallVector<BorderTensor>> parts = compoundOutput(output, *value, values);
+      if (failed(parts))
+        return failure();
+      llvm::append_range(tensors, *parts);
+      continue;
+    }
     auto inferred = cast<RankedTensorType>(value->getType());
     std::string difference = conflict(output.type(), inferred);
     Type element = elementTypeFor(output.type().tensor_type().elem_type(), inferred.getContext());
@@ -211,13 +250,14 @@ LogicalResult Importer::importOutputs(const onnx::GraphProto &graph, func::FuncO
     if (!difference.empty())
       emitWarning(loc) << "output '" << output.name() << "': " << difference << "; the nodes decide";
     values.push_back(*value);
+    tensors.push_back({output.name(), "", inferred});
   }
   if (failedSignature)
     return failure();
   func::ReturnOp::create(session.builder, loc, values);
   main.setFunctionType(session.builder.getFunctionType(main.getArgumentTypes(), ValueRange(values).getTypes()));
-  for (auto [i, output] : llvm::enumerate(graph.output()))
-    main.setResultAttr(i, "graph.name", session.builder.getStringAttr(output.name()));
+  for (auto [i, name] : llvm::enumerate(nameBorders(tensors)))
+    main.setResultAttrs(i, describeBorder(tensors[i], name));
   return success();
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/graph/SymbolRewrite.h"
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/Sequence.h"
 #include <numeric>
 
 using namespace mlir;
@@ -35,11 +36,10 @@ OwningOpRef<ModuleOp> Importer::run(Opsets opsets) {
   func::FuncOp main = importInputs(graph, *module, scope);
   if (!main)
     return {};
-  session.main = main;
-  session.builder.setInsertionPointToStart(&main.getBody().front());
   bool good = succeeded(importNodes(graph.node(), defined, scope, loc));
   if ((!good && !keepGoing) || failed(importOutputs(graph, main, scope)) || !good)
     return {};
+  eraseCompounds(*module);
   settleSymbols(*module);
   return module;
 }
@@ -191,6 +191,10 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
            << "operator " << proto.op_type() << " (operator set " << opset->second << ") is not supported";
   if (failed(attributes) || !haveInputs)
     return failure();
+  if (isMicrosoftNode || !takesCompounds(proto.op_type()))
+    if (auto compound = llvm::find_if(inputs, isCompound); compound != inputs.end())
+      return emitError(at, ErrorCode::BadType) << proto.op_type() << " takes tensors, and its input "
+                                               << compound - inputs.begin() << " is a sequence or an optional";
 
   Node node(session, proto, std::move(*attributes), std::move(inputs), opset->second, scope.prefix);
   if (failed(isMicrosoftNode ? normalizeMicrosoft(node) : normalize(node)))

@@ -43,6 +43,9 @@ private:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importIf(Node &node, const Attributes &attributes, Scope &scope);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importLoop(Node &node, const Attributes &attributes, Scope &scope);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importScan(Node &node, const Attributes &attributes, Scope &scope);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> importMap(Node &node, const Attributes &attributes, Scope &scope);
+  // An attribute that holds a graph, or null with a report.
+  static const onnx::GraphProto *graphOf(Node &node, const Attributes &attributes, llvm::StringRef name);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importGraph(const onnx::GraphProto &graph, mlir::ValueRange inputs,
                                                               Scope &outer, Node &node, llvm::StringRef part);
   mlir::FailureOr<Attributes> resolveAttributes(const onnx::NodeProto &proto, Scope &scope, mlir::Location at);
@@ -56,6 +59,24 @@ private:
   mlir::FailureOr<mlir::AffineExpr> inputSize(const onnx::ValueInfoProto &input, int axis);
   llvm::LogicalResult checkDimOptions(const onnx::GraphProto &graph);
   void compareWithInfo(const onnx::TypeProto &declared, mlir::Value value, mlir::Location at);
+
+  // Sequences and optionals at the border, in ImportSequence.cpp: each is some tensors, which say what they are part
+  // of.
+  struct BorderTensor {
+    std::string of;
+    llvm::StringRef part; // empty for a tensor of its own
+    mlir::RankedTensorType type;
+  };
+  // The names of how many values and elements a sequence has; none for other inputs.
+  llvm::SmallVector<std::string> sequenceSymbols(const onnx::ValueInfoProto &input);
+  mlir::FailureOr<llvm::SmallVector<BorderTensor>> compoundInput(const onnx::ValueInfoProto &input);
+  llvm::LogicalResult bindCompound(const onnx::ValueInfoProto &input, mlir::ValueRange arguments, Scope &scope);
+  mlir::FailureOr<llvm::SmallVector<BorderTensor>> compoundOutput(const onnx::ValueInfoProto &output, mlir::Value value,
+                                                                  llvm::SmallVectorImpl<mlir::Value> &values);
+  // The tensors' names in the artifact, and the attributes that go with one.
+  static llvm::SmallVector<std::string> nameBorders(llvm::ArrayRef<BorderTensor> tensors);
+  llvm::SmallVector<mlir::NamedAttribute> describeBorder(const BorderTensor &tensor, llvm::StringRef name);
+  static void eraseCompounds(mlir::ModuleOp module);
 
   std::shared_ptr<const onnx::ModelProto> model;
   const ImportOptions &options;

@@ -1,5 +1,6 @@
 // Checks of a parsed model before anything is imported: limits, names, operator sets and recursion.
 #include "compiler/import/ModelCheck.h"
+#include "compiler/import/DeclaredType.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
 
@@ -61,8 +62,9 @@ private:
   LogicalResult checkValue(const onnx::ValueInfoProto &value) {
     if (failed(checkName(value.name())))
       return failure();
-    return success(llvm::all_of(value.type().tensor_type().shape().dim(),
-                                [&](const auto &dim) { return succeeded(checkName(dim.dim_param())); }));
+    const onnx::TypeProto::Tensor *tensor = tensorIn(value.type());
+    return success(!tensor || llvm::all_of(tensor->shape().dim(),
+                                           [&](const auto &dim) { return succeeded(checkName(dim.dim_param())); }));
   }
 
   LogicalResult checkNames(const RepeatedPtrField<std::string> &names) {

@@ -20,6 +20,7 @@ struct Session {
   mlir::Value none;                         // graph.None's result, made when first needed
   mlir::func::FuncOp main = {};             // constants go into its first block, where branches see them too
   llvm::DenseSet<mlir::AffineExpr> checked; // conditions on sizes that are checked in its first block already
+  bool isGuess = false; // a rank is being tried: one that disagrees must fail, and not be taken for a squeezed one
   // Symbols of inputs that must have the same value for the model to run.
   llvm::SmallVector<std::pair<unsigned, unsigned>> same = {};
 };
@@ -70,6 +71,7 @@ public:
   std::optional<llvm::SmallVector<llvm::StringRef>> stringsAttr(llvm::StringRef name);
   mlir::ElementsAttr tensorAttr(llvm::StringRef name);                   // null if absent
   mlir::Type typeAttr(llvm::StringRef name);                             // null if absent or unsupported
+  const onnx::TypeProto *typeProtoAttr(llvm::StringRef name);            // null if absent
   mlir::Type elementTypeOf(int64_t onnxType, llvm::StringRef attribute); // null, with a report, if unsupported
   // Marks an attribute as understood that has no bearing on inference.
   void ignoreAttr(llvm::StringRef name) { attributes.erase(name); }
@@ -103,6 +105,13 @@ public:
   // are not known become computed symbols, which have their values once the model runs.
   mlir::Value pinned(mlir::Value integers, llvm::StringRef suffix);
   mlir::Value sizesValue(llvm::ArrayRef<mlir::AffineExpr> elements, bool isScalar, llvm::StringRef suffix);
+  // A check that a scalar bool has this value when the model runs.
+  llvm::LogicalResult require(mlir::Value flag, bool value);
+  // A symbol that some op yet to be made defines, and a narrower range for a symbol.
+  mlir::AffineExpr newSymbol(llvm::StringRef suffix) { return graph::addComputedSymbol(module(), nameFor(suffix)); }
+  void limitSymbol(mlir::AffineExpr symbol, int64_t min, int64_t max);
+  // Whether ranks are being tried, from here on; returns whether they were.
+  bool setGuess(bool isGuess) { return std::exchange(session.isGuess, isGuess); }
   // A loop. The body gets the iteration's number, the condition and the carried values, and returns the next condition,
   // the next carried values and the slices of stacked results; it may be called several times until the types agree.
   // Absent trip and condition are null. Returns the carried values and then the stacked ones.
@@ -111,7 +120,7 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   loop(mlir::Value trip, mlir::Value condition, mlir::ValueRange carried, LoopBody body, llvm::StringRef suffix = "");
   using BranchBody = llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(bool condition)>;
-  mlir::FailureOr<llvm::SmallVector<mlir::Value>> branch(mlir::Value condition, unsigned results, BranchBody body);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> branch(mlir::Value condition, BranchBody body);
 
   // Emits `op` with these operands and all attributes that were not read.
   llvm::LogicalResult finishAs(llvm::StringRef op, mlir::ValueRange operands,
@@ -127,7 +136,6 @@ private:
   mlir::ModuleOp module() { return session.main->getParentOfType<mlir::ModuleOp>(); }
   // Checks at run time what the shape function of `op` took for granted.
   llvm::LogicalResult checkAssumptions(const graph::CollectAssumptions &assumptions, mlir::Operation *op);
-  mlir::FailureOr<llvm::SmallVector<mlir::Value>> assumeBranch(mlir::Value condition, bool isThen, BranchBody body);
   mlir::RankedTensorType outsideType(graph::Sizes sizes, mlir::Type element, unsigned known,
                                      llvm::SmallVectorImpl<int64_t> &symbols);
 

@@ -74,6 +74,11 @@ Type Node::typeAttr(StringRef name) {
   return elementTypeOf(attribute->i(), name);
 }
 
+const onnx::TypeProto *Node::typeProtoAttr(StringRef name) {
+  const AttributeProto *attribute = takeAttr(name, AttributeProto::TYPE_PROTO);
+  return attribute ? &attribute->tp() : nullptr;
+}
+
 Type Node::elementTypeOf(int64_t onnxType, StringRef attribute) {
   // Out of int's range is out of the enumeration's range too.
   int number = onnxType == int(onnxType) ? int(onnxType) : -1;

@@ -125,28 +125,30 @@ static std::optional<graph::Sizes> join(Type a, Type b) {
   return sizes;
 }
 
-// The branch whose values have fewer dimensions, and a check that the condition asks for it.
-FailureOr<SmallVector<Value>> Node::assumeBranch(Value condition, bool isThen, BranchBody body) {
-  Value flag = emit("Cast", condition, attr("to", TypeAttr::get(builder().getI64Type())), "condition");
-  if (!flag)
-    return failure();
-  auto symbol = cast<AffineSymbolExpr>(graph::addComputedSymbol(module(), nameFor("taken")));
+void Node::limitSymbol(AffineExpr symbol, int64_t min, int64_t max) {
   SmallVector<graph::Symbol> symbols = graph::getSymbols(module());
-  symbols[symbol.getPosition()].min = symbols[symbol.getPosition()].max = isThen;
+  graph::Symbol &range = symbols[cast<AffineSymbolExpr>(symbol).getPosition()];
+  range.min = min, range.max = max;
   graph::setSymbols(module(), symbols);
-  graph::PinOp::create(session.builder, location, flag, ArrayRef<int64_t>{0}, ArrayRef<int64_t>{symbol.getPosition()});
-  return body(isThen);
 }
 
-FailureOr<SmallVector<Value>> Node::branch(Value condition, unsigned results, BranchBody body) {
+LogicalResult Node::require(Value flag, bool value) {
+  Value number = emit("Cast", flag, attr("to", TypeAttr::get(builder().getI64Type())), "condition");
+  if (!number)
+    return failure();
+  AffineExpr symbol = newSymbol("taken");
+  limitSymbol(symbol, value, value);
+  graph::PinOp::create(session.builder, location, number, ArrayRef<int64_t>{0},
+                       ArrayRef<int64_t>{cast<AffineSymbolExpr>(symbol).getPosition()});
+  return success();
+}
+
+FailureOr<SmallVector<Value>> Node::branch(Value condition, BranchBody body) {
   unsigned known = graph::getSymbols(module()).size();
-  Type stand = RankedTensorType::get({}, builder().getF32Type());
-  auto op = graph::IfOp::create(session.builder, location, SmallVector<Type>(results, stand), condition,
-                                builder().getDenseI64ArrayAttr({}));
-  op->setAttr("graph.name", builder().getStringAttr(nameFor("if")));
-  OpBuilder::InsertionGuard guard(session.builder);
+  auto op = graph::IfOp::create(session.builder, location, TypeRange{}, condition, builder().getDenseI64ArrayAttr({}));
   SmallVector<SmallVector<Value>> values;
   for (bool isThen : {true, false}) {
+    OpBuilder::InsertionGuard guard(session.builder);
     Region &region = isThen ? op.getThenBranch() : op.getElseBranch();
     session.builder.createBlock(&region);
     FailureOr<SmallVector<Value>> made = body(isThen);
@@ -156,27 +158,35 @@ FailureOr<SmallVector<Value>> Node::branch(Value condition, unsigned results, Br
     values.push_back(std::move(*made));
   }
   SmallVector<int64_t> symbols;
-  for (unsigned i = 0; i < results; ++i) {
-    Type a = values[0][i].getType(), b = values[1][i].getType();
+  SmallVector<Type> results;
+  for (auto [i, thenValue, elseValue] : llvm::enumerate(values[0], values[1])) {
+    Type a = thenValue.getType(), b = elseValue.getType();
     std::optional<graph::Sizes> sizes = join(a, b);
     if (!sizes) {
-      // Frameworks squeeze a dimension "if it is 1", and mean that it is.
-      int64_t thenRank = cast<RankedTensorType>(a).getRank(), elseRank = cast<RankedTensorType>(b).getRank();
-      bool sameElement = getElementTypeOrSelf(a) == getElementTypeOrSelf(b);
-      if (!sameElement)
+      // Frameworks squeeze a dimension "if it is 1", and mean that it is: the branch with fewer dimensions is meant.
+      bool isThen = cast<RankedTensorType>(a).getRank() < cast<RankedTensorType>(b).getRank();
+      bool mayAssume = getElementTypeOrSelf(a) == getElementTypeOrSelf(b) && !session.isGuess;
+      if (!mayAssume)
         error(ErrorCode::UnsupportedShape)
             << "output " << i << " is " << a << " in one branch and " << b << " in the other; only sizes may differ";
-      session.builder.setInsertionPointAfter(op);
-      FailureOr<SmallVector<Value>> taken = failure();
-      if (sameElement)
-        taken = assumeBranch(condition, thenRank < elseRank, body);
       op->erase();
-      return taken;
+      if (!mayAssume || failed(require(condition, isThen)))
+        return failure();
+      return body(isThen);
     }
-    op.getResult(i).setType(outsideType(*sizes, getElementTypeOrSelf(a), known, symbols));
+    results.push_back(outsideType(*sizes, getElementTypeOrSelf(a), known, symbols));
   }
-  op.setSymbols(symbols);
-  return SmallVector<Value>(op.getResults());
+  // The same op with its results.
+  OperationState state(location, graph::IfOp::getOperationName());
+  state.addOperands(condition);
+  state.addTypes(results);
+  state.addRegion()->takeBody(op.getThenBranch());
+  state.addRegion()->takeBody(op.getElseBranch());
+  state.addAttribute("symbols", builder().getDenseI64ArrayAttr(symbols));
+  state.addAttribute("graph.name", builder().getStringAttr(nameFor("if")));
+  Operation *finished = session.builder.create(state);
+  op->erase();
+  return SmallVector<Value>(finished->getResults());
 }
 
 FailureOr<SmallVector<Value>> Node::loop(Value trip, Value condition, ValueRange carried, LoopBody body,

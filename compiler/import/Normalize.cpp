@@ -8,9 +8,10 @@ namespace fathom::importer {
 static const Rule *findRule(StringRef op) {
   static const llvm::StringMap<const Rule *> rules = [] {
     llvm::StringMap<const Rule *> map;
-    for (ArrayRef<Rule> family : {elementwiseRules(), movementRules(), resizeRules(), reductionRules(),
-                                  normalizationRules(), quantizedRules(), lossRules(), windowRules(), dynamicRules(),
-                                  recurrentRules(), einsumRules(), gridSampleRules(), attentionRules(), signalRules()})
+    for (ArrayRef<Rule> family :
+         {elementwiseRules(), movementRules(), resizeRules(), reductionRules(), normalizationRules(), quantizedRules(),
+          lossRules(), windowRules(), dynamicRules(), recurrentRules(), einsumRules(), gridSampleRules(),
+          attentionRules(), signalRules(), sequenceRules()})
       for (const Rule &rule : family)
         map[rule.op] = &rule;
     return map;
@@ -20,11 +21,17 @@ static const Rule *findRule(StringRef op) {
 
 // Ops that ONNX does not have, or that the dialect keeps for itself.
 static bool isInternal(StringRef op) {
-  return llvm::is_contained({"None", "Relayout", "Sizes", "Pin", "Assert", "Yield", "DynamicSlice", "MatMulNBits"}, op);
+  return llvm::is_contained({"None", "Relayout", "Sizes", "Pin", "Assert", "Yield", "DynamicSlice", "MatMulNBits",
+                             "Listed", "Packed", "Maybe"},
+                            op);
 }
 
 bool isSupported(StringRef op, MLIRContext *context) {
   return findRule(op) || (!isInternal(op) && RegisteredOperationName::lookup(("graph." + op).str(), context));
+}
+
+bool takesCompounds(StringRef op) {
+  return llvm::any_of(sequenceRules(), [&](const Rule &rule) { return rule.op == op; });
 }
 
 static LogicalResult checkInputs(Node &node, unsigned least, unsigned most) {

@@ -28,11 +28,14 @@ llvm::ArrayRef<Rule> einsumRules();
 llvm::ArrayRef<Rule> gridSampleRules();
 llvm::ArrayRef<Rule> attentionRules();
 llvm::ArrayRef<Rule> signalRules();
+llvm::ArrayRef<Rule> sequenceRules();
 
 // Whether ONNX's operator can be imported in some form.
 bool isSupported(llvm::StringRef op, mlir::MLIRContext *context);
 // Brings a node of an operator set before 7 into the form of 7 (NormalizeLegacy.cpp).
 llvm::LogicalResult modernize(Node &node);
+// Whether the operator may be given sequences and optionals.
+bool takesCompounds(llvm::StringRef op);
 // Makes the graph ops of a node of ONNX's own domain.
 llvm::LogicalResult normalize(Node &node);
 // The rule of all operators without one: the graph op of that name with the node's inputs and attributes.

@@ -105,7 +105,7 @@ static Value mix(Node &node, Value shares, Value values) {
       "LessOrEqual",
       {node.sizesValue({count}, true, "row_count"), node.scalar(fewRows, node.builder().getI64Type(), "few_rows")}, {},
       "are_few");
-  auto either = node.branch(areFew, 1, [&](bool isFew) -> FailureOr<SmallVector<Value>> {
+  auto either = node.branch(areFew, [&](bool isFew) -> FailureOr<SmallVector<Value>> {
     Value made = isFew ? asSum() : asProduct();
     if (!made)
       return failure();

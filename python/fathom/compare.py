@@ -68,3 +68,14 @@ def compare(name: str, got: np.ndarray, want: np.ndarray, rtol: float, atol: flo
     result.mismatches = int(np.count_nonzero(~(same | within)))
     result.ok = result.mismatches == 0
     return result
+
+
+def tensors_of(name: str, got, want) -> list[tuple]:
+    """The pairs of arrays to compare for an output: one, or one for every element of a sequence."""
+    if want is None or got is None:
+        there = [np.array(value is not None) for value in (got, want)]
+        return [(f"{name} is present", *there)]
+    if not isinstance(want, list):
+        return [(name, got, want)]
+    pairs = [(f"len({name})", np.array(len(got)), np.array(len(want)))]
+    return pairs + [(f"{name}[{i}]", *pair) for i, pair in enumerate(zip(got, map(np.asarray, want)))]

@@ -48,6 +48,17 @@ def _random(info, dims, seed: int, bound: int) -> np.ndarray:
     return bits.astype(f"u{info.dtype.itemsize}").view(info.dtype).reshape(dims)
 
 
+def _random_value(found, sizes: dict, seed: int, bound: int):
+    """An array, or a list of arrays of one value each; what is optional is there."""
+    info = found.info
+    if not found.is_sequence:
+        shape = [sizes.get(size, 1) if not isinstance(size, int) else size for size in info.shape]
+        return _random(info, shape, seed, bound)
+    rank = len(info.shape) if info.shape is not None else sizes.get(f"{info.name}.rank", 1)
+    data = _random(info, [sizes.get(f"{info.name}.length", 1)], seed, bound)
+    return [value.reshape([1] * rank) for value in data]
+
+
 def _sizes(session, dims: dict) -> dict:
     sizes = {name: min(max(1, low), high) for name, low, high in session.symbols}
     for name, size in dims.items():
@@ -62,15 +73,14 @@ def _sizes(session, dims: dict) -> dict:
 def random_inputs(session, seed: int = 0, dims: dict | None = None) -> dict:
     """Inputs for a session: floating-point ones nearly normal, integers small enough to be indices."""
     sizes = _sizes(session, dims or {})
-    shapes = [
-        [sizes.get(size, 1) if not isinstance(size, int) else size for size in info.shape] for info in session.inputs
-    ]
-    indices = any(info.dtype in (np.int32, np.int64) for info in session.inputs)
+    indices = any(info.kind == "tensor" and info.dtype in (np.int32, np.int64) for info in session.inputs)
     values = {}
     for bound in (100, 2, 1):
-        for i, (info, shape) in enumerate(zip(session.inputs, shapes)):
-            key = int(_splitmix64(seed & _MASK, np.array([i]))[0])
-            values[info.name] = _random(info, shape, key, bound)
+        for found in session.groups:
+            # The seed goes with the tensor's number in the artifact.
+            number = found.parts["data" if found.is_sequence else "value"]
+            key = int(_splitmix64(seed & _MASK, np.array([number]))[0])
+            values[found.info.name] = _random_value(found, sizes, key, bound)
         if not indices or bound == 1:
             break
         # Indices must be small enough for what they select from, which only a run can tell.

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 
 import numpy as np
 
 from . import _runtime
-from .errors import Error
+from .sequences import TensorInfo, as_array, bad_input, group, put_together, spell, take_apart
 
 
 def _numpy_dtype(name: str) -> np.dtype:
@@ -19,15 +18,6 @@ def _numpy_dtype(name: str) -> np.dtype:
 
         return np.dtype(ml_dtypes.bfloat16)
     return np.dtype(name)
-
-
-@dataclass(frozen=True)
-class TensorInfo:
-    """An input or output. A dimension is a number, the name of a symbol, or None where it has neither."""
-
-    name: str
-    dtype: np.dtype
-    shape: tuple
 
 
 def _describe(entries: list[dict], declared: list[dict]) -> list[TensorInfo]:
@@ -51,20 +41,27 @@ class Session:
         self._artifact = artifact
         self._model = _runtime.Model(path, threads)
         self.manifest = json.loads(self._model.manifest())
-        self.inputs = _describe(self._model.inputs(), self.manifest["inputs"])
-        self.outputs = _describe(self._model.outputs(), self.manifest["outputs"])
+        # The artifact's tensors, and the model's inputs and outputs made of them: a sequence or an optional has several.
+        self._tensors = _describe(self._model.inputs(), self.manifest["inputs"])
+        self._results = _describe(self._model.outputs(), self.manifest["outputs"])
+        self.groups = group(self._tensors, self.manifest["inputs"])
+        self._output_groups = group(self._results, self.manifest["outputs"])
+        self.inputs = [found.info for found in self.groups]
+        self.outputs = [found.info for found in self._output_groups]
         # Name, smallest and largest size of each symbolic dimension.
         self.symbols = self._model.symbols()
         self.threads = self._model.threads()
         # Outputs that may be the memory of an input: one array given for both is changed in place.
         self.aliases = {
-            self.outputs[o].name: self.inputs[i].name for o, i in enumerate(self._model.aliases()) if i >= 0
+            self._results[o].name: self._tensors[i].name for o, i in enumerate(self._model.aliases()) if i >= 0
         }
         self._input_index = {info.name: i for i, info in enumerate(self.inputs)}
         self._output_index = {info.name: i for i, info in enumerate(self.outputs)}
 
-    def run(self, output_names, inputs: dict, outputs: dict | None = None) -> list[np.ndarray]:
+    def run(self, output_names, inputs: dict, outputs: dict | None = None) -> list:
         """Runs the model on {name: array} and returns the outputs named, or all of them for None.
+
+        A sequence is a list of arrays, and an optional that is absent is None.
 
         `outputs` gives arrays that the model writes into, by name; they are returned in place of new ones.
         """
@@ -79,17 +76,17 @@ class Session:
         given = self._given_outputs(outputs or {}, output_dims)
         results = [
             given[i] if i in given else np.empty([max(n, 0) for n in dims], info.dtype)
-            for i, (dims, info) in enumerate(zip(output_dims, self.outputs))
+            for i, (dims, info) in enumerate(zip(output_dims, self._results))
         ]
         made = self._model.run([_bytes(a) for a in arrays], input_dims, [_bytes(r) for r in results], output_dims)
         unknown = [i for i, dims in enumerate(output_dims) if -1 in dims]
         for i, (dims, data) in zip(unknown, made):
-            results[i] = np.frombuffer(bytearray(data), self.outputs[i].dtype).reshape(dims)
-        return [results[i] for i in wanted]
+            results[i] = np.frombuffer(bytearray(data), self._results[i].dtype).reshape(dims)
+        return [put_together(self._output_groups[i], results) for i in wanted]
 
     def _find_output(self, name: str) -> int:
         if name not in self._output_index:
-            raise _bad_input(f"the model has no output '{name}'", f"its outputs are {', '.join(self._output_index)}")
+            raise bad_input(f"the model has no output '{name}'", f"its outputs are {', '.join(self._output_index)}")
         return self._output_index[name]
 
     def _given_outputs(self, outputs: dict, output_dims: list) -> dict[int, np.ndarray]:
@@ -97,14 +94,18 @@ class Session:
         given = {}
         for name, array in outputs.items():
             index = self._find_output(name)
-            info, dims = self.outputs[index], output_dims[index]
+            found = self._output_groups[index]
+            if found.info.kind != "tensor":
+                raise bad_input(f"output '{name}' is a {found.info.kind}, so that no array can be given for it")
+            index = found.parts["value"]
+            info, dims = found.info, output_dims[index]
             if -1 in dims:
-                raise _bad_input(f"output '{name}' has a size that data decides, so that no array can be given for it")
+                raise bad_input(f"output '{name}' has a size that data decides, so that no array can be given for it")
             if not isinstance(array, np.ndarray) or not (array.flags.c_contiguous and array.flags.writeable):
-                raise _bad_input(f"output '{name}' needs a contiguous NumPy array that can be written")
+                raise bad_input(f"output '{name}' needs a contiguous NumPy array that can be written")
             if array.dtype != info.dtype or list(array.shape) != list(dims):
-                raise _bad_input(
-                    f"output '{name}' is {info.dtype}{_spell(dims)}, the array {array.dtype}{_spell(array.shape)}"
+                raise bad_input(
+                    f"output '{name}' is {info.dtype}{spell(dims)}, the array {array.dtype}{spell(array.shape)}"
                 )
             given[index] = array
         return given
@@ -113,40 +114,32 @@ class Session:
         """The inputs in the model's order, contiguous; an array that already is so is used in place."""
         for name in inputs:
             if name not in self._input_index:
-                raise _bad_input(f"the model has no input '{name}'", f"its inputs are {', '.join(self._input_index)}")
-        arrays = []
+                raise bad_input(f"the model has no input '{name}'", f"its inputs are {', '.join(self._input_index)}")
         for info in self.inputs:
-            if info.name not in inputs:
-                raise _bad_input(f"input '{info.name}' is missing")
-            value = inputs[info.name]
-            if not isinstance(value, np.ndarray):
-                value = np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
-            # A silent conversion would hide a mistake, and cost a copy at every run.
-            if value.dtype != info.dtype:
-                raise _bad_input(
-                    f"input '{info.name}' is {info.dtype}, the array is {value.dtype}",
-                    f"convert it with array.astype('{info.dtype}')",
-                )
-            if value.ndim != len(info.shape) or any(
-                isinstance(n, int) and n != m for n, m in zip(info.shape, value.shape)
-            ):
-                raise _bad_input(f"input '{info.name}' has shape {_spell(info.shape)}, the array {_spell(value.shape)}")
-            arrays.append(np.require(value, requirements=("C", "ALIGNED")))
-        return arrays
+            if info.name not in inputs and not info.kind.startswith("optional"):
+                raise bad_input(f"input '{info.name}' is missing")
+        arrays: dict[int, np.ndarray] = {}
+        sizes = {name: low or 1 for name, low, _ in self.symbols}
+        # What is absent takes the sizes of what is there.
+        for found in sorted(self.groups, key=lambda found: found.is_optional):
+            value = inputs.get(found.info.name)
+            if found.info.kind == "tensor":
+                arrays[found.parts["value"]] = as_array(value, found.info.name, found.info)
+            else:
+                arrays.update(take_apart(found, value, self._tensors, sizes))
+            for number in found.parts.values():
+                shape = self._tensors[number].shape
+                sizes.update((n, m) for n, m in zip(shape, arrays[number].shape) if isinstance(n, str))
+        return [np.require(arrays[i], requirements=("C", "ALIGNED")) for i in range(len(self._tensors))]
 
     def __repr__(self):
-        def spell(infos):
-            return ", ".join(f"{info.name}: {info.dtype}{_spell(info.shape)}" for info in infos)
+        def describe(infos):
+            return ", ".join(
+                f"{info.name}: {info.kind + ' of ' if info.kind != 'tensor' else ''}{info.dtype}{spell(info.shape)}"
+                for info in infos
+            )
 
-        return f"<fathom.Session ({spell(self.inputs)}) -> ({spell(self.outputs)})>"
-
-
-def _bad_input(message: str, hint: str = "") -> Error:
-    return Error(message, "F1012", 1, hint=hint)
-
-
-def _spell(shape) -> str:
-    return "[" + ",".join("?" if size is None else str(size) for size in shape) + "]"
+        return f"<fathom.Session ({describe(self.inputs)}) -> ({describe(self.outputs)})>"
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

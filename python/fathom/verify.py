@@ -8,7 +8,7 @@ import sys
 import traceback
 
 from .bisect import Bisection
-from .compare import compare
+from .compare import compare, tensors_of
 from .compile import compile as compile_model
 from .errors import Error, printable
 from .inputs import random_inputs
@@ -44,24 +44,32 @@ def verify(
     reference = REFERENCES[against]
     names = [info.name for info in session.outputs]
     wanted = reference(data, folder, threads).run(names, inputs)
-    outputs = [compare(name, got, want, rtol, atol) for name, got, want in zip(names, results, wanted)]
+    outputs, failed = [], []
+    for output, result, reference_result in zip(names, results, wanted):
+        compared = [compare(*pair, rtol, atol) for pair in tensors_of(output, result, reference_result)]
+        outputs += compared
+        if not all(comparison.ok for comparison in compared):
+            failed.append(output)
     report = {
         "model": os.path.basename(model),
         "against": against,
         "seed": seed,
-        "inputs": {name: list(value.shape) for name, value in inputs.items()},
+        "inputs": {name: _shape_of(value) for name, value in inputs.items()},
         "threads": session.threads,
         "rtol": rtol,
         "atol": atol,
-        "ok": all(output.ok for output in outputs),
+        "ok": not failed,
         "outputs": [output.as_dict() for output in outputs],
     }
-    failed = [output.name for output in outputs if not output.ok]
     if failed and bisect:
         proto = onnx.load_from_string(data)
         search = Bisection(proto, folder, reference, inputs, options, threads, rtol, atol, note)
         report["first_divergence"] = search.run(failed)
     return report
+
+
+def _shape_of(value) -> list:
+    return [list(element.shape) for element in value] if isinstance(value, list) else list(value.shape)
 
 
 def _print_report(report: dict):

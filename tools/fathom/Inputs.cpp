@@ -168,6 +168,10 @@ private:
   int64_t sizeOf(const std::string &dimName) {
     if (auto found = sizes.find(dimName); found != sizes.end())
       return found->second;
+    // As many values as elements.
+    if (StringRef of = dimName; of.consume_back(".values"))
+      if (auto length = sizes.find((of + ".length").str()); length != sizes.end())
+        return length->second;
     for (const SymbolSpec &symbol : model.symbols)
       if (symbol.name == dimName)
         return std::clamp<int64_t>(1, symbol.min, symbol.max);
@@ -187,14 +191,27 @@ private:
     return Error::success();
   }
 
+  // An element of a sequence is one value, and what is optional is there.
+  void fillParts() {
+    for (auto [i, spec] : enumerate(model.inputs)) {
+      if (given[i])
+        continue;
+      if (spec.part == "present")
+        *values[i].data() = 1;
+      if (spec.part == "shapes")
+        std::fill_n(reinterpret_cast<int64_t *>(values[i].data()), values[i].elements, 1);
+    }
+  }
+
   // Indices must be small enough for what they select from, which only a run can tell.
   Error fill() {
+    fillParts();
     bool integers = false;
     for (auto [i, spec] : enumerate(model.inputs))
-      integers |= !given[i] && (spec.dtype == FATHOM_I32 || spec.dtype == FATHOM_I64);
+      integers |= !given[i] && spec.part.empty() && (spec.dtype == FATHOM_I32 || spec.dtype == FATHOM_I64);
     for (uint64_t bound : {100, 2, 1}) {
       for (auto [i, spec] : enumerate(model.inputs))
-        if (!given[i])
+        if (!given[i] && spec.part != "shapes" && spec.part != "present")
           fillRandom(values[i], spec, splitmix64(options.integer("seed"), i), bound);
       if (!integers || bound == 1)
         break;

@@ -20,12 +20,46 @@ static std::string spellShape(const json::Object &tensor) {
   return text + "]";
 }
 
+// A sequence or optional by its tensors, such as "sequence of f32[?,?]".
+static std::string spellParts(ArrayRef<const json::Object *> parts) {
+  std::string text;
+  for (const json::Object *part : parts) {
+    StringRef kind = part->getString("part").value_or("");
+    if (kind == "present")
+      text += "optional ";
+    else if (kind == "data")
+      text += "sequence of " + part->getString("type").value_or("?").str();
+    else if (kind == "value")
+      text += spellShape(*part);
+    else if (const json::Array *shape = part->getArray("shape"); shape && shape->size() == 2)
+      if (std::optional<int64_t> rank = (*shape)[1].getAsInteger()) {
+        text += "[";
+        for (int64_t d = 0; d < *rank; ++d)
+          text += d ? ",?" : "?";
+        text += "]";
+      }
+  }
+  text += ", as";
+  for (auto [i, part] : enumerate(parts))
+    text += (i ? ", " : " ") + part->getString("name").value_or("?").str();
+  return text;
+}
+
 static void printTensors(const json::Object &manifest, StringRef key) {
-  const json::Array *tensors = manifest.getArray(key);
-  for (const json::Value &value : tensors ? *tensors : json::Array())
-    if (const json::Object *tensor = value.getAsObject())
-      outs() << formatv("  {0,-12}{1} {2}\n", key.drop_back(1), printable(tensor->getString("name").value_or("?")),
-                        printable(spellShape(*tensor)));
+  SmallVector<const json::Object *> tensors;
+  if (const json::Array *list = manifest.getArray(key))
+    for (const json::Value &value : *list)
+      if (const json::Object *tensor = value.getAsObject())
+        tensors.push_back(tensor);
+  for (ArrayRef<const json::Object *> rest = tensors; !rest.empty();) {
+    std::optional<StringRef> of = rest.front()->getString("of");
+    auto isOther = [&](const json::Object *tensor) { return tensor->getString("of") != of; };
+    size_t count = of ? find_if(rest, isOther) - rest.begin() : 1;
+    StringRef name = of ? *of : rest.front()->getString("name").value_or("?");
+    outs() << formatv("  {0,-12}{1} {2}\n", key.drop_back(1), printable(name),
+                      printable(of ? spellParts(rest.take_front(count)) : spellShape(*rest.front())));
+    rest = rest.drop_front(count);
+  }
 }
 
 static void printSymbols(const json::Object &manifest) {

@@ -12,6 +12,7 @@ struct TensorSpec {
   int32_t dtype;
   llvm::SmallVector<int64_t> dims;         // -1 where it is known only at run time
   llvm::SmallVector<std::string> dimNames; // of those; INPUT.AXIS where the model gives no name
+  std::string part;                        // of a sequence or an optional: "data", "shapes", "present", "value"
 };
 
 struct SymbolSpec {
