@@ -29,25 +29,31 @@ std::string take(fathom_status *status) {
   return message;
 }
 
-struct DataSet {
-  std::vector<TestTensor> inputs, outputs;
+// The types that the model declares, which say how to read its data.
+struct Signature {
+  std::vector<onnx::TypeProto> inputs, outputs;
 };
 
-std::string readDataSet(const Case &testCase, int number, DataSet &set) {
+struct DataSet {
+  std::vector<TestValue> inputs, outputs;
+};
+
+std::string readDataSet(const Case &testCase, const Signature &types, int number, DataSet &set) {
   fs::path folder = testCase.folder / ("test_data_set_" + std::to_string(number));
-  auto read = [&](const char *kind, std::vector<TestTensor> &tensors) -> std::string {
-    for (int i = 0;; ++i) {
+  auto read = [&](const char *kind, const std::vector<onnx::TypeProto> &declared,
+                  std::vector<TestValue> &values) -> std::string {
+    for (size_t i = 0;; ++i) {
       fs::path path = folder / (std::string(kind) + "_" + std::to_string(i) + ".pb");
       if (!fs::exists(path))
         return "";
-      auto tensor = readTensor(path);
-      if (!tensor)
+      auto value = readValue(path, i < declared.size() ? declared[i] : onnx::TypeProto());
+      if (!value)
         return "test data that are not numeric tensors";
-      tensors.push_back(std::move(*tensor));
+      values.push_back(std::move(*value));
     }
   };
-  std::string problem = read("input", set.inputs);
-  return problem.empty() ? read("output", set.outputs) : problem;
+  std::string problem = read("input", types.inputs, set.inputs);
+  return problem.empty() ? read("output", types.outputs, set.outputs) : problem;
 }
 
 // The inputs that a caller gives: older models list their weights as inputs too.
@@ -59,10 +65,22 @@ std::vector<onnx::ValueInfoProto *> inputsOf(onnx::GraphProto &graph) {
   return inputs;
 }
 
+// The tensor inside a type, whatever is around it.
+onnx::TypeProto::Tensor *tensorIn(onnx::TypeProto *type) {
+  if (type->has_optional_type())
+    type = type->mutable_optional_type()->mutable_elem_type();
+  if (type->has_sequence_type())
+    type = type->mutable_sequence_type()->mutable_elem_type();
+  return type->has_tensor_type() ? type->mutable_tensor_type() : nullptr;
+}
+
 void makeDynamic(onnx::GraphProto &graph) {
   for (onnx::ValueInfoProto *input : inputsOf(graph)) {
+    onnx::TypeProto::Tensor *tensor = tensorIn(input->mutable_type());
+    if (!tensor || !tensor->has_shape())
+      continue;
     int axis = 0;
-    for (auto &dim : *input->mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+    for (auto &dim : *tensor->mutable_shape()->mutable_dim()) {
       // Half of them have a name, as exporters give or leave it out.
       if (dim.has_dim_value() && axis % 2)
         dim.clear_value();
@@ -74,31 +92,88 @@ void makeDynamic(onnx::GraphProto &graph) {
   // What the model declares about the rest no longer holds.
   graph.clear_value_info();
   for (onnx::ValueInfoProto &output : *graph.mutable_output())
-    if (output.type().has_tensor_type())
-      output.mutable_type()->mutable_tensor_type()->clear_shape();
+    if (onnx::TypeProto::Tensor *tensor = tensorIn(output.mutable_type()))
+      tensor->clear_shape();
 }
 
-// The inputs become initializers with the first data set's values.
+void addInitializer(onnx::GraphProto &graph, const std::string &name, const TestTensor &value, int32_t dtype) {
+  onnx::TensorProto &constant = *graph.add_initializer();
+  constant.set_name(name);
+  constant.set_data_type(dtype);
+  constant.mutable_dims()->Add(value.dims.begin(), value.dims.end());
+  constant.set_raw_data(value.bytes.data(), value.bytes.size());
+}
+
+onnx::NodeProto &addNode(onnx::GraphProto &graph, const char *op, const std::string &output) {
+  onnx::NodeProto &node = *graph.add_node();
+  node.set_op_type(op);
+  node.add_output(output);
+  return node;
+}
+
+// Nodes that make a sequence or an optional of constants.
+void makeCompound(onnx::GraphProto &graph, const std::string &name, const onnx::TypeProto &type,
+                  const TestValue &value) {
+  const onnx::TypeProto &content = value.isOptional ? type.optional_type().elem_type() : type;
+  std::string inner = value.isOptional ? name + "/content" : name;
+  int32_t dtype = tensorIn(const_cast<onnx::TypeProto *>(&type))->elem_type();
+  for (auto [i, tensor] : llvm::enumerate(value.tensors))
+    addInitializer(graph, value.isSequence ? inner + "/" + std::to_string(i) : inner, tensor, dtype);
+  if (value.isSequence && value.isPresent) {
+    onnx::NodeProto &sequence = addNode(graph, value.tensors.empty() ? "SequenceEmpty" : "SequenceConstruct", inner);
+    for (size_t i = 0; i < value.tensors.size(); ++i)
+      sequence.add_input(inner + "/" + std::to_string(i));
+    if (value.tensors.empty()) {
+      onnx::AttributeProto &attribute = *sequence.add_attribute();
+      attribute.set_name("dtype");
+      attribute.set_type(onnx::AttributeProto::INT);
+      attribute.set_i(dtype);
+    }
+  }
+  if (!value.isOptional)
+    return;
+  onnx::NodeProto &optional = addNode(graph, "Optional", name);
+  if (value.isPresent) {
+    optional.add_input(inner);
+    return;
+  }
+  onnx::AttributeProto &attribute = *optional.add_attribute();
+  attribute.set_name("type");
+  attribute.set_type(onnx::AttributeProto::TYPE_PROTO);
+  *attribute.mutable_tp() = content;
+}
+
+// The inputs become initializers with the first data set's values, or nodes that make what no initializer can be.
 void makeConstant(onnx::GraphProto &graph, const DataSet &set) {
-  std::vector<onnx::ValueInfoProto *> inputs = inputsOf(graph);
+  std::vector<onnx::ValueInfoProto> inputs;
+  for (onnx::ValueInfoProto *input : inputsOf(graph))
+    inputs.push_back(*input);
   for (auto [input, value] : llvm::zip(inputs, set.inputs)) {
-    onnx::TensorProto &constant = *graph.add_initializer();
-    constant.set_name(input->name());
-    constant.set_data_type(input->type().tensor_type().elem_type());
-    constant.mutable_dims()->Add(value.dims.begin(), value.dims.end());
-    constant.set_raw_data(value.bytes.data(), value.bytes.size());
+    if (!value.isOptional && !value.isSequence) {
+      addInitializer(graph, input.name(), value.tensors.front(), input.type().tensor_type().elem_type());
+      continue;
+    }
+    makeCompound(graph, input.name(), input.type(), value);
+    auto &list = *graph.mutable_input();
+    for (int i = list.size() - 1; i >= 0; --i)
+      if (list[i].name() == input.name())
+        list.DeleteSubrange(i, 1);
   }
 }
 
 // The model's bytes, changed as the case's way says.
-std::string readModel(const Case &testCase, onnx::ModelProto &model, std::string &bytes) {
+std::string readModel(const Case &testCase, onnx::ModelProto &model, Signature &types, std::string &bytes) {
   std::ifstream file(testCase.folder / "model.onnx", std::ios::binary);
   if (!model.ParseFromIstream(&file))
     return "the model cannot be read";
+  for (const onnx::ValueInfoProto *input : inputsOf(*model.mutable_graph()))
+    types.inputs.push_back(input->type());
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    types.outputs.push_back(output.type());
   if (testCase.way == Way::Dynamic)
     makeDynamic(*model.mutable_graph());
-  // Sequences and the like cannot be constants; the compiler says what it thinks of them.
-  if (DataSet set; testCase.way == Way::Constant && readDataSet(testCase, 0, set).empty())
+  // Strings and the like are left as they are; the compiler says what it thinks of them.
+  if (DataSet set; testCase.way == Way::Constant && readDataSet(testCase, types, 0, set).empty())
     makeConstant(*model.mutable_graph(), set);
   bytes = model.SerializeAsString();
   return "";
@@ -121,7 +196,12 @@ struct Buffers {
   }
 };
 
-std::string runDataSet(fathom_context *context, const DataSet &set, Guard guard, Buffers &outputs) {
+// A data set as the artifact takes it, which has several tensors for a sequence or an optional.
+struct Tensors {
+  std::vector<TestTensor> inputs, outputs;
+};
+
+std::string runDataSet(fathom_context *context, const Tensors &set, Guard guard, Buffers &outputs) {
   Buffers inputs(set.inputs, guard, /*fill=*/true);
   std::string problem = take(fathom_context_run(context, inputs.tensors.data(), inputs.tensors.size(),
                                                 outputs.tensors.data(), outputs.tensors.size()));
@@ -136,36 +216,51 @@ std::string runDataSet(fathom_context *context, const DataSet &set, Guard guard,
   return "";
 }
 
-// The suite stores numbers of type bfloat16 as if they were uint16.
-void adoptTypes(fathom_model *model, DataSet &set) {
-  auto adopt = [&](TestTensor &tensor, const fathom_tensor_info &info) {
-    if (tensor.dtype == FATHOM_U16 && info.dtype == FATHOM_BF16)
-      tensor.dtype = FATHOM_BF16;
+std::vector<TestTensor> tensorsFor(const std::vector<TestValue> &values, std::vector<TestTensor> like) {
+  std::vector<TestTensor> tensors;
+  for (const TestValue &value : values) {
+    size_t first = tensors.size(), before = like.size();
+    std::vector<TestTensor> wanted = like;
+    for (TestTensor &tensor : conformance::tensorsFor(value, like))
+      tensors.push_back(std::move(tensor));
+    // The suite stores numbers of type bfloat16 as if they were uint16.
+    for (size_t i = first; i < tensors.size() && i - first < before; ++i)
+      if (tensors[i].dtype == FATHOM_U16 && wanted[i - first].dtype == FATHOM_BF16)
+        tensors[i].dtype = FATHOM_BF16;
+  }
+  return tensors;
+}
+
+Tensors tensorsFor(fathom_model *model, const DataSet &set) {
+  auto describe = [](const fathom_tensor_info &info) {
+    return TestTensor{info.name, info.dtype, {info.dims, info.dims + info.rank}, {}};
   };
+  std::vector<TestTensor> inputs, outputs;
   fathom_tensor_info info;
-  for (size_t i = 0; i < std::min(set.inputs.size(), fathom_model_input_count(model)); ++i)
+  for (size_t i = 0; i < fathom_model_input_count(model); ++i)
     if (take(fathom_model_input(model, i, &info)).empty())
-      adopt(set.inputs[i], info);
-  for (size_t i = 0; i < std::min(set.outputs.size(), fathom_model_output_count(model)); ++i)
+      inputs.push_back(describe(info));
+  for (size_t i = 0; i < fathom_model_output_count(model); ++i)
     if (take(fathom_model_output(model, i, &info)).empty())
-      adopt(set.outputs[i], info);
+      outputs.push_back(describe(info));
+  return {tensorsFor(set.inputs, inputs), tensorsFor(set.outputs, outputs)};
 }
 
 // Both thread counts must give the same bits; each run touches another end of the guards.
-std::string runModel(fathom_model *model, const Case &testCase) {
+std::string runModel(fathom_model *model, const Case &testCase, const Signature &types) {
   for (int i = 0;; ++i) {
     // Constants have the values of the first data set.
     if (i > 0 &&
         (testCase.way == Way::Constant || !fs::is_directory(testCase.folder / ("test_data_set_" + std::to_string(i)))))
       return "";
-    DataSet set;
-    if (std::string problem = readDataSet(testCase, i, set); !problem.empty())
+    DataSet values;
+    if (std::string problem = readDataSet(testCase, types, i, values); !problem.empty())
       return problem;
-    if (set.outputs.empty())
+    if (values.outputs.empty())
       return "no data set";
     if (testCase.way == Way::Constant)
-      set.inputs.clear();
-    adoptTypes(model, set);
+      values.inputs.clear();
+    Tensors set = tensorsFor(model, values);
     std::vector<Buffers> results;
     for (int32_t threads : {1, 2}) {
       Guard guard = threads == 1 ? Guard::End : Guard::Start;
@@ -207,7 +302,8 @@ CaseResult runCase(const Case &testCase) {
   CaseResult result;
   onnx::ModelProto proto;
   std::string bytes;
-  result.problem = readModel(testCase, proto, bytes);
+  Signature types;
+  result.problem = readModel(testCase, proto, types, bytes);
   if (!result.problem.empty())
     return result;
   result.oneNode = proto.graph().node_size() == 1 && proto.functions_size() == 0;
@@ -237,7 +333,7 @@ CaseResult runCase(const Case &testCase) {
     result.problem = take(fathom_model_load(path.c_str(), &loaded));
     std::unique_ptr<fathom_model, Release> model(loaded);
     if (result.problem.empty())
-      result.problem = runModel(model.get(), testCase);
+      result.problem = runModel(model.get(), testCase, types);
   } else {
     result.problem = firstError.empty() ? "compilation failed without an error" : firstError;
   }

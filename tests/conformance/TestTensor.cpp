@@ -1,4 +1,4 @@
-// Decodes TensorProto files without the importer's loader, which is under test itself.
+// Decodes the suite's data without the importer's loader, which is under test itself.
 #include "TestTensor.h"
 
 #include "onnx.pb.h"
@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <google/protobuf/unknown_field_set.h>
 
 namespace fathom::conformance {
 namespace {
@@ -74,13 +75,7 @@ bool isClose(double got, double want) {
   return std::abs(got - want) <= absolute + relative * std::abs(want);
 }
 
-} // namespace
-
-std::optional<TestTensor> readTensor(const std::filesystem::path &path) {
-  std::ifstream file(path, std::ios::binary);
-  onnx::TensorProto tensor;
-  if (!file || !tensor.ParseFromIstream(&file))
-    return std::nullopt;
+std::optional<TestTensor> decode(const onnx::TensorProto &tensor) {
   TestTensor result{tensor.name(), tensor.data_type(), {tensor.dims().begin(), tensor.dims().end()}, {}};
   size_t element = fathom_dtype_bytes(result.dtype), count = 1;
   for (int64_t dim : result.dims)
@@ -94,6 +89,95 @@ std::optional<TestTensor> readTensor(const std::filesystem::path &path) {
   if (result.bytes.size() != count * element)
     return std::nullopt;
   return result;
+}
+
+// SequenceProto and OptionalProto are in a schema that goes with another form of ONNX's own. Both have the tensors in
+// field 3, and an optional has a sequence in field 5.
+constexpr int tensorField = 3, sequenceField = 5;
+
+bool decodeCompound(const std::string &bytes, TestValue &value) {
+  google::protobuf::UnknownFieldSet fields;
+  if (!fields.ParseFromString(bytes))
+    return false;
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const auto &field = fields.field(i);
+    if (field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      continue;
+    if (field.number() == sequenceField && !decodeCompound(field.length_delimited(), value))
+      return false;
+    value.isPresent |= field.number() == sequenceField || field.number() == tensorField;
+    if (field.number() != tensorField)
+      continue;
+    onnx::TensorProto proto;
+    auto tensor = proto.ParseFromString(field.length_delimited()) ? decode(proto) : std::nullopt;
+    if (!tensor)
+      return false;
+    value.tensors.push_back(std::move(*tensor));
+  }
+  return true;
+}
+
+TestTensor take(std::vector<TestTensor> &list) {
+  TestTensor first = list.empty() ? TestTensor() : list.front();
+  if (!list.empty())
+    list.erase(list.begin());
+  return first;
+}
+
+} // namespace
+
+std::optional<TestValue> readValue(const std::filesystem::path &path, const onnx::TypeProto &type) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  TestValue value;
+  value.isOptional = type.has_optional_type();
+  value.isSequence = (value.isOptional ? type.optional_type().elem_type() : type).has_sequence_type();
+  if (!value.isOptional && !value.isSequence) {
+    onnx::TensorProto tensor;
+    auto decoded = tensor.ParseFromString(bytes) ? decode(tensor) : std::nullopt;
+    if (!decoded)
+      return std::nullopt;
+    value.tensors.push_back(std::move(*decoded));
+    return value;
+  }
+  value.isPresent = !value.isOptional;
+  return decodeCompound(bytes, value) ? std::optional(value) : std::nullopt;
+}
+
+std::vector<TestTensor> tensorsFor(const TestValue &value, std::vector<TestTensor> &like) {
+  std::vector<TestTensor> tensors;
+  if (value.isOptional) {
+    tensors.push_back(take(like));
+    tensors.back().dims.clear();
+    tensors.back().bytes.assign(1, char(value.isPresent));
+  }
+  TestTensor first = take(like);
+  if (!value.isSequence) {
+    // What stands in for an absent tensor has as few elements as it can.
+    size_t count = 1;
+    for (int64_t &dim : first.dims)
+      count *= dim = std::max<int64_t>(dim, 0);
+    first.bytes.assign(count * fathom_dtype_bytes(first.dtype), 0);
+    tensors.push_back(value.isPresent ? value.tensors.front() : first);
+    return tensors;
+  }
+  TestTensor shapes = take(like);
+  std::vector<int64_t> sizes;
+  first.bytes.clear();
+  for (const TestTensor &element : value.tensors) {
+    first.bytes.insert(first.bytes.end(), element.bytes.begin(), element.bytes.end());
+    sizes.insert(sizes.end(), element.dims.begin(), element.dims.end());
+  }
+  int64_t rank = value.tensors.empty() ? std::max<int64_t>(shapes.dims.size() == 2 ? shapes.dims[1] : 0, 0)
+                                       : int64_t(value.tensors.front().dims.size());
+  size_t element = fathom_dtype_bytes(first.dtype);
+  first.dims = {int64_t(element ? first.bytes.size() / element : 0)};
+  shapes.dims = {int64_t(value.tensors.size()), rank};
+  auto *raw = reinterpret_cast<const char *>(sizes.data());
+  shapes.bytes.assign(raw, raw + sizes.size() * sizeof(int64_t));
+  tensors.push_back(std::move(first));
+  tensors.push_back(std::move(shapes));
+  return tensors;
 }
 
 std::string compare(const TestTensor &want, const char *got) {
