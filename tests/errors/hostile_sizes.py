@@ -43,7 +43,19 @@ GROW = body([node("Identity", "go", "on"), node("Concat", "s x", "t", axis=0)],
 STACK = body([node("Less", "i least", "on"), node("Slice", "x from to", "o")], [("i", I, []), ("go", B, [])], [("on", B), ("o", F)])
 THEN = body([node("Tile", "x r", "t")], [], [("t", F)])
 ELSE = body([node("Identity", "x", "t")], [], [("t", F)])
+FILL = body([node("Identity", "go", "on"), node("Slice", "x from to", "o"), node("SequenceInsert", "s o at", "t")],
+            [("i", I, []), ("go", B, []), ("s", F)], [("on", B), ("t", F)])
+for value in (FILL.input[2], FILL.output[1]):
+    value.type.CopyFrom(helper.make_sequence_type_proto(helper.make_tensor_type_proto(F, None)))
+P, EACH = ("p", I, []), node("SplitToSequence", "x", "s", axis=0)
 MODELS = {
+    "sequence at": model([node("SequenceConstruct", "x z x", "s"), node("SequenceAt", "s p", "y")], [X, ("z", F, ["c", "b"]), P], [("y", F)]),
+    "sequence at any": model([EACH, node("SequenceAt", "s p", "y")], [X, P], [("y", F)]),
+    "sequence insert": model([EACH, node("SequenceInsert", "s z p", "t"), node("ConcatFromSequence", "t", "y", axis=0)], [X, ("z", F, ["c", "b"]), P], [("y", F)]),
+    "sequence erase": model([EACH, node("SequenceErase", "s p", "t"), node("ConcatFromSequence", "t", "y", axis=1)], [X, P], [("y", F)]),
+    "split parts": model([node("SplitToSequence", "x l", "s", axis=1), node("SequenceAt", "s p", "y")], [X, ("l", I, ["n"]), P], [("y", F)]),
+    "split even": model([node("SplitToSequence", "x l", "s", axis=1), node("SequenceAt", "s p", "y")], [X, ("l", I, []), P], [("y", F)]),
+    "sequence loop": model([node("SequenceEmpty", "", "none"), node("Loop", "m  none", "s", body=FILL), node("ConcatFromSequence", "s", "y", axis=0)], [X, ("m", I, []), ("from", I, [1]), ("to", I, [1]), ("at", I, [])], [("y", F)]),
     "nonzero": model([node("NonZero", "x", "y")], [X], [("y", I)]),
     "compress": model([node("Compress", "x m", "y", axis=1)], [X, ("m", B, ["n"])], [("y", F)]),
     "range": model([node("Range", "p q r", "y")], [("p", I, []), ("q", I, []), ("r", I, [])], [("y", I)]),
