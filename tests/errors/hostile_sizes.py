@@ -55,7 +55,7 @@ MODELS = {
     "sequence erase": model([EACH, node("SequenceErase", "s p", "t"), node("ConcatFromSequence", "t", "y", axis=1)], [X, P], [("y", F)]),
     "split parts": model([node("SplitToSequence", "x l", "s", axis=1), node("SequenceAt", "s p", "y")], [X, ("l", I, ["n"]), P], [("y", F)]),
     "split even": model([node("SplitToSequence", "x l", "s", axis=1), node("SequenceAt", "s p", "y")], [X, ("l", I, []), P], [("y", F)]),
-    "sequence loop": model([node("SequenceEmpty", "", "none"), node("Loop", "m  none", "s", body=FILL), node("ConcatFromSequence", "s", "y", axis=0)], [X, ("m", I, []), ("from", I, [1]), ("to", I, [1]), ("at", I, [])], [("y", F)]),
+    "sequence loop": model([helper.make_node("SequenceEmpty", [], ["none"], name="sequenceempty"), node("Loop", "m  none", "s", body=FILL), node("ConcatFromSequence", "s", "y", axis=0)], [X, ("m", I, []), ("from", I, [1]), ("to", I, [1]), ("at", I, [])], [("y", F)]),
     "nonzero": model([node("NonZero", "x", "y")], [X], [("y", I)]),
     "compress": model([node("Compress", "x m", "y", axis=1)], [X, ("m", B, ["n"])], [("y", F)]),
     "range": model([node("Range", "p q r", "y")], [("p", I, []), ("q", I, []), ("r", I, [])], [("y", I)]),
