@@ -203,11 +203,20 @@ Values branchOf(Node &node, Value condition, Node::BranchBody body) {
 struct LoopMade {
   SmallVector<Value> tensors;
   SmallVector<Kind> kinds;
+  SmallVector<unsigned> empty; // sequences to which no iteration adds an element
+  SmallVector<Value> values(Node &node) const {
+    SmallVector<Value> all = putAllTogether(node, tensors, kinds);
+    // They are still of every rank.
+    for (unsigned i : empty)
+      all[i] = listed(node, {}, kinds[i].element);
+    return all;
+  }
 };
 
 // The loop for these kinds of what it carries, or wider ones.
 static FailureOr<LoopMade> loopFrom(Node &node, Value trip, Value condition, ValueRange carried,
                                     SmallVector<Kind> kinds, Node::LoopBody body) {
+  SmallVector<unsigned> empty;
   for (unsigned round = 0; round < mostRounds; ++round) {
     bool isWidened = false;
     SmallVector<Value> tensors;
@@ -235,8 +244,11 @@ static FailureOr<LoopMade> loopFrom(Node &node, Value trip, Value condition, Val
       continue;
     if (failed(made))
       return failure();
+    for (unsigned i : open)
+      if (!kinds[i].isOptional && kinds[i].sizes == SmallVector<int64_t>{untold} && !llvm::is_contained(empty, i))
+        empty.push_back(i);
     if (!closeRanks(kinds, open))
-      return LoopMade{std::move(*made), std::move(kinds)};
+      return LoopMade{std::move(*made), std::move(kinds), std::move(empty)};
     made->front().getDefiningOp()->erase();
   }
   return node.error(ErrorCode::UnsupportedShape) << "what the loop carries cannot be brought into one form";
@@ -298,13 +310,13 @@ Values loopOf(Node &node, Value trip, Value condition, ValueRange carried, Array
   if (isOpen) {
     FailureOr<LoopMade> made = tryLoopFrom(node, trip, condition, carried, kinds, body);
     if (succeeded(made))
-      return putAllTogether(node, made->tensors, made->kinds);
+      return made->values(node);
     guessRanks(node, trip, condition, carried, kinds, ranks, body);
   }
   FailureOr<LoopMade> made = loopFrom(node, trip, condition, carried, kinds, body);
   if (failed(made))
     return failure();
-  return putAllTogether(node, made->tensors, made->kinds);
+  return made->values(node);
 }
 
 } // namespace fathom::importer

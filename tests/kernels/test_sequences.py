@@ -267,6 +267,12 @@ def test_loop_reads_before_it_adds(random):
     agree(proto, [{"m": np.array(m), "x": floats(random, n, 3)} for m in (0, 1, 4) for n in (1, 2)])
 
 
+def test_loop_leaves_an_empty_sequence_as_it_is(random):
+    """Nothing in the loop tells how many dimensions elements have; what comes behind it does."""
+    proto = growing_loop([node("Identity", "s", "t")], [node("SequenceInsert", "all x", "r")], {}, [X], [sequence("r")])
+    agree(proto, [{"m": np.array(m), "x": floats(random, n, 3)} for m in (0, 2) for n in (1, 4)])
+
+
 def test_branch_in_loop_grows_and_shrinks(random):
     """Where the flag says so an element is added, elsewhere the first is taken out if there is one."""
     grow = body([*FIRST_ROWS, node("SequenceInsert", "s part", "g")], [], [sequence("g")])
