@@ -202,16 +202,20 @@ private:
   llvm::StringMap<size_t> codes;
 };
 
-// Whether a view has sizes that its memory does not depend on: those may get their values after the memory is written,
-// which then cannot lie where the view is to leave.
-bool isSizedLater(Value view, Value root, ArrayRef<Symbol> symbols) {
-  llvm::SmallBitVector used, before;
+// Whether a view's sizes have their values already where the tensor is made that it is a view of.
+bool areSizesKnownAt(Operation *made, Value view) {
+  llvm::SmallBitVector used;
   for (AffineExpr size : sizesOf(view))
     collectSymbols(size, used);
-  for (AffineExpr size : sizesOf(root))
-    collectSymbols(size, before);
-  before.resize(std::max(used.size(), before.size()));
-  return llvm::any_of(used.set_bits(), [&](unsigned symbol) { return symbols[symbol].isComputed && !before[symbol]; });
+  auto isUsed = [&](int64_t symbol) { return symbol < int64_t(used.size()) && used.test(symbol); };
+  for (Operation *op = made->getNextNode(); op; op = op->getNextNode()) {
+    bool isLate = TypeSwitch<Operation *, bool>(op)
+                      .Case<PinOp, IfOp, LoopOp>([&](auto op) { return llvm::any_of(op.getSymbols(), isUsed); })
+                      .Default([](Operation *) { return false; });
+    if (isLate)
+      return false;
+  }
+  return true;
 }
 
 bool isDataSized(Value value, ArrayRef<Symbol> symbols) {
@@ -247,7 +251,9 @@ void copyPassedThrough(Block &block) {
     // What a branch or loop inside has in the arena cannot be handed on by its address.
     bool isInArena = isKernelResult && root.getDefiningOp()->getNumRegions() && !isDataSized(root, symbols) &&
                      isTakenAsDataSized(block, i, symbols);
-    if (isKernelResult && !isInArena && !isSizedLater(operand.get(), root, symbols) && returned.insert(root).second)
+    // The memory of a result is made for the sizes it leaves with.
+    bool isReady = isKernelResult && !isInArena && areSizesKnownAt(root.getDefiningOp(), operand.get());
+    if (isReady && returned.insert(root).second)
       continue;
     auto copy = RelayoutOp::create(b, operand.get().getLoc(), operand.get().getType(), operand.get());
     copy->setAttr("graph.name", b.getStringAttr(prefix + "output" + std::to_string(i) + ".copy"));

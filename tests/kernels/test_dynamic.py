@@ -209,3 +209,17 @@ def test_a_view_whose_size_is_known_after_its_memory(random):
     nodes = [node("Neg", "x", "v"), node("Mul", "s s", "t"), node("Reshape", "v t", "y")]
     proto = model(nodes, [("x", FLOAT, ["n", 4]), ("s", INT64, [2])], [("y", FLOAT)])
     agree(proto, [{"x": random.standard_normal((9, 4)).astype(np.float32), "s": np.array(s)} for s in ([2, 3], [3, 2], [1, 6], [6, 1])])
+
+
+def test_views_that_leave_with_later_sizes(random):
+    """An output whose memory is needed before the sizes that it leaves with are known."""
+    nodes = [node("Compress", "x c", "some", axis=0), node("Relu", "some", "r"), node("Reshape", "r shape", "y"),
+             node("Relu", "x", "s"), node("Reshape", "s shape", "z")]
+    inputs = [("x", FLOAT, ["a", 6]), ("c", BOOL, ["a"]), ("shape", INT64, [2])]
+    proto = model(nodes, inputs, [("y", FLOAT), ("z", FLOAT)])
+    feeds = []
+    for columns in (2, 3, 6, 1):
+        rows = prime(random) + 1
+        chosen = random.random(rows) < 0.5
+        feeds.append({"x": floats(random, rows, 6), "c": chosen, "shape": np.array([-1, columns])})
+    agree(proto, feeds)
