@@ -194,7 +194,21 @@ static FailureOr<Sizes> readSizes(Operation *op, Value operand, StringRef name) 
 
 LogicalResult ExpandOp::inferTypes(SmallVectorImpl<Type> &types) {
   FailureOr<Sizes> shape = readSizes(*this, getShape(), "shape");
-  FailureOr<Sizes> result = failed(shape) ? shape : broadcast(*this, {sizesOf(getInput()), *shape});
+  if (failed(shape))
+    return failure();
+  // A symbolic size of the input is 1 or what the shape says.
+  Sizes input = sizesOf(getInput());
+  for (auto [size, target] : llvm::zip(llvm::reverse(input), llvm::reverse(*shape))) {
+    if (constantSize(size) || isConstant(target, 1) || size::same(size, target))
+      continue;
+    AffineExpr distance = size::mul(size::add(size, -1), size::sub(target, size));
+    if (!distance)
+      return fathom::emitError(*this, ErrorCode::UnsupportedShape)
+             << "cannot compare size " << text(*this, size) << " with " << text(*this, target);
+    assumeEqual(distance, getAffineConstantExpr(0, getContext()));
+    size = target;
+  }
+  FailureOr<Sizes> result = broadcast(*this, {input, *shape});
   return failed(result) ? failure() : addResult(*this, types, *result, elementOf(getInput()));
 }
 

@@ -117,32 +117,38 @@ MaybePolynomial add(const Polynomial &a, const Polynomial &b, int64_t factor = 1
   return multiplyAdd(a, b, Polynomial::constant(factor));
 }
 
-// a / b when it leaves no remainder, by leading terms.
-MaybePolynomial divideExactly(Polynomial a, const Polynomial &b) {
+// Divides leading terms as long as that leaves no fractions; returns the quotient and what is left.
+std::optional<std::pair<Polynomial, Polynomial>> divide(Polynomial a, const Polynomial &b) {
   if (b.terms.empty())
     return std::nullopt;
   Polynomial quotient;
   auto &[divisor, divisorCoefficient] = *b.terms.begin();
   for (size_t step = 0; !a.terms.empty(); ++step) {
     auto &[lead, coefficient] = *a.terms.begin();
-    if (step > maxTerms || coefficient % divisorCoefficient)
-      return std::nullopt;
     Monomial rest = lead;
     for (AffineExpr atom : divisor) {
       auto it = llvm::find(rest, atom);
       if (it == rest.end())
-        return std::nullopt;
+        return std::pair(quotient, a);
       rest.erase(it);
     }
+    if (coefficient % divisorCoefficient)
+      return std::pair(quotient, a);
     Polynomial term;
     term.terms[rest] = coefficient / divisorCoefficient;
     MaybePolynomial product = multiply(term, b);
     MaybePolynomial remainder = product ? add(a, *product, -1) : std::nullopt;
-    if (!remainder || !quotient.addTerm(rest, term.terms.begin()->second))
+    if (step > maxTerms || !remainder || !quotient.addTerm(rest, term.terms.begin()->second))
       return std::nullopt;
     a = std::move(*remainder);
   }
-  return quotient;
+  return std::pair(quotient, a);
+}
+
+// a / b when it leaves no remainder.
+MaybePolynomial divideExactly(const Polynomial &a, const Polynomial &b) {
+  auto parts = divide(a, b);
+  return parts && parts->second.terms.empty() ? MaybePolynomial(parts->first) : std::nullopt;
 }
 
 int countNodes(AffineExpr expr, int limit) {
@@ -229,8 +235,14 @@ MaybePolynomial floorDivide(const Polynomial &a, int64_t divisor, MLIRContext *c
 MaybePolynomial floorDivide(const Polynomial &a, const Polynomial &b, MLIRContext *context, int depth) {
   if (std::optional<int64_t> divisor = b.asConstant())
     return *divisor > 0 ? floorDivide(a, *divisor, context, depth) : std::nullopt;
-  if (MaybePolynomial quotient = divideExactly(a, b))
-    return quotient;
+  if (auto parts = divide(a, b)) {
+    auto &[quotient, rest] = *parts;
+    if (rest.terms.empty())
+      return quotient;
+    // Whatever the divisor: floor((q*b - 1) / b) = q - 1.
+    if (rest.asConstant() == -1)
+      return add(quotient, Polynomial::constant(-1));
+  }
   AffineExpr numerator = toExpr(a, context), denominator = toExpr(b, context);
   return rangeOf(b, {}, 0).min.value_or(0) >= 1 ? quotientAtom(numerator, denominator) : std::nullopt;
 }

@@ -109,9 +109,10 @@ std::optional<unsigned> arityOf(OperationName op) {
   return std::nullopt;
 }
 
-Operation *Node::create(StringRef op, ValueRange operands, ArrayRef<NamedAttribute> attrs, unsigned numResults,
+Operation *Node::create(StringRef op, ValueRange given, ArrayRef<NamedAttribute> attrs, unsigned numResults,
                         StringRef suffix) {
-  if (failedReading || llvm::is_contained(operands, Value()))
+  SmallVector<Value> operands(given);
+  if (failedReading || llvm::is_contained(operands, Value()) || !alignForBroadcast(op, operands, attrs))
     return nullptr;
   OperationState state(location, ("graph." + op).str());
   state.addOperands(operands);

@@ -23,6 +23,10 @@ struct Session {
   bool isGuess = false; // a rank is being tried: one that disagrees must fail, and not be taken for a squeezed one
   // Symbols of inputs that must have the same value for the model to run.
   llvm::SmallVector<std::pair<unsigned, unsigned>> same = {};
+  // Sizes to which two others broadcast, with the block of the op that computes one, and what each was made of.
+  llvm::MapVector<std::pair<mlir::AffineExpr, mlir::AffineExpr>, std::pair<mlir::AffineExpr, mlir::Block *>> common =
+      {};
+  llvm::MapVector<mlir::AffineExpr, llvm::SmallVector<mlir::AffineExpr>> parts = {};
 };
 
 // A node's attributes by name, with references to a calling node's attributes already resolved.
@@ -112,6 +116,10 @@ public:
   void limitSymbol(mlir::AffineExpr symbol, int64_t min, int64_t max);
   // Whether ranks are being tried, from here on; returns whether they were.
   bool setGuess(bool isGuess) { return std::exchange(session.isGuess, isGuess); }
+  // Broadcasting (NodeBroadcast.cpp): the size to which two broadcast, of which one may be 1; null after a report.
+  mlir::AffineExpr commonSize(mlir::AffineExpr a, mlir::AffineExpr b);
+  // Whether two sizes that meet are taken to be the same, so that one of them being 1 is refused at run time.
+  bool areMeantEqual(mlir::AffineExpr a, mlir::AffineExpr b);
   // A loop. The body gets the iteration's number, the condition and the carried values, and returns the next condition,
   // the next carried values and the slices of stacked results; it may be called several times until the types agree.
   // Absent trip and condition are null. Returns the carried values and then the stacked ones.
@@ -136,6 +144,12 @@ private:
   mlir::ModuleOp module() { return session.main->getParentOfType<mlir::ModuleOp>(); }
   // Checks at run time what the shape function of `op` took for granted.
   llvm::LogicalResult checkAssumptions(const graph::CollectAssumptions &assumptions, mlir::Operation *op);
+  // Expands operands of an op that broadcasts them where their sizes need not be equal; false after a report.
+  bool alignForBroadcast(llvm::StringRef op, llvm::SmallVectorImpl<mlir::Value> &operands,
+                         llvm::ArrayRef<mlir::NamedAttribute> attrs);
+  bool alignOperands(llvm::MutableArrayRef<mlir::Value> operands, size_t skipped);
+  mlir::Value expanded(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> sizes);
+  mlir::Value expandedWhereOne(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> sizes);
   mlir::RankedTensorType outsideType(graph::Sizes sizes, mlir::Type element, unsigned known,
                                      llvm::SmallVectorImpl<int64_t> &symbols);
 

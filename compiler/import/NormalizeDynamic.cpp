@@ -88,30 +88,32 @@ LogicalResult reshapeRule(Node &node) {
                                node.attr("allowzero", int64_t(1))));
 }
 
-// A size that the shape does not give is the input's, and where the input has 1 the shape decides.
+// The op wants the result's sizes, where ONNX lets the shape have 1 for what the input has.
 LogicalResult expandRule(Node &node) {
   std::optional<graph::Elements> shape = graph::partialElementsOf(node.input(1));
-  if (!shape || !llvm::is_contained(*shape, AffineExpr()))
+  if (!shape || graph::constantElementsOf(node.input(1)))
     return copyNode(node);
-  graph::Sizes sizes = graph::sizesOf(node.input(0));
-  AffineExpr one = getAffineConstantExpr(1, node.context());
-  size_t rank = std::max(sizes.size(), shape->size());
-  sizes.insert(sizes.begin(), rank - sizes.size(), one);
   Value pinned = node.pinned(node.input(1), "target");
   std::optional<graph::Elements> target = pinned ? graph::elementsOf(pinned) : std::nullopt;
   if (!target)
     return failure();
+  graph::Sizes sizes = graph::sizesOf(node.input(0));
+  AffineExpr one = getAffineConstantExpr(1, node.context());
+  size_t rank = std::max(sizes.size(), target->size());
+  sizes.insert(sizes.begin(), rank - sizes.size(), one);
   target->insert(target->begin(), rank - target->size(), one);
   SmallVector<AffineExpr> conditions;
   for (auto [size, wanted] : llvm::zip_equal(sizes, *target)) {
-    if (graph::isConstant(size, 1) || !graph::isComputed(wanted, node.symbols()))
+    if (graph::isConstant(size, 1) || graph::constantSize(wanted) || graph::size::same(size, wanted))
       continue;
-    // It is the input's size or 1: the product of the distances is 0.
-    AffineExpr distance = graph::size::mul(graph::size::sub(wanted, one), graph::size::sub(wanted, size));
+    AffineExpr result = node.areMeantEqual(size, wanted) ? size : node.commonSize(size, wanted);
+    // It is the result's size or 1: the product of the distances is 0.
+    AffineExpr distance =
+        result ? graph::size::mul(graph::size::sub(wanted, one), graph::size::sub(wanted, result)) : AffineExpr();
     if (!distance)
       return node.error(ErrorCode::UnsupportedShape) << "the sizes of Expand are too complex";
     conditions.append({distance, graph::size::mul(distance, -1)});
-    wanted = size;
+    wanted = result;
   }
   if (!conditions.empty())
     graph::AssertOp::create(node.builder(), node.loc(), graph::shapeMapOf(conditions, node.context()));

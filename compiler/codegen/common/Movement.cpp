@@ -1,5 +1,6 @@
 // Ops that move data, as functions from a result's index to an operand's.
 #include "compiler/codegen/common/Emitter.h"
+#include "compiler/graph/SizeMath.h"
 #include "runtime/abi.h"
 
 using namespace mlir;
@@ -16,6 +17,29 @@ Value transposed(Emitter &e, TransposeOp op, ArrayRef<Index> index, int64_t lane
   Indices source = e.zeros(index.size());
   for (size_t i = 0; i < index.size(); ++i)
     source[op.getPerm() ? (*op.getPerm())[i] : index.size() - 1 - i] = index[i];
+  return e.element(op.getInput(), source, lanes);
+}
+
+// Along a dimension that is 1 or as large as the result's, which of the two is only known when the model runs.
+Value expanded(Emitter &e, ExpandOp op, Indices source, int64_t lanes, size_t dim = 0) {
+  Code &c = e.c;
+  Sizes from = sizesOf(op.getInput()), to = sizesOf(op.getType());
+  size_t skipped = to.size() - from.size();
+  for (; dim < from.size(); ++dim) {
+    AffineExpr size = from[dim];
+    if (constantSize(size) || size::same(size, to[skipped + dim]))
+      continue;
+    Index &at = source[dim];
+    if (!at.step) {
+      at.base = c.min(at.base, c.sub(c.expr(size), c.i64(1)));
+      continue;
+    }
+    Indices first = source;
+    first[dim] = {c.i64(0), 0};
+    return c.when(
+        c.cmp(arith::CmpIPredicate::eq, c.expr(size), c.i64(1)), [&] { return expanded(e, op, first, lanes, dim + 1); },
+        [&] { return expanded(e, op, source, lanes, dim + 1); });
+  }
   return e.element(op.getInput(), source, lanes);
 }
 
@@ -298,7 +322,7 @@ Value constant(Emitter &e, ConstantOp op, ArrayRef<Index> index, int64_t lanes) 
 Value Emitter::moved(Operation *op, ArrayRef<Index> index, int64_t lanes) {
   return TypeSwitch<Operation *, Value>(op)
       .Case<IdentityOp, RelayoutOp>([&](auto op) { return element(op.getInput(), index, lanes); })
-      .Case([&](ExpandOp op) { return element(op.getInput(), broadcast(op.getInput().getType(), index), lanes); })
+      .Case([&](ExpandOp op) { return expanded(*this, op, broadcast(op.getInput().getType(), index), lanes); })
       .Case([&](TransposeOp op) { return transposed(*this, op, index, lanes); })
       .Case([&](SliceOp op) { return sliced(*this, op, index, lanes); })
       .Case([&](DynamicSliceOp op) { return slicedAt(*this, op, index, lanes); })

@@ -45,6 +45,16 @@ func.func @views(%x: !bsc, %y: tensor<2x1x3x1xf32>) {
   %3 = graph.Transpose(%x) : (!bsc) -> tensor<f32>
   // CHECK: graph.Expand{{.*}} -> tensor<4x?x?x768xf32, #graph.enc<shape = ()[s0, s1] -> (4, s0, s1, 768)>>
   %4 = graph.Expand(%x, %wide) : (!bsc, tensor<4xi64>) -> tensor<f32>
+  %other = graph.Sizes affine_map<()[s0, s1, s2] -> (s2, s1, 768)> as tensor<3xi64>
+  // A symbolic size is 1 or the one that the shape says.
+  // CHECK: graph.Expand{{.*}} -> tensor<?x?x768xf32, #graph.enc<shape = ()[s0, s1, s2] -> (s2, s1, 768)>>
+  %6 = graph.Expand(%x, %other) : (!bsc, tensor<3xi64>) -> tensor<f32>
+  // The size to which two broadcast is the size itself where they are the same.
+  %common = graph.Sizes affine_map<()[s0] -> ((s0 * s0 * 2 + s0 * 2 - 1) floordiv (s0 * 2))> as tensor<1xi64>
+  %one = graph.Constant dense<0.0> : tensor<1xf32> as tensor<1xf32>
+  %7 = graph.Expand(%one, %common) : (tensor<1xf32>, tensor<1xi64>) -> tensor<f32>
+  // CHECK: graph.Concat{{.*}} -> tensor<?xf32, #graph.enc<shape = ()[s0] -> (s0 + 1)>>
+  %8 = graph.Concat(%7, %one) {axis = 0 : i64} : (tensor<f32>, tensor<1xf32>) -> tensor<f32>
   // CHECK: graph.Tile{{.*}} -> tensor<?x?x2304xf32, #graph.enc<shape = ()[s0, s1] -> (s0 * 2, s1, 2304)>>
   %5 = graph.Tile(%x, %tiles) : (!bsc, tensor<3xi64>) -> tensor<f32>
   return

@@ -62,4 +62,61 @@ TEST_F(SymbolTest, RefusesBadOptions) {
   expectFirst(ErrorCode::BadInput, "two ranges");
 }
 
+// Two inputs of one dynamic dimension each, which other nodes may follow.
+static TestModel twoSizes() {
+  TestModel model;
+  model.input("x", {-1, 4});
+  model.input("z", {-1, 4});
+  model.output("y");
+  model.node("Add", {"x", "z"}, {"y"});
+  return model;
+}
+
+static unsigned countExpands(mlir::ModuleOp module) {
+  unsigned count = 0;
+  module.walk([&](graph::ExpandOp) { ++count; });
+  return count;
+}
+
+TEST_F(SymbolTest, ExpandsWhatMayBeOne) {
+  import(twoSizes());
+  ASSERT_TRUE(module);
+  // Which of the two is 1 shows at run time, so both may change.
+  EXPECT_EQ(countExpands(*module), 2u);
+  EXPECT_EQ(graph::getSymbols(*module).size(), 2u);
+}
+
+TEST_F(SymbolTest, TakesWhatCannotBeOneToBeTheSame) {
+  ImportOptions options;
+  options.dims["x.0"] = {2, 8};
+  import(twoSizes(), "", options);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(countExpands(*module), 0u);
+  EXPECT_EQ(graph::getSymbols(*module).size(), 1u);
+}
+
+TEST_F(SymbolTest, ForgetsExpansionsBetweenEqualSizes) {
+  TestModel model = twoSizes();
+  model.output("joined");
+  auto &axis = *model.node("Concat", {"x", "z"}, {"joined"}).add_attribute();
+  axis.set_name("axis");
+  axis.set_type(onnx::AttributeProto::INT);
+  axis.set_i(1);
+  import(model);
+  ASSERT_TRUE(module);
+  // Joining them needs equal sizes, so they are one symbol, and the sum has that size.
+  ASSERT_EQ(graph::getSymbols(*module).size(), 1u);
+  module->walk([&](graph::ExpandOp op) { EXPECT_EQ(op.getInput().getType(), op.getType()); });
+}
+
+TEST_F(SymbolTest, ComputesSizesThatMayBeZero) {
+  ImportOptions options;
+  options.dims["x.0"] = {0, 8};
+  import(twoSizes(), "", options);
+  ASSERT_TRUE(module);
+  auto symbols = graph::getSymbols(*module);
+  ASSERT_EQ(symbols.size(), 3u);
+  EXPECT_TRUE(symbols[2].isComputed);
+}
+
 } // namespace

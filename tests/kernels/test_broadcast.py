@@ -1,0 +1,175 @@
+"""Broadcasting of sizes that are only known when the model runs, of which either may be 1, against ONNX Runtime."""
+import numpy as np
+import onnx
+import pytest
+from sizes import BOOL, FLOAT, INT64, PRIMES, agree, model, node
+
+import fathom
+
+ROUNDS = 10
+
+
+@pytest.fixture
+def random(seed):
+    return np.random.default_rng(seed)
+
+
+def floats(random, *shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def pairs(random):
+    """Pairs of sizes that broadcast: equal, the first 1, the second 1, both 1."""
+    result = [(1, 1), (7, 7), (1, 13), (31, 1)]
+    for _ in range(ROUNDS):
+        size = int(random.choice(PRIMES))
+        result.append([(size, size), (1, size), (size, 1)][random.integers(3)])
+    return result
+
+
+@pytest.mark.parametrize("inner", ["a", 3, 64], ids=str)
+def test_two_sizes(inner, random):
+    # The dimension in question is the last one, before a short one or before a vectorised one.
+    def shape(name):
+        return [name] if inner == "a" else [name, inner]
+
+    proto = model([node("Add", "x y", "s"), node("Tanh", "s", "z")],
+                  [("x", FLOAT, shape("m")), ("y", FLOAT, shape("n"))], [("z", FLOAT)])
+    rest = [] if inner == "a" else [inner]
+    agree(proto, [{"x": floats(random, a, *rest), "y": floats(random, b, *rest)} for a, b in pairs(random)])
+
+
+def test_sizes_that_disagree(random):
+    proto = model([node("Add", "x y", "z")], [("x", FLOAT, ["m", 4]), ("y", FLOAT, ["n", 4])], [("z", FLOAT)])
+    session = fathom.Session(fathom.compile(proto))
+    for a, b in [(2, 3), (5, 7), (3, 2)]:
+        with pytest.raises(fathom.Error, match="Add"):
+            session.run(None, {"x": floats(random, a, 4), "y": floats(random, b, 4)})
+    x, y = floats(random, 5, 4), floats(random, 1, 4)
+    np.testing.assert_array_equal(session.run(None, {"x": x, "y": y})[0], x + y)
+
+
+def test_sizes_of_zero(random):
+    proto = model([node("Add", "x y", "z")], [("x", FLOAT, ["m", 4]), ("y", FLOAT, ["n", 4])], [("z", FLOAT)])
+    feeds = [{"x": floats(random, a, 4), "y": floats(random, b, 4)} for a, b in [(0, 1), (1, 0), (0, 0), (1, 1), (3, 1)]]
+    agree(proto, feeds, dim={"m": (0, 100), "n": (0, 100)})
+
+
+def test_three_sizes_in_all_dimensions(random):
+    nodes = [node("Mul", "x y", "p"), node("Add", "p w", "s"), node("Add", "s x", "t"), node("Relu", "t", "z"),
+             node("Sub", "z y", "u")]
+    inputs = [("x", FLOAT, ["a", "b", "c"]), ("y", FLOAT, ["d", "e", "f"]), ("w", FLOAT, ["g", "h"])]
+    proto = model(nodes, inputs, [("z", FLOAT), ("u", FLOAT)])
+    feeds = []
+    for _ in range(2 * ROUNDS):
+        sizes = [int(random.choice(PRIMES)) for _ in range(3)]
+
+        def some(count):
+            return [size if random.random() < 0.6 else 1 for size in sizes[3 - count:]]
+
+        feeds.append({"x": floats(random, *some(3)), "y": floats(random, *some(3)), "w": floats(random, *some(2))})
+    agree(proto, feeds)
+
+
+def test_where(random):
+    inputs = [("c", BOOL, ["a", "b"]), ("x", FLOAT, ["d", "e"]), ("y", FLOAT, ["f"])]
+    proto = model([node("Where", "c x y", "z")], inputs, [("z", FLOAT)])
+    feeds = []
+    for _ in range(2 * ROUNDS):
+        m, n = (int(random.choice(PRIMES)) for _ in range(2))
+
+        def some(size):
+            return size if random.random() < 0.6 else 1
+
+        feeds.append({"c": random.random((some(m), some(n))) < 0.5, "x": floats(random, some(m), some(n)),
+                      "y": floats(random, some(n))})
+    agree(proto, feeds)
+
+
+def test_batches_of_products(random):
+    proto = model([node("MatMul", "x y", "z")], [("x", FLOAT, ["m", "q", "r", 5]), ("y", FLOAT, ["n", "p", 5, 3])],
+                  [("z", FLOAT)])
+    feeds = []
+    for a, b in pairs(random):
+        c, d = pairs(random)[-1]
+        feeds.append({"x": floats(random, a, c, 4, 5), "y": floats(random, b, d, 5, 3)})
+    agree(proto, feeds)
+
+
+@pytest.mark.parametrize("transposed", [0, 1])
+def test_gemm_bias(transposed, random):
+    proto = model([node("Gemm", "x y c", "z", transA=transposed, alpha=0.5, beta=2.0)],
+                  [("x", FLOAT, ["k", "m"] if transposed else ["m", "k"]), ("y", FLOAT, ["k", "n"]), ("c", FLOAT, ["p", "q"])],
+                  [("z", FLOAT)])
+    feeds = []
+    for _ in range(ROUNDS):
+        m, k, n = (int(random.choice(PRIMES)) for _ in range(3))
+        c = (m if random.random() < 0.5 else 1, n if random.random() < 0.5 else 1)
+        x = floats(random, k, m) if transposed else floats(random, m, k)
+        feeds.append({"x": x, "y": floats(random, k, n), "c": floats(random, *c)})
+    agree(proto, feeds)
+
+
+def test_expand_to_a_shape_of_data(random):
+    # Either side may have the 1, and the shape may have more dimensions.
+    proto = model([node("Expand", "x shape", "y"), node("Neg", "y", "z")],
+                  [("x", FLOAT, ["a", "b"]), ("shape", INT64, [3])], [("z", FLOAT)])
+    feeds = []
+    for a, b in pairs(random):
+        c, d = pairs(random)[-1]
+        feeds.append({"x": floats(random, a, c), "shape": np.array([2, b, d])})
+    agree(proto, feeds)
+
+
+def test_mask_of_one_batch(random):
+    """A mask of batch 1 or as many as there are rows, against scores."""
+    nodes = [node("MatMul", "q k", "scores"), node("Add", "scores mask", "masked"), node("Softmax", "masked", "p", axis=-1),
+             node("MatMul", "p v", "z")]
+    inputs = [("q", FLOAT, ["batch", 2, "s", 8]), ("k", FLOAT, ["batch", 2, 8, "t"]), ("v", FLOAT, ["batch", 2, "t", 8]),
+              ("mask", FLOAT, ["mask_batch", 1, "mask_rows", "t"])]
+    proto = model(nodes, inputs, [("z", FLOAT)])
+    feeds = []
+    for batch, rows in pairs(random):
+        n, s, t = max(batch, 3), max(rows, 2), 6
+        feeds.append({"q": floats(random, n, 2, s, 8), "k": floats(random, n, 2, 8, t), "v": floats(random, n, 2, t, 8),
+                      "mask": floats(random, n if batch > 1 else 1, 1, s if rows > 1 else 1, t)})
+    agree(proto, feeds)
+
+
+def test_computed_sizes(random):
+    """Numbers of elements that data decides meet a dimension of an input."""
+    nodes = [node("Compress", "x c", "some", axis=0), node("Add", "some y", "s"), node("Add", "s some", "z")]
+    proto = model(nodes, [("x", FLOAT, ["a", 3]), ("c", BOOL, ["a"]), ("y", FLOAT, ["b", 3])], [("z", FLOAT)])
+    feeds = []
+    for _ in range(2 * ROUNDS):
+        a = int(random.choice(PRIMES)) + 1
+        chosen = random.random(a) < random.choice([0.2, 0.5, 1.0])
+        count = int(chosen.sum())
+        b = int(random.choice([1, max(count, 1)]))
+        if count == 1:
+            b = int(random.choice(PRIMES))
+        feeds.append({"x": floats(random, a, 3), "c": chosen, "y": floats(random, b, 3)})
+    agree(proto, feeds)
+
+
+def test_inside_a_branch(random):
+    def branch(op):
+        return onnx.helper.make_graph([node(op, "x y", f"{op}_z")], op, [],
+                                      [onnx.helper.make_tensor_value_info(f"{op}_z", FLOAT, None)])
+
+    proto = model([node("If", "c", "z", then_branch=branch("Add"), else_branch=branch("Mul")), node("Neg", "z", "w")],
+                  [("c", BOOL, []), ("x", FLOAT, ["m", 2]), ("y", FLOAT, ["n", 2])], [("w", FLOAT)])
+    feeds = [{"c": np.array(bool(random.integers(2))), "x": floats(random, a, 2), "y": floats(random, b, 2)}
+             for a, b in pairs(random)]
+    agree(proto, feeds)
+
+
+def test_sizes_forced_equal_stay_equal(random):
+    """A product that needs both sizes to be the same makes them one symbol, and nothing is expanded."""
+    nodes = [node("Add", "x y", "s"), node("Concat", "x y", "c", axis=1), node("Concat", "s c", "z", axis=1)]
+    proto = model(nodes, [("x", FLOAT, ["m", 2]), ("y", FLOAT, ["n", 2])], [("z", FLOAT)])
+    session = fathom.Session(fathom.compile(proto))
+    x, y = floats(random, 5, 2), floats(random, 5, 2)
+    np.testing.assert_array_equal(session.run(None, {"x": x, "y": y})[0], np.hstack([x + y, x, y]))
+    with pytest.raises(fathom.Error, match="is 5 from input|got 1"):
+        session.run(None, {"x": x, "y": y[:1]})
