@@ -21,9 +21,12 @@ static FailureOr<SmallVector<double>> readExtents(ResizeOp op, size_t count) {
   SmallVector<double> extents(count, 1.0);
   if (op.getCoordinateTransformationMode() != "tf_crop_and_resize")
     return extents;
-  std::optional<SmallVector<double>> roi = isAbsent(op.getRoi()) ? std::nullopt : constantFloatsOf(op.getRoi());
+  if (isAbsent(op.getRoi()))
+    return emitError(op, ErrorCode::BadGraph) << "tf_crop_and_resize needs a roi";
+  std::optional<SmallVector<double>> roi = constantFloatsOf(op.getRoi());
   if (!roi)
-    return emitError(op, ErrorCode::UnsupportedShape) << "tf_crop_and_resize needs a constant roi";
+    return emitError(op, ErrorCode::UnsupportedShape)
+           << "the roi of tf_crop_and_resize is only known when the model runs";
   if (roi->size() != 2 * count)
     return emitError(op, ErrorCode::BadShape) << "roi has " << roi->size() << " elements for " << count << " axes";
   for (size_t i = 0; i < count; ++i)
@@ -104,6 +107,17 @@ static LogicalResult applySizes(ResizeOp op, Sizes &sizes, ArrayRef<int64_t> axe
   return success();
 }
 
+static LogicalResult checkRuntimeScales(ResizeOp op, int64_t count) {
+  if (failed(checkKind(op, op.getScales(), Kind::Float, "scales")))
+    return failure();
+  if (rankOf(op.getScales()) != 1 || !isConstant(sizesOf(op.getScales())[0], count))
+    return emitError(op, ErrorCode::BadShape)
+           << "scales has sizes " << text(op, sizesOf(op.getScales())) << " for " << count << " axes";
+  if (op.getAntialias())
+    return emitError(op, ErrorCode::UnsupportedShape) << "antialias needs scales that are known at compile time";
+  return success();
+}
+
 LogicalResult ResizeOp::inferTypes(SmallVectorImpl<Type> &types) {
   Sizes sizes = sizesOf(getInput());
   SmallVector<int64_t> given = llvm::to_vector(llvm::seq<int64_t>(0, sizes.size()));
@@ -112,8 +126,15 @@ LogicalResult ResizeOp::inferTypes(SmallVectorImpl<Type> &types) {
   FailureOr<SmallVector<int64_t>> axes = checkAxes(*this, given, sizes.size());
   if (failed(axes) || failed(checkModes(*this)))
     return failure();
-  if (isAbsent(getScales()) == isAbsent(getSizes()))
+  if (isAbsent(getScales()) && isAbsent(getSizes()))
     return fathom::emitError(*this, ErrorCode::BadGraph) << "needs either scales or sizes";
+  // With both, the sizes are those that scales give which are only known when the model runs.
+  if (!isAbsent(getScales()) && !isAbsent(getSizes()) && failed(checkRuntimeScales(*this, axes->size())))
+    return failure();
+  bool isCropping = getCoordinateTransformationMode() == "tf_crop_and_resize" && !isAbsent(getRoi());
+  if (isCropping && (rankOf(getRoi()) != 1 || !isConstant(sizesOf(getRoi())[0], 2 * axes->size())))
+    return fathom::emitError(*this, ErrorCode::BadShape)
+           << "roi has sizes " << text(*this, sizesOf(getRoi())) << " for " << axes->size() << " axes";
   if (failed(isAbsent(getSizes()) ? applyScales(*this, sizes, *axes) : applySizes(*this, sizes, *axes)))
     return failure();
   return addResult(*this, types, sizes, elementOf(getInput()));

@@ -98,10 +98,12 @@ static LogicalResult padTransposed(ConvTransposeOp op, Window &window, StringRef
     return failure();
   for (size_t i = 0; i < rank; ++i) {
     std::optional<int64_t> size = constantSize(input[i + 2]);
+    // As many outputs as strides in the input take the same padding for all sizes.
+    if (!size && !isGiven)
+      size = 1;
     if (!size)
       return emitError(op, ErrorCode::UnsupportedShape)
-             << (isGiven ? "output_shape" : "auto_pad") << " needs constant spatial sizes, but the input has "
-             << text(op, input);
+             << "output_shape needs constant spatial sizes, but the input has " << text(op, input);
     if (*size > maxExtent)
       return emitError(op, ErrorCode::BadShape) << "spatial size " << *size << " is too large";
     int64_t stride = window.strides[i], full = stride * (*size - 1) + (*extra)[i] + effectiveKernel(window, i);

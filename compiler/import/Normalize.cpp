@@ -9,9 +9,9 @@ static const Rule *findRule(StringRef op) {
   static const llvm::StringMap<const Rule *> rules = [] {
     llvm::StringMap<const Rule *> map;
     for (ArrayRef<Rule> family :
-         {elementwiseRules(), movementRules(), resizeRules(), reductionRules(), normalizationRules(), quantizedRules(),
-          lossRules(), windowRules(), dynamicRules(), recurrentRules(), einsumRules(), gridSampleRules(),
-          attentionRules(), signalRules(), sequenceRules()})
+         {elementwiseRules(), sequenceRules(), movementRules(),   resizeRules(),    reductionRules(), normalizationRules(),
+          quantizedRules(),   lossRules(),       windowRules(),    dynamicRules(),   recurrentRules(),
+          einsumRules(),      gridSampleRules(), attentionRules(), signalRules(),    samePaddingRules()})
       for (const Rule &rule : family)
         map[rule.op] = &rule;
     return map;

@@ -29,6 +29,7 @@ llvm::ArrayRef<Rule> gridSampleRules();
 llvm::ArrayRef<Rule> attentionRules();
 llvm::ArrayRef<Rule> signalRules();
 llvm::ArrayRef<Rule> sequenceRules();
+llvm::ArrayRef<Rule> samePaddingRules();
 
 // Whether ONNX's operator can be imported in some form.
 bool isSupported(llvm::StringRef op, mlir::MLIRContext *context);
@@ -44,6 +45,11 @@ llvm::LogicalResult copyNode(Node &node);
 // Rules of today's Slice and Pad, whose operands data may decide (NormalizeDynamic.cpp).
 llvm::LogicalResult sliceDynamic(Node &node);
 llvm::LogicalResult padDynamic(Node &node);
+// Rules of operators whose axes or steps data may decide (NormalizeRuntimeAxes.cpp).
+llvm::LogicalResult squeezeDynamic(Node &node);
+llvm::LogicalResult unsqueezeDynamic(Node &node);
+llvm::LogicalResult reduceDynamic(Node &node);
+llvm::LogicalResult sliceByRuntimeAxes(Node &node);
 
 // Helpers that several families use.
 // A tensor's own shape as a value of rank 1.

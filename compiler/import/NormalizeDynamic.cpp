@@ -308,7 +308,12 @@ LogicalResult sliceDynamic(Node &node) {
   auto constants = [&](unsigned index, SmallVector<int64_t> otherwise) -> std::optional<SmallVector<int64_t>> {
     return node.hasInput(index) ? graph::constantElementsOf(node.input(index)) : std::optional(otherwise);
   };
-  if (!starts || !ends || starts->size() != ends->size())
+  bool areListsKnown = starts && ends;
+  for (unsigned index : {3, 4})
+    areListsKnown &= !node.hasInput(index) || graph::constantElementsOf(node.input(index)).has_value();
+  if (!areListsKnown)
+    return sliceByRuntimeAxes(node);
+  if (starts->size() != ends->size())
     return copyNode(node);
   size_t count = starts->size();
   auto axes = constants(3, llvm::to_vector(llvm::seq<int64_t>(0, count))),

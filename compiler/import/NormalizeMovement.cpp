@@ -38,7 +38,7 @@ static LogicalResult constant(Node &node) {
 // Squeeze and Unsqueeze.
 static LogicalResult axesToInput(Node &node) {
   if (node.opset() >= 13)
-    return copyNode(node);
+    return node.type() == "Squeeze" ? squeezeDynamic(node) : unsqueezeDynamic(node);
   Value axes = node.none();
   if (auto list = node.intsAttr("axes"))
     axes = node.ints(*list, "axes");

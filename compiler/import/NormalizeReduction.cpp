@@ -8,7 +8,7 @@ namespace fathom::importer {
 
 static LogicalResult reduce(Node &node) {
   if (node.opset() >= (node.type() == "ReduceSum" ? 13 : 18))
-    return copyNode(node);
+    return reduceDynamic(node);
   Value axes = node.none();
   if (auto list = node.intsAttr("axes"); list && !list->empty())
     axes = node.ints(*list, "axes");

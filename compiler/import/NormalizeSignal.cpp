@@ -1,4 +1,5 @@
 // Rules of the Fourier transforms, which become products with matrices of cosines and sines.
+#include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/NormalizeMicrosoft.h"
 #include <numbers>
@@ -13,40 +14,23 @@ public:
   explicit Fourier(Node &node) : node(node), f64(node.builder().getF64Type()), i64(node.builder().getI64Type()) {}
 
   LogicalResult dft() {
-    bool isInverse = node.intAttr("inverse", 0), isOneSided = node.intAttr("onesided", 0);
-    std::optional<int64_t> axis = axisOfDft();
-    if (!axis)
-      return failure();
-    graph::Sizes sizes = graph::sizesOf(node.input(0));
-    int64_t rank = sizes.size();
-    std::optional<int64_t> parts = graph::constantSize(sizes.back());
+    isInverse = node.intAttr("inverse", 0), isOneSided = node.intAttr("onesided", 0);
+    auto known = node.hasInput(2) ? graph::constantElementsOf(node.input(2)) : std::nullopt;
+    std::optional<int64_t> parts = graph::constantSize(graph::sizesOf(node.input(0)).back());
     if (parts != 1 && parts != 2)
       return node.error(ErrorCode::UnsupportedShape)
              << "the last size of an input of type " << node.inputType(0) << " is not known to be 1 or 2";
-    bool isReal = isInverse && isOneSided; // the other half is known, and the result is real
-    AffineExpr given = sizes[*axis], length = isReal ? graph::size::mul(graph::size::add(given, -1), 2) : given;
-    if (node.hasInput(1) && !(length = sizeFrom(node.input(1), "length")))
+    if (node.hasInput(1) && !(givenLength = sizeFrom(node.input(1), "length")))
       return failure();
-    AffineExpr columns = isOneSided && !isInverse ? half(length) : length;
-    // The transformed dimension and the parts of a number come last: [others..., given * parts].
-    SmallVector<int64_t> perm, back(rank);
-    for (int64_t d = 0; d < rank; ++d)
-      if (d != *axis && d != rank - 1)
-        perm.push_back(d);
-    perm.append({*axis, rank - 1});
-    for (auto [i, d] : llvm::enumerate(perm))
-      back[d] = i;
-    graph::Sizes rows;
-    for (int64_t d : ArrayRef(perm).drop_back(2))
-      rows.push_back(sizes[d]);
-    graph::Sizes full = rows;
-    rows.push_back(graph::size::mul(given, *parts));
-    full.append({columns, getAffineConstantExpr(isReal ? 1 : 2, node.context())});
-    Value input = reshapeTo(node, transpose(node, node.input(0), perm, "last"), rows, "rows");
-    Value matrix = waves(given, length, columns, *parts, isInverse, isReal);
-    Value product = node.emit("MatMul", {input, matrix}, {}, "transformed");
-    Value result = reshapeTo(node, product, full, "parts");
-    return node.finish(result ? transpose(node, result, back, "") : Value());
+    if (node.hasInput(2) && !known)
+      return node.finish(alongRuntimeAxis(*parts));
+    int64_t given = node.opset() < 20 ? node.intAttr("axis", 1) : -2;
+    if (known && known->size() == 1)
+      given = known->front();
+    std::optional<int64_t> axis = graph::normalizeAxis(given, node.rank(0));
+    if (!axis || *axis == node.rank(0) - 1)
+      return node.error(ErrorCode::BadAttribute) << "axis " << given << " of an input of rank " << node.rank(0);
+    return node.finish(transformed(*axis, *parts, ""));
   }
 
   LogicalResult stft() {
@@ -111,22 +95,65 @@ private:
     return known ? known->front() : AffineExpr();
   }
 
-  std::optional<int64_t> axisOfDft() {
-    int64_t axis = node.opset() < 20 ? node.intAttr("axis", 1) : -2;
-    if (node.hasInput(2)) {
-      auto known = graph::constantElementsOf(node.input(2));
-      if (!known || known->size() != 1) {
-        node.error(ErrorCode::UnsupportedShape) << "the axis of DFT is only known when the model runs";
-        return std::nullopt;
-      }
-      axis = known->front();
-    }
-    std::optional<int64_t> result = graph::normalizeAxis(axis, node.rank(0));
-    if (!result || *result == node.rank(0) - 1) {
-      node.error(ErrorCode::BadAttribute) << "axis " << axis << " of an input of rank " << node.rank(0);
-      return std::nullopt;
-    }
-    return result;
+  // The transform along one axis.
+  Value transformed(int64_t axis, int64_t parts, StringRef suffix) {
+    graph::Sizes sizes = graph::sizesOf(node.input(0));
+    int64_t rank = sizes.size();
+    bool isReal = isInverse && isOneSided; // the other half is known, and the result is real
+    AffineExpr given = sizes[axis], length = isReal ? graph::size::mul(graph::size::add(given, -1), 2) : given;
+    if (givenLength)
+      length = givenLength;
+    AffineExpr columns = isOneSided && !isInverse ? half(length) : length;
+    // The transformed dimension and the parts of a number come last: [others..., given * parts].
+    SmallVector<int64_t> perm, back(rank);
+    for (int64_t d = 0; d < rank; ++d)
+      if (d != axis && d != rank - 1)
+        perm.push_back(d);
+    perm.append({axis, rank - 1});
+    for (auto [i, d] : llvm::enumerate(perm))
+      back[d] = i;
+    graph::Sizes rows;
+    for (int64_t d : ArrayRef(perm).drop_back(2))
+      rows.push_back(sizes[d]);
+    graph::Sizes full = rows;
+    rows.push_back(graph::size::mul(given, parts));
+    full.append({columns, getAffineConstantExpr(isReal ? 1 : 2, node.context())});
+    Value input = reshapeTo(node, transpose(node, node.input(0), perm, "last"), rows, "rows");
+    Value matrix = waves(given, length, columns, parts, isInverse, isReal);
+    Value product = node.emit("MatMul", {input, matrix}, {}, "transformed");
+    Value result = reshapeTo(node, product, full, "parts");
+    return result ? transpose(node, result, back, suffix) : Value();
+  }
+
+  // A branch for every axis that it may be.
+  Value alongRuntimeAxis(int64_t parts) {
+    int64_t rank = node.rank(0);
+    Value given = castAs(node, reshape(node, node.input(2), {}, "axis"), i64, "axis");
+    Value wrapped = withNumber(node, "Add", given, rank, "wrapped");
+    Value axis = node.emit("Where", {withNumber(node, "Less", given, 0, "is_negative"), wrapped, given}, {}, "axis");
+    // No axis is below 0 or the last one.
+    Value pinned = node.pinned(axis, "axis");
+    std::optional<graph::Elements> symbol = pinned ? graph::elementsOf(pinned) : std::nullopt;
+    if (!symbol)
+      return {};
+    AffineExpr slack = graph::size::sub(getAffineConstantExpr(rank - 2, node.context()), symbol->front());
+    graph::AssertOp::create(node.builder(), node.loc(), graph::shapeMapOf({slack}, node.context()));
+    return fromAxis(0, pinned, parts);
+  }
+
+  Value fromAxis(int64_t first, Value axis, int64_t parts) {
+    if (first == node.rank(0) - 2)
+      return transformed(first, parts, "along");
+    Value isFirst = withNumber(node, "Equal", axis, first, "is_axis");
+    if (!isFirst)
+      return {};
+    auto either = node.branch(isFirst, 1, [&](bool isThen) -> FailureOr<SmallVector<Value>> {
+      Value made = isThen ? transformed(first, parts, "along") : fromAxis(first + 1, axis, parts);
+      if (!made)
+        return failure();
+      return SmallVector<Value>{made};
+    });
+    return failed(either) ? Value() : either->front();
   }
 
   // The matrix [given * parts, columns * 2] of a transform of `length`, of which `given` numbers are there; that to
@@ -179,6 +206,8 @@ private:
 
   Node &node;
   Type f64, i64;
+  bool isInverse = false, isOneSided = false;
+  AffineExpr givenLength; // null: the axis has the length
 };
 
 LogicalResult dft(Node &node) { return Fourier(node).dft(); }

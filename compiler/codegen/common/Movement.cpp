@@ -306,9 +306,24 @@ Value known(Emitter &e, Value tensor, ArrayRef<Index> index, int64_t lanes) {
   return bits == 64 ? result : Value(arith::TruncIOp::create(c.b, c.loc, registerType(type.getElementType()), result));
 }
 
-// A constant that was taken into the kernel: one number for all elements, or a few integers.
+// A few floats that say how an op works, such as scales.
+Value listed(Emitter &e, DenseElementsAttr list, ArrayRef<Index> index, int64_t lanes) {
+  Code &c = e.c;
+  Type type = list.getElementType();
+  if (lanes > 1 || index.size() != 1)
+    return Value();
+  Value result = c.number(type, 0);
+  for (auto [i, element] : llvm::enumerate(list.getValues<APFloat>()))
+    result = c.select(c.cmp(arith::CmpIPredicate::eq, index[0].base, c.i64(i)),
+                      c.number(type, element.convertToDouble()), result);
+  return result;
+}
+
+// A constant that was taken into the kernel: one number for all elements, or a few of them.
 Value constant(Emitter &e, ConstantOp op, ArrayRef<Index> index, int64_t lanes) {
   auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
+  if (dense && !dense.isSplat() && isa<FloatType>(dense.getElementType()))
+    return listed(e, dense, index, lanes);
   if (!dense || !dense.isSplat())
     return known(e, op, index, lanes);
   Type type = vectorType(op.getType().getElementType(), lanes);

@@ -80,10 +80,10 @@ public:
   }
 
   bool isUnchanged(size_t i) {
-    if (op.getCoordinateTransformationMode() == "tf_crop_and_resize" && roi &&
-        ((*roi)[i] != 0 || (*roi)[i + axes.size()] != 1))
+    if (op.getCoordinateTransformationMode() == "tf_crop_and_resize" &&
+        (!roi || (*roi)[i] != 0 || (*roi)[i + axes.size()] != 1))
       return false;
-    if (scales && (*scales)[i] != 1)
+    if (hasScales() && (!scales || (*scales)[i] != 1))
       return false;
     return sizesOf(op.getInput())[axes[i]] == sizesOf(op.getType())[axes[i]];
   }
@@ -91,9 +91,18 @@ public:
   SmallVector<int64_t> axes;
 
 private:
+  bool hasScales() { return !isa<NoneType>(op.getScales().getType()); }
+  // An element of scales or roi as it is when the model runs.
+  Value loaded(Value list, size_t i) {
+    Value number = e.element(list, Indices{{c.i64(i), 0}}, 1);
+    return number.getType().isF64() ? number : Value(arith::ExtFOp::create(c.b, c.loc, f.type(), number));
+  }
+
   Value scaleOf(size_t i) {
     if (scales)
       return f.k((*scales)[i]);
+    if (hasScales())
+      return loaded(op.getScales(), i);
     if (op.getKeepAspectRatioPolicy() != "stretch")
       return f.k(*constantScale(i));
     auto length = [&](Value tensor) { return f.fromInteger(e.size(tensor, axes[i])); };
@@ -104,6 +113,8 @@ private:
   std::optional<double> constantScale(size_t i) {
     if (scales)
       return (*scales)[i];
+    if (hasScales())
+      return std::nullopt;
     Sizes from = sizesOf(op.getInput()), to = sizesOf(op.getType());
     if (op.getKeepAspectRatioPolicy() == "stretch") {
       auto a = constantSize(from[axes[i]]), b = constantSize(to[axes[i]]);
@@ -145,9 +156,10 @@ private:
     }
     if (mode != "tf_crop_and_resize")
       return halfPixel;
-    double start = (*roi)[i], extent = (*roi)[i + axes.size()] - start;
-    Value many = f.div(f.mul(f.mul(x, f.k(extent)), last), f.sub(resized, f.k(1)));
-    Value place = f.add(unlessOne(f.mul(f.k(extent / 2), last), many), f.mul(f.k(start), last));
+    Value start = roi ? f.k((*roi)[i]) : loaded(op.getRoi(), i);
+    Value end = roi ? f.k((*roi)[i + axes.size()]) : loaded(op.getRoi(), i + axes.size()), extent = f.sub(end, start);
+    Value many = f.div(f.mul(f.mul(x, extent), last), f.sub(resized, f.k(1)));
+    Value place = f.add(unlessOne(f.mul(f.mul(extent, f.k(0.5)), last), many), f.mul(start, last));
     Value beyond = arith::OrIOp::create(c.b, c.loc, f.less(place, f.k(0)), f.less(last, place));
     outside = outside ? Value(arith::OrIOp::create(c.b, c.loc, outside, beyond)) : beyond;
     return place;
