@@ -11,7 +11,8 @@ static const Rule *findRule(StringRef op) {
     for (ArrayRef<Rule> family :
          {elementwiseRules(), sequenceRules(), movementRules(),   resizeRules(),    reductionRules(), normalizationRules(),
           quantizedRules(),   lossRules(),       windowRules(),    dynamicRules(),   recurrentRules(),
-          einsumRules(),      gridSampleRules(), attentionRules(), signalRules(),    samePaddingRules()})
+          einsumRules(),      gridSampleRules(), attentionRules(), signalRules(),    samePaddingRules(),
+          imageRules(),       regionRules(),     matrixRules(),    randomRules(),    gatedRules()})
       for (const Rule &rule : family)
         map[rule.op] = &rule;
     return map;

@@ -30,6 +30,11 @@ llvm::ArrayRef<Rule> attentionRules();
 llvm::ArrayRef<Rule> signalRules();
 llvm::ArrayRef<Rule> sequenceRules();
 llvm::ArrayRef<Rule> samePaddingRules();
+llvm::ArrayRef<Rule> imageRules();
+llvm::ArrayRef<Rule> regionRules();
+llvm::ArrayRef<Rule> matrixRules();
+llvm::ArrayRef<Rule> randomRules();
+llvm::ArrayRef<Rule> gatedRules();
 
 // Whether ONNX's operator can be imported in some form.
 bool isSupported(llvm::StringRef op, mlir::MLIRContext *context);

@@ -23,18 +23,17 @@ static Value alongAxis(Node &node, Value value, int64_t trailing, StringRef suff
   return reshape(node, value, sizes, suffix);
 }
 
-static LogicalResult checkBlocks(Node &node) {
+static LogicalResult checkPrecision(Node &node) {
   // Saturation is a matter of 8-bit floats, which are not supported.
   node.ignoreAttr("saturate");
-  if (node.intAttr("block_size", 0) != 0)
-    return node.error(ErrorCode::UnsupportedAttribute) << node.type() << " in blocks is not supported";
   if (node.intAttr("precision", 0) != 0)
     return node.error(ErrorCode::UnsupportedAttribute) << "the precision of " << node.type() << " cannot be chosen";
   return success();
 }
 
-static std::optional<int64_t> axesAfter(Node &node) {
-  int64_t given = node.intAttr("axis", 1), rank = node.rank(0);
+// How many axes follow the one that has scales of its own.
+static std::optional<int64_t> axesAfter(Node &node, int64_t given) {
+  int64_t rank = node.rank(0);
   // Before 13 there was no axis; for one scale it has no meaning, and its default may lie outside the rank.
   if (node.rank(1) == 0)
     return 0;
@@ -49,11 +48,47 @@ static std::optional<int64_t> axesAfter(Node &node) {
   return rank - 1 - *axis;
 }
 
+// A scale or zero point of one element for each block of an axis, as one for each element of the input.
+static Value perElement(Node &node, Value value, int64_t axis, int64_t block, StringRef suffix) {
+  auto type = value ? dyn_cast<RankedTensorType>(value.getType()) : nullptr;
+  if (!type || type.getRank() == 0)
+    return value;
+  Type i64 = node.builder().getI64Type();
+  Value length = node.sizesValue({graph::sizesOf(node.input(0))[axis]}, /*isScalar=*/true, "length");
+  Value numbers = node.emit("Range", {node.scalar(0, i64, "first"), length, node.scalar(1, i64, "by")}, {}, "numbers");
+  Value blocks = node.emit("Div", {numbers, node.scalar(block, i64, "block")}, {}, "blocks");
+  return node.emit("Gather", {value, blocks}, node.attr("axis", axis), suffix);
+}
+
+// The scale and the zero point so that they broadcast to the input; false after a report.
+static bool shapeScales(Node &node, Value &scale, Value &zero) {
+  int64_t block = node.intAttr("block_size", 0), given = node.intAttr("axis", 1), rank = node.rank(0);
+  if (block == 0) {
+    std::optional<int64_t> trailing = axesAfter(node, given);
+    if (!trailing)
+      return false;
+    scale = alongAxis(node, scale, *trailing, "scale"), zero = alongAxis(node, zero, *trailing, "zero");
+    return scale && zero;
+  }
+  std::optional<int64_t> axis = graph::normalizeAxis(given, rank);
+  auto mayFit = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    return !type || type.getRank() == 0 || type.getRank() == rank;
+  };
+  if (!axis || block < 0 || node.rank(1) != rank || !mayFit(zero)) {
+    node.error(ErrorCode::BadAttribute) << "block_size " << block << " along axis " << given << " of " << node.type()
+                                        << " for an input of rank " << rank
+                                        << "; the scale must have that rank as well";
+    return false;
+  }
+  scale = perElement(node, scale, *axis, block, "scale"), zero = perElement(node, zero, *axis, block, "zero");
+  return scale && zero;
+}
+
 static LogicalResult quantize(Node &node) {
-  std::optional<int64_t> trailing = axesAfter(node);
-  if (!trailing || failed(checkBlocks(node)))
+  if (failed(checkPrecision(node)))
     return failure();
-  Value zero = node.input(2);
+  Value scale = node.input(1), zero = node.input(2);
   // Without a zero point the op makes uint8; another type is told by a zero of it.
   if (node.hasAttr("output_dtype")) {
     int64_t given = node.intAttr("output_dtype", 0);
@@ -65,13 +100,13 @@ static LogicalResult quantize(Node &node) {
     else if (type && type != node.elementType(2))
       return node.error(ErrorCode::BadAttribute) << "output_dtype is not the type of the zero point";
   }
-  Value scale = alongAxis(node, node.input(1), *trailing, "scale");
-  return node.finish(node.emit("QuantizeLinear", {node.input(0), scale, alongAxis(node, zero, *trailing, "zero")}));
+  if (!shapeScales(node, scale, zero))
+    return failure();
+  return node.finish(node.emit("QuantizeLinear", {node.input(0), scale, zero}));
 }
 
 static LogicalResult dequantize(Node &node) {
-  std::optional<int64_t> trailing = axesAfter(node);
-  if (!trailing || failed(checkBlocks(node)))
+  if (failed(checkPrecision(node)))
     return failure();
   if (int64_t given = node.intAttr("output_dtype", 0)) {
     Type type = node.elementTypeOf(given, "output_dtype");
@@ -81,8 +116,9 @@ static LogicalResult dequantize(Node &node) {
       return node.error(ErrorCode::UnsupportedAttribute)
              << "output_dtype of DequantizeLinear other than the type of its scale is not supported";
   }
-  Value scale = alongAxis(node, node.input(1), *trailing, "scale");
-  Value zero = alongAxis(node, node.input(2), *trailing, "zero");
+  Value scale = node.input(1), zero = node.input(2);
+  if (!shapeScales(node, scale, zero))
+    return failure();
   return node.finish(node.emit("DequantizeLinear", {node.input(0), scale, zero}));
 }
 

@@ -203,7 +203,7 @@ TEST_F(NormalizeTest, Quantization) {
     scalar(model, node);
     setAttr(node, "block_size", int64_t(2));
   });
-  expectFirst(ErrorCode::UnsupportedAttribute, "blocks");
+  expectFirst(ErrorCode::BadAttribute, "block_size 2");
   one(13, "DynamicQuantizeLinear", {"x"}, [](auto &, auto &) {}, {4}, {"y", "scale", "zero"});
   EXPECT_EQ(resultType(2), "tensor<ui8>");
 }
