@@ -183,6 +183,7 @@ ArrayRef<Rule> generalRules() {
       {"SkipLayerNormalization", 3, 5, skipLayerNormalization},
       {"LayerNormalization", 2, 3, copyNode},
       {"FusedMatMul", 2, 2, fusedMatMul},
+      {"TransposeMatMul", 2, 2, fusedMatMul},
       {"MatMulNBits", 3, 6, matMulNBits},
   };
   return rules;
@@ -191,8 +192,8 @@ ArrayRef<Rule> generalRules() {
 const Rule *findRule(StringRef op) {
   static const llvm::StringMap<const Rule *> rules = [] {
     llvm::StringMap<const Rule *> map;
-    for (ArrayRef<Rule> family :
-         {generalRules(), microsoftAttentionRules(), microsoftGroupQueryRules(), microsoftMultiHeadRules()})
+    for (ArrayRef<Rule> family : {generalRules(), microsoftAttentionRules(), microsoftFusedRules(),
+                                  microsoftGroupQueryRules(), microsoftMultiHeadRules(), microsoftQuantizedRules()})
       for (const Rule &rule : family)
         map[rule.op] = &rule;
     return map;

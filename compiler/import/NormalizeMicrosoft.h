@@ -12,8 +12,10 @@ llvm::LogicalResult normalizeMicrosoft(Node &node);
 
 // The rules of each family, in NormalizeMicrosoft<Family>.cpp.
 llvm::ArrayRef<Rule> microsoftAttentionRules();
+llvm::ArrayRef<Rule> microsoftFusedRules();
 llvm::ArrayRef<Rule> microsoftGroupQueryRules();
 llvm::ArrayRef<Rule> microsoftMultiHeadRules();
+llvm::ArrayRef<Rule> microsoftQuantizedRules();
 
 // A transposition with this permutation.
 mlir::Value transpose(Node &node, mlir::Value value, llvm::ArrayRef<int64_t> perm, llvm::StringRef suffix);

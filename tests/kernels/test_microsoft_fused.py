@@ -1,0 +1,153 @@
+"""Operators of domain com.microsoft that are several in one, or quantised ones, against ONNX Runtime."""
+import numpy as np
+import onnxruntime
+import pytest
+from onnx import TensorProto, helper
+
+import fathom
+
+TYPES = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64, "uint8": TensorProto.UINT8,
+         "int8": TensorProto.INT8}
+
+
+@pytest.fixture
+def random(seed):
+    return np.random.default_rng(seed)
+
+
+def floats(random, *shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def check(op, inputs, outputs=("float32",), steps=0, tolerance=2e-5, **attributes):
+    """One node with these inputs, of which None is absent. Quantised results may differ by so many steps."""
+    names = [f"x{i}" if array is not None else "" for i, array in enumerate(inputs)]
+    given = {name: array for name, array in zip(names, inputs) if name}
+    results = [f"y{i}" for i in range(len(outputs))]
+    graph = helper.make_graph(
+        [helper.make_node(op, names, results, name=op, domain="com.microsoft", **attributes)], op,
+        [helper.make_tensor_value_info(name, TYPES[str(array.dtype)], [f"{name}_{d}" if d == 0 and array.ndim > 1 else size
+                                                                       for d, size in enumerate(array.shape)])
+         for name, array in given.items()],
+        [helper.make_tensor_value_info(name, TYPES[kind], None) for name, kind in zip(results, outputs)])
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    proto = helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = 4
+    expected = onnxruntime.InferenceSession(proto.SerializeToString(), settings, providers=["CPUExecutionProvider"])
+    for got, want in zip(fathom.Session(fathom.compile(proto)).run(None, given), expected.run(None, given), strict=True):
+        assert got.shape == want.shape and got.dtype == want.dtype
+        assert len(np.unique(want)) > 1 or want.size == 1
+        if want.dtype.kind == "f":
+            np.testing.assert_allclose(got, want, rtol=1e-4, atol=tolerance * max(1, np.abs(want).max()))
+        else:
+            assert np.abs(got.astype(int) - want.astype(int)).max() <= steps
+
+
+ACTIVATIONS = [("Relu", None), ("Tanh", None), ("Sigmoid", None), ("LeakyRelu", [0.2]), ("Clip", [-0.5, 0.7]),
+               ("HardSigmoid", [0.3, 0.4])]
+
+
+@pytest.mark.parametrize("activation, numbers", ACTIVATIONS, ids=str)
+@pytest.mark.parametrize("added", [False, True])
+def test_fused_conv(added, activation, numbers, random):
+    attributes = {"activation": activation, "pads": [1, 0, 1, 0], "strides": [2, 1]}
+    if numbers:
+        attributes["activation_params"] = numbers
+    inputs = [floats(random, 2, 3, 7, 5), floats(random, 4, 3, 3, 3), floats(random, 4)]
+    if added:
+        inputs.append(floats(random, 2, 4, 4, 3))
+    check("FusedConv", inputs, **attributes)
+
+
+def test_fused_gemm(random):
+    inputs = [floats(random, 7, 5), floats(random, 3, 5), floats(random, 3)]
+    check("FusedGemm", inputs, activation="Relu", transB=1, alpha=0.5, beta=2.0)
+    check("FusedGemm", inputs, activation="LeakyRelu", activation_alpha=0.1, transB=1)
+
+
+def test_unknown_activation(random):
+    with pytest.raises(fathom.Error, match="activation 'Sine'"):
+        check_compile = helper.make_model(helper.make_graph(
+            [helper.make_node("FusedConv", ["x", "w"], ["y"], domain="com.microsoft", activation="Sine")], "g",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 4]),
+             helper.make_tensor_value_info("w", TensorProto.FLOAT, [1, 1, 3])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]),
+            opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)])
+        fathom.compile(check_compile)
+
+
+def test_embeddings(random):
+    ids = random.integers(0, 13, (3, 7)).astype(np.int32)
+    segments = random.integers(0, 2, (3, 7)).astype(np.int32)
+    mask = (random.random((3, 7)) < 0.6).astype(np.int32)
+    mask[0] = 0
+    mask[0, 0] = mask[1, :2] = 1
+    tables = [floats(random, 13, 8), floats(random, 11, 8), floats(random, 2, 8)]
+    scale, bias = floats(random, 8), floats(random, 8)
+    kinds = ("float32", "int32", "float32")
+    check("EmbedLayerNormalization", [ids, segments, *tables, scale, bias, mask], kinds, epsilon=1e-5)
+    check("EmbedLayerNormalization", [ids, None, *tables[:2], None, scale, bias, mask], kinds, epsilon=1e-5)
+
+
+def quantized(random, *shape, kind=np.uint8):
+    info = np.iinfo(kind)
+    return random.integers(info.min, info.max + 1, shape).astype(kind)
+
+
+def scale(value):
+    return np.array(value, np.float32)
+
+
+@pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])
+@pytest.mark.parametrize("kind", [np.uint8, np.int8])
+def test_quantized_binary(op, kind, random):
+    zero = quantized(random, kind=kind)
+    a, b = quantized(random, 3, 5, 7, kind=kind), quantized(random, 7, kind=kind)
+    check(op, [a, scale(0.02), zero, b, scale(0.03), zero, scale(0.05), zero], (np.dtype(kind).name,), steps=1)
+
+
+@pytest.mark.parametrize("op, attributes", [("QLinearSigmoid", {}), ("QLinearLeakyRelu", {"alpha": 0.2})])
+def test_quantized_unary(op, attributes, random):
+    x = quantized(random, 5, 31)
+    check(op, [x, scale(0.04), np.full((), 120, np.uint8), scale(0.03), np.full((), 3, np.uint8)], ("uint8",),
+          steps=1, **attributes)
+
+
+@pytest.mark.parametrize("last", [0, 1])
+def test_quantized_pooling(last, random):
+    x = quantized(random, 2, 7, 5, 3) if last else quantized(random, 2, 3, 7, 5)
+    rest = [scale(0.04), np.full((), 100, np.uint8), scale(0.03), np.full((), 90, np.uint8)]
+    check("QLinearGlobalAveragePool", [x, *rest], ("uint8",), steps=1, channels_last=last)
+    check("QLinearAveragePool", [x, *rest], ("uint8",), steps=1, channels_last=last, kernel_shape=[3, 2], strides=[2, 1])
+
+
+def test_quantized_concat(random):
+    zero = np.full((), 7, np.uint8)
+    parts = [quantized(random, 2, 3), scale(0.02), zero, quantized(random, 2, 5), scale(0.05), zero]
+    check("QLinearConcat", [scale(0.04), zero, *parts], ("uint8",), steps=1, axis=1)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_integer_products(biased, random):
+    a, b = quantized(random, 7, 13), quantized(random, 13, 5, kind=np.int8)
+    zero, other = np.full((), 99, np.uint8), np.full((), -3, np.int8)
+    bias = floats(random, 5) if biased else None
+    check("MatMulIntegerToFloat", [a, b, scale(0.02), scale(0.03), zero, other, bias])
+    check("MatMulIntegerToFloat", [a, b, scale(0.02), np.abs(floats(random, 5)) + 0.01, zero, None, bias])
+    check("DynamicQuantizeMatMul", [floats(random, 7, 13), b, scale(0.03), other, bias], tolerance=1e-4)
+
+
+@pytest.mark.parametrize("result", ["float32", "uint8"])
+def test_quantized_gemm(result, random):
+    a, b = quantized(random, 7, 13), quantized(random, 5, 13)
+    inputs = [a, scale(0.02), np.full((), 99, np.uint8), b, scale(0.03), np.full((), 120, np.uint8),
+              random.integers(-1000, 1000, 5).astype(np.int32)]
+    if result == "uint8":
+        inputs += [scale(0.5), np.full((), 128, np.uint8)]
+    check("QGemm", inputs, (result,), steps=1, transB=1, alpha=1.0)
+
+
+@pytest.mark.parametrize("op, attributes", [("Trilu", {"upper": 0}), ("TransposeMatMul", {"transA": 1})])
+def test_other_names(op, attributes, random):
+    check(op, [floats(random, 5, 4)] + [floats(random, 5, 3)] * (op == "TransposeMatMul"), **attributes)
