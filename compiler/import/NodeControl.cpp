@@ -79,7 +79,7 @@ Value Node::pinned(Value integers, StringRef suffix) {
   auto type = cast<RankedTensorType>(integers.getType());
   std::optional<graph::Elements> elements = graph::partialElementsOf(integers);
   if (elements && !llvm::is_contained(*elements, AffineExpr()))
-    return integers;
+    return elements->empty() ? sizesValue({}, /*isScalar=*/false, suffix) : integers;
   if (!elements || type.getRank() > 1 || !isa<IntegerType>(type.getElementType())) {
     error(ErrorCode::UnsupportedShape) << "a tensor of type " << type << " cannot decide about sizes";
     return {};

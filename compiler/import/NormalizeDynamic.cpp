@@ -299,6 +299,8 @@ Value withLength(Node &node, Value vector, int64_t length, StringRef suffix) {
 }
 
 LogicalResult sliceDynamic(Node &node) {
+  if (!node.hasInput(1) || !node.hasInput(2))
+    return copyNode(node);
   bool areKnown = isKnown(node, node.input(1)) && isKnown(node, node.input(2));
   if (areKnown)
     if (Value plain = node.tryEmit("Slice", node.allInputs()))

@@ -16,14 +16,16 @@ AffineExpr constantOf(Node &node, int64_t value) { return getAffineConstantExpr(
 // Integers that decide about sizes; nullopt after a report.
 std::optional<graph::Elements> sizesFrom(Node &node, Value integers, int64_t length, StringRef name) {
   Value list = withLength(node, integers, length, name);
-  Value pinned = node.pinned(list, name);
-  std::optional<graph::Elements> known = pinned ? graph::elementsOf(pinned) : std::nullopt;
-  if (known && int64_t(known->size()) != length) {
-    node.error(ErrorCode::BadShape) << name << " of " << node.type() << " has " << known->size() << " elements, where "
-                                    << length << " are needed";
+  auto type = list ? cast<RankedTensorType>(list.getType()) : RankedTensorType();
+  if (!type)
+    return std::nullopt;
+  if (type.getRank() != 1 || type.getDimSize(0) != length || !isa<IntegerType>(type.getElementType())) {
+    node.error(ErrorCode::BadShape) << name << " of " << node.type() << " has type " << type << ", where " << length
+                                    << " integers are needed";
     return std::nullopt;
   }
-  return known;
+  Value pinned = node.pinned(list, name);
+  return pinned ? graph::elementsOf(pinned) : std::nullopt;
 }
 
 // The middle `wanted` elements of an axis, or the axis in the middle of as many.

@@ -45,6 +45,12 @@ private:
   Value given;
 };
 
+// Whether the second input can only be read when the model runs; what is wrong with it the op says best.
+bool areAxesOpen(Node &node) {
+  return node.hasInput(1) && node.rank(1) <= 1 && isa<IntegerType>(node.elementType(1)) &&
+         !graph::elementsOf(node.input(1));
+}
+
 // How many axes are given, which decides about the result's rank; nullopt after a report.
 std::optional<int64_t> countAxes(Node &node) {
   auto type = node.inputType(1);
@@ -116,7 +122,7 @@ Value sliceAlong(Node &node, Value value, int64_t dim, Bounds bounds) {
 } // namespace
 
 LogicalResult squeezeDynamic(Node &node) {
-  if (!node.hasInput(1) || graph::elementsOf(node.input(1)))
+  if (!areAxesOpen(node))
     return copyNode(node);
   std::optional<int64_t> axes = countAxes(node);
   if (!axes)
@@ -128,7 +134,7 @@ LogicalResult squeezeDynamic(Node &node) {
 }
 
 LogicalResult unsqueezeDynamic(Node &node) {
-  if (!node.hasInput(1) || graph::elementsOf(node.input(1)))
+  if (!areAxesOpen(node))
     return copyNode(node);
   std::optional<int64_t> axes = countAxes(node);
   if (!axes)
@@ -150,9 +156,9 @@ LogicalResult unsqueezeDynamic(Node &node) {
 
 // One axis after the other, each where it is among those given. The rank stays until the end.
 LogicalResult reduceDynamic(Node &node) {
-  auto type = node.hasInput(1) ? node.inputType(1) : RankedTensorType();
-  if (!type || graph::elementsOf(node.input(1)))
+  if (!areAxesOpen(node))
     return copyNode(node);
+  RankedTensorType type = node.inputType(1);
   if (type.getRank() == 1 && type.getDimSize(0) == 0)
     return node.finishAs(node.type(), node.input(0));
   bool keepsDims = node.intAttr("keepdims", 1), isNothing = node.intAttr("noop_with_empty_axes", 0);

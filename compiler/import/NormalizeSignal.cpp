@@ -15,6 +15,9 @@ public:
 
   LogicalResult dft() {
     isInverse = node.intAttr("inverse", 0), isOneSided = node.intAttr("onesided", 0);
+    if (node.rank(0) < 2)
+      return node.error(ErrorCode::BadShape)
+             << "the input of DFT has type " << node.inputType(0) << " where a last size of 1 or 2 is needed";
     auto known = node.hasInput(2) ? graph::constantElementsOf(node.input(2)) : std::nullopt;
     std::optional<int64_t> parts = graph::constantSize(graph::sizesOf(node.input(0)).back());
     if (parts != 1 && parts != 2)
