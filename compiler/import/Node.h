@@ -23,9 +23,8 @@ struct Session {
   bool isGuess = false; // a rank is being tried: one that disagrees must fail, and not be taken for a squeezed one
   // Symbols of inputs that must have the same value for the model to run.
   llvm::SmallVector<std::pair<unsigned, unsigned>> same = {};
-  // Sizes to which two others broadcast, with the block of the op that computes one, and what each was made of.
-  llvm::MapVector<std::pair<mlir::AffineExpr, mlir::AffineExpr>, std::pair<mlir::AffineExpr, mlir::Block *>> common =
-      {};
+  // Sizes to which two others broadcast, and what each was made of.
+  llvm::MapVector<std::pair<mlir::AffineExpr, mlir::AffineExpr>, mlir::AffineExpr> common = {};
   llvm::MapVector<mlir::AffineExpr, llvm::SmallVector<mlir::AffineExpr>> parts = {};
 };
 

@@ -45,20 +45,15 @@ AffineExpr Node::commonSize(AffineExpr a, AffineExpr b) {
     return a;
   if (covers(ofB, ofA))
     return b;
-  Block *here = session.builder.getInsertionBlock();
   for (auto key : {std::pair(a, b), std::pair(b, a)})
-    if (auto found = session.common.find(key); found != session.common.end()) {
-      // A size that was pinned inside a branch has no value outside of it.
-      auto [size, block] = found->second;
-      if (!block || block == here || block->getParent()->isAncestor(here->getParent()))
-        return size;
-    }
+    if (auto found = session.common.find(key); found != session.common.end())
+      return found->second;
   SmallVector<graph::Symbol> symbols = this->symbols();
   auto isPositive = [&](AffineExpr size) {
     return session.parts.contains(size) || graph::size::lowerBound(size, symbols).value_or(0) >= 1;
   };
   AffineExpr size;
-  Block *block = nullptr;
+  bool isEverywhere = true;
   // With both positive, (a*a + b*b) / (a + b), rounded up, is b for a = 1, a for b = 1 and both where they are the
   // same.
   if (isPositive(a) && isPositive(b) && !graph::isComputed(a, symbols) && !graph::isComputed(b, symbols)) {
@@ -74,9 +69,11 @@ AffineExpr Node::commonSize(AffineExpr a, AffineExpr b) {
     if (!elements)
       return {};
     size = elements->front();
-    block = session.builder.getInsertionBlock();
+    // A size that is computed in a branch or loop has no value outside of it.
+    isEverywhere = session.builder.getInsertionBlock() == &session.main.getBody().front();
   }
-  session.common[{a, b}] = {size, block};
+  if (isEverywhere)
+    session.common[{a, b}] = size;
   for (AffineExpr part : ofB)
     if (!llvm::is_contained(ofA, part))
       ofA.push_back(part);
