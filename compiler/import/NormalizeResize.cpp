@@ -120,6 +120,12 @@ static LogicalResult finishResize(Node &node, SmallVector<Value> operands, Array
   // What is known at compile time takes the plain way, and what is wrong the op says best.
   if (!areAxesGood || !hasOne)
     return plain();
+  for (Value list : {scales, sizes}) {
+    auto type = dyn_cast<RankedTensorType>(list.getType());
+    if (type && type.getRank() == 1 && type.hasStaticShape() && type.getDimSize(0) != int64_t(axes->size()))
+      return node.error(ErrorCode::BadShape) << (list == scales ? "scales" : "sizes") << " has " << type.getDimSize(0)
+                                             << " elements for " << axes->size() << " axes";
+  }
   if (isCropping && isPresent(roi))
     operands[1] = roi = withLength(node, roi, 2 * axes->size(), "roi");
   RuntimeResize runtime(node, *axes, roi);

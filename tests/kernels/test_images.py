@@ -148,14 +148,37 @@ def test_max_unpool(random):
     agree(proto, feeds)
 
 
-@pytest.mark.parametrize("op, attributes, words", [
-    ("RoiAlign", {"mode": "sum"}, "mode 'sum'"),
-    ("RoiAlign", {"output_height": 0}, "output_height 0"),
-    ("RoiAlign", {"sampling_ratio": -1}, "sampling_ratio -1"),
-    ("RoiAlign", {"coordinate_transformation_mode": "asymmetric"}, "asymmetric"),
-], ids=str)
-def test_bad_attributes(op, attributes, words):
-    proto = model([node(op, "x rois batch", "y", **attributes)],
-                  [("x", FLOAT, [1, 3, 8, 8]), ("rois", FLOAT, [2, 4]), ("batch", INT64, [2])], [("y", FLOAT)], opset=16)
+IMAGE, BOXES, NUMBERS = ("x", FLOAT, [1, 8, 8, 8]), ("b", FLOAT, [2, 4]), ("n", INT64, [2])
+BAD = [
+    ("RoiAlign", [IMAGE, BOXES, NUMBERS], {"mode": "sum"}, "mode 'sum'"),
+    ("RoiAlign", [IMAGE, BOXES, NUMBERS], {"output_height": 0}, "output_height 0"),
+    ("RoiAlign", [IMAGE, BOXES, NUMBERS], {"sampling_ratio": -1}, "sampling_ratio -1"),
+    ("RoiAlign", [IMAGE, BOXES, NUMBERS], {"coordinate_transformation_mode": "asymmetric"}, "asymmetric"),
+    ("RoiAlign", [IMAGE, ("b", FLOAT, [2, 5]), NUMBERS], {}, "4 columns"),
+    ("MaxRoiPool", [IMAGE, ("b", FLOAT, [2, 5])], {"pooled_shape": [0, 2]}, "pooled_shape"),
+    ("MaxRoiPool", [IMAGE, BOXES], {"pooled_shape": [2, 2]}, "rows of 5"),
+    ("DeformConv", [IMAGE, ("w", FLOAT, [4, 8, 3, 3]), ("o", FLOAT, [1, 18, 6, 6])], {"strides": [0, 1]}, "strides"),
+    ("DeformConv", [IMAGE, ("w", FLOAT, [4, 8, 3, 3]), ("o", FLOAT, [1, 18, 6, 6])], {"offset_group": 3}, "groups"),
+    ("CenterCropPad", [IMAGE, ("s", INT64, [1])], {"axes": [4]}, "axis 4"),
+    ("CenterCropPad", [IMAGE, ("s", INT64, [2])], {"axes": [1]}, "1 integers"),
+    ("AffineGrid", [("t", FLOAT, [1, 2, 4]), ("s", INT64, [4])], {}, "theta"),
+    ("AffineGrid", [("t", FLOAT, [1, 2, 3]), ("s", INT64, [3])], {}, "4 integers"),
+    ("Col2Im", [("x", FLOAT, [1, 8, 9]), ("i", INT64, [2]), ("k", INT64, [2])], {}, "block_shape"),
+    ("MaxUnpool", [IMAGE, ("i", INT64, [1, 8, 8, 8])], {}, "kernel_shape"),
+    ("MaxUnpool", [IMAGE, ("i", INT64, [8])], {"kernel_shape": [2, 2]}, "MaxUnpool have types"),
+]
+
+
+@pytest.mark.parametrize("op, inputs, attributes, words", BAD, ids=[f"{op}-{words}" for op, _, _, words in BAD])
+def test_bad_models(op, inputs, attributes, words):
+    proto = model([node(op, [name for name, _, _ in inputs], "y", **attributes)], inputs, [("y", FLOAT)], opset=20)
+    with pytest.raises(fathom.Error, match=words):
+        fathom.compile(proto)
+
+
+@pytest.mark.parametrize("block, words", [([2, 3], "multiple of blocks"), ([0, 2], "not positive")], ids=str)
+def test_bad_blocks(block, words):
+    proto = model([node("Col2Im", "x i k", "y")], [("x", FLOAT, [1, 8, 9]), ("i", INT64, [2])], [("y", FLOAT)],
+                  {"k": np.array(block)}, opset=18)
     with pytest.raises(fathom.Error, match=words):
         fathom.compile(proto)

@@ -1,4 +1,6 @@
 """Operators of domain com.microsoft that are several in one, or quantised ones, against ONNX Runtime."""
+import math
+
 import numpy as np
 import onnxruntime
 import pytest
@@ -151,3 +153,66 @@ def test_quantized_gemm(result, random):
 @pytest.mark.parametrize("op, attributes", [("Trilu", {"upper": 0}), ("TransposeMatMul", {"transA": 1})])
 def test_other_names(op, attributes, random):
     check(op, [floats(random, 5, 4)] + [floats(random, 5, 3)] * (op == "TransposeMatMul"), **attributes)
+
+
+def run(op, inputs, outputs=1, **attributes):
+    """What Fathom makes of a node that ONNX Runtime has no code for on CPUs."""
+    names = [f"x{i}" if array is not None else "" for i, array in enumerate(inputs)]
+    given = {name: array for name, array in zip(names, inputs) if name}
+    results = [f"y{i}" for i in range(outputs)]
+    graph = helper.make_graph(
+        [helper.make_node(op, names, results, name=op, domain="com.microsoft", **attributes)], op,
+        [helper.make_tensor_value_info(name, TYPES[str(array.dtype)], array.shape) for name, array in given.items()],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in results])
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    return fathom.Session(fathom.compile(helper.make_model(graph, opset_imports=opsets, ir_version=10))).run(None, given)
+
+
+def gelu(x, fast=False):
+    x = x.astype(np.float64)
+    if fast:
+        return x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+    return x / 2 * (1 + np.vectorize(math.erf)(x / np.sqrt(2)))
+
+
+def close(got, want):
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5 * max(1, np.abs(want).max()))
+
+
+def test_biases(random):
+    x, b, skip = floats(random, 2, 7, 6), floats(random, 6), floats(random, 2, 7, 6)
+    close(run("BiasAdd", [x, b, skip])[0], x + b + skip)
+    close(run("BiasSplitGelu", [x, b])[0], (x + b)[..., :3] * gelu((x + b)[..., 3:]))
+    w = floats(random, 6, 5)
+    close(run("GemmFastGelu", [x, w, floats(random, 5) * 0])[0], gelu(x @ w, fast=True))
+    with pytest.raises(fathom.Error, match="even number"):
+        run("BiasSplitGelu", [floats(random, 2, 3, 5), floats(random, 5)])
+
+
+@pytest.mark.parametrize("activation", [0, 1])
+@pytest.mark.parametrize("last", [0, 1])
+def test_group_norm(last, activation, random):
+    channels, groups = 6, 3
+    x, skip = floats(random, 2, 5, 4, channels), floats(random, 2, 5, 4, channels)
+    scale, shift, bias = floats(random, channels), floats(random, channels), floats(random, channels)
+
+    def normal(x):
+        parts = x.astype(np.float64).reshape(2, 20, groups, -1)
+        parts = (parts - parts.mean((1, 3), keepdims=True)) / np.sqrt(parts.var((1, 3), keepdims=True) + 1e-3)
+        y = parts.reshape(x.shape) * scale + shift
+        return y / (1 + np.exp(-y)) if activation else y
+
+    def laid(x):
+        return x if last else np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+
+    attributes = {"groups": groups, "epsilon": 1e-3, "activation": activation, "channels_last": last}
+    close(run("GroupNorm", [laid(x), scale, shift], **attributes)[0], laid(normal(x)))
+    result, total = run("SkipGroupNorm", [laid(x), scale, shift, laid(skip), bias], 2, **attributes)
+    close(total, laid(x + skip + bias))
+    close(result, laid(normal(x + skip + bias)))
+
+
+def test_quantized_softmax(random):
+    x = quantized(random, 3, 7)
+    check("QLinearSoftmax", [x, scale(0.05), np.full((), 100, np.uint8), scale(1 / 256), np.full((), 0, np.uint8)],
+          ("uint8",), steps=1, axis=-1, opset=13)

@@ -225,3 +225,21 @@ def test_same_padding_of_transposed_convolution(pad, random):
     proto = model([node("ConvTranspose", "x w", "y", strides=[3, 2], auto_pad=pad, kernel_shape=[4, 3])],
                   [("x", FLOAT, [1, 2, "height", "width"])], [("y", FLOAT)], {"w": floats(random, 2, 3, 4, 3)}, opset=11)
     agree(proto, [{"x": floats(random, 1, 2, prime(random), prime(random))} for _ in range(ROUNDS)])
+
+
+BAD = [
+    ("Squeeze", [("x", FLOAT, [1, 2]), ("a", INT64, ["n"])], {}, 13, "how many axes"),
+    ("Squeeze", [("x", FLOAT, [1, 2]), ("a", INT64, [3])], {}, 13, "3 axes"),
+    ("Unsqueeze", [("x", FLOAT, [1, 2]), ("a", INT64, [1, 1])], {}, 13, "rank"),
+    ("ReduceSum", [("x", FLOAT, [1, 2]), ("a", INT64, ["n"])], {"keepdims": 0}, 13, "how many axes"),
+    ("ReduceMax", [("x", FLOAT, [1, 2]), ("a", INT64, [2, 2])], {}, 18, "rank"),
+    ("DFT", [("x", FLOAT, [])], {}, 20, "last size"),
+    ("Resize", [("x", FLOAT, [1, 1, 4, 4]), ("r", FLOAT, [0]), ("s", FLOAT, [3])], {}, 18, "scales"),
+]
+
+
+@pytest.mark.parametrize("op, inputs, attributes, opset, words", BAD, ids=[f"{case[0]}-{case[4]}" for case in BAD])
+def test_bad_models(op, inputs, attributes, opset, words):
+    proto = model([node(op, [name for name, _, _ in inputs], "y", **attributes)], inputs, [("y", FLOAT)], opset=opset)
+    with pytest.raises(fathom.Error, match=words):
+        fathom.compile(proto)
