@@ -9,10 +9,11 @@ static const Rule *findRule(StringRef op) {
   static const llvm::StringMap<const Rule *> rules = [] {
     llvm::StringMap<const Rule *> map;
     for (ArrayRef<Rule> family :
-         {elementwiseRules(), sequenceRules(), movementRules(),   resizeRules(),    reductionRules(), normalizationRules(),
-          quantizedRules(),   lossRules(),       windowRules(),    dynamicRules(),   recurrentRules(),
-          einsumRules(),      gridSampleRules(), attentionRules(), signalRules(),    samePaddingRules(),
-          imageRules(),       regionRules(),     matrixRules(),    randomRules(),    gatedRules()})
+         {elementwiseRules(),   sequenceRules(),  movementRules(),   resizeRules(),    reductionRules(),
+          normalizationRules(), quantizedRules(), lossRules(),       windowRules(),    dynamicRules(),
+          recurrentRules(),     einsumRules(),    gridSampleRules(), attentionRules(), signalRules(),
+          samePaddingRules(),   imageRules(),     regionRules(),     matrixRules(),    randomRules(),
+          gatedRules()})
       for (const Rule &rule : family)
         map[rule.op] = &rule;
     return map;
