@@ -7,6 +7,7 @@ from .compile import compile as compile_model
 from .errors import Error
 from .reference import import_onnx
 from .session import Session
+from .subgraphs import CONTROL, as_model, free_names, graphs_of, require_arrays, steps
 
 # Every value that becomes an output stays in memory, so not all of them at once.
 BATCH = 48
@@ -33,7 +34,23 @@ class Bisection:
         ]
 
     def run(self, failed: list[str]) -> dict | None:
-        """The first node that diverges, or None. `failed` are the outputs that differ."""
+        """The first node that diverges, or None. `failed` are the outputs that differ.
+
+        Where it is a branch or a loop, the first node in there that does.
+        """
+        found = self._first(failed)
+        if not found:
+            return None
+        node, description = found
+        if node.op_type not in CONTROL or node.domain not in ("", "ai.onnx"):
+            return description
+        try:
+            return self._run_inside(node) or description
+        except Error as error:
+            self.note(f"'{node.name}' cannot be looked into: {error}")
+            return description
+
+    def _first(self, failed: list[str]) -> tuple | None:
         needed = self._ancestors(failed)
         candidates = [(node, name) for node, name in self.candidates if name in needed]
         for start in range(0, len(candidates), BATCH):
@@ -41,10 +58,63 @@ class Bisection:
             self.note(f"looking at {start + len(batch)} of {len(candidates)} values")
             for (node, _), comparison in zip(batch, self._compare([name for _, name in batch])):
                 if comparison and not comparison.ok:
-                    return self._describe(node, comparison, "as an output of its own")
+                    return node, self._describe(node, comparison, "as an output of its own")
         return self._run_cut(candidates)
 
-    def _run_cut(self, candidates) -> dict | None:
+    def _run_inside(self, node) -> dict | None:
+        """The first node that diverges in a branch or an iteration which starts from the reference's values."""
+        weights = {tensor.name: tensor for tensor in self.proto.graph.initializer}
+        captured = {name: None for graph in graphs_of(node) for name in free_names(graph) if name not in weights}
+        wanted = dict.fromkeys([*captured, *(name for name in node.input if name)])
+        values = self._reference_values(list(wanted), weights)
+        options = {key: value for key, value in self.options.items() if key not in ("dim", "shape", "plan")}
+        sessions: dict[tuple, tuple] = {}
+        walk = steps(node, values.__getitem__)
+        step = next(walk, None)
+        while step:
+            feed = {name: values[name] for name in captured} | step.feed
+            names = [info.name for info in step.graph.output]
+            key = tuple((name, value.shape, value.dtype) for name, value in feed.items())
+            if key not in sessions:
+                model = as_model(self.proto, step.graph, feed, weights)
+                data = model.SerializeToString()
+                compiled = Session(compile_model(data, base_folder=self.folder, **options), self.threads)
+                sessions[key] = (model, compiled, self.reference(data, self.folder, 1))
+            model, compiled, reference = sessions[key]
+            self.note(f"looking into {step.where} of '{node.name}'")
+            got = compiled.run(None, {info.name: feed[info.name] for info in compiled.inputs})
+            want = require_arrays(names, reference.run(names, feed))
+            pairs = [compare(name, a, b, self.rtol, self.atol) for name, a, b in zip(names, got, want)]
+            if failed := [comparison.name for comparison in pairs if not comparison.ok]:
+                search = Bisection(
+                    model, self.folder, self.reference, feed, options, self.threads, self.rtol, self.atol, self.note
+                )
+                found = search.run(failed)
+                if found:
+                    place = {"node": node.name, "op": node.op_type, "where": step.where}
+                    found["within"] = [place, *found.get("within", [])]
+                return found
+            try:
+                step = walk.send(want)
+            except StopIteration:
+                step = None
+        return None
+
+    def _reference_values(self, names: list[str], weights: dict) -> dict:
+        values = {name: self.inputs[name] for name in names if name in self.inputs}
+        for name in names:
+            if name in weights:
+                values[name] = self.onnx.numpy_helper.to_array(weights[name], self.folder)
+        computed = [name for name in names if name not in values]
+        if missing := [name for name in computed if name not in self.declared]:
+            raise Error(f"the type of '{missing[0]}' is not known", "F5001", 5)
+        if computed:
+            data = self._with_outputs(computed).SerializeToString()
+            results = self.reference(data, self.folder, 1).run(computed, self.inputs)
+            values |= zip(computed, require_arrays(computed, results))
+        return values
+
+    def _run_cut(self, candidates) -> tuple | None:
         """An output is not fused away, which may hide the fault: cut the model behind a value instead."""
         low, high, found = 0, len(candidates) - 1, None
         while low <= high:
@@ -53,7 +123,8 @@ class Bisection:
             self.note(f"cutting the model at '{name}'")
             comparison = self._compare([name])[0]
             if comparison and not comparison.ok:
-                found = self._describe(node, comparison, "when the model ends there, and not when every value is kept")
+                how = "when the model ends there, and not when every value is kept"
+                found = node, self._describe(node, comparison, how)
                 high = middle - 1
             else:
                 low = middle + 1

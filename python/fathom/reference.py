@@ -65,7 +65,10 @@ class Reference:
         proto = onnx.load_from_string(model)
         onnx.load_external_data_for_model(proto, folder)
         self._outputs = [output.name for output in proto.graph.output]
-        self._evaluator = ReferenceEvaluator(proto)
+        try:
+            self._evaluator = ReferenceEvaluator(proto)
+        except Exception as error:
+            raise Error(f"ONNX's reference cannot load the model: {error}", "F5001", 5) from error
 
     def run(self, names: list[str], inputs: dict) -> list:
         try:

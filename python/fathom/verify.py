@@ -88,8 +88,10 @@ def _print_report(report: dict):
     if not found:
         print("no node diverges on its own")
         return
+    places = reversed(found.get("within", []))
+    within = "".join(f" in {place['where']} of '{printable(place['node'])}' ({place['op']})" for place in places)
     print(
-        f"first node that diverges: '{printable(found['node'])}' ({found['op']}), "
+        f"first node that diverges: '{printable(found['node'])}' ({found['op']}){within}, "
         f"its output '{printable(found['output'])}' {found['how']}:"
     )
     errors = ", ".join(f"max {kind} {found[f'max_{kind}']:.3g}" for kind in ("abs", "rel", "ulp"))
