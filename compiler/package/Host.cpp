@@ -1,6 +1,7 @@
 // Emission of the host functions: what they compute from symbols, where tensors are, how kernels are launched.
 #include "compiler/package/Host.h"
 
+#include "compiler/graph/SizeMath.h"
 #include "compiler/package/HostEmitter.h"
 #include "compiler/support/Diagnostics.h"
 #include "runtime/abi.h"
@@ -208,6 +209,24 @@ void HostEmitter::makeRoom(Value tensor) {
   pointers[tensor] = made;
 }
 
+// Whether none of these tensors has an element; null where one always does.
+Value HostEmitter::areEmpty(ValueRange tensors) {
+  Value all;
+  for (Value tensor : tensors) {
+    Value empty;
+    for (AffineExpr size : sizesOf(tensor)) {
+      if (size::lowerBound(size, symbols).value_or(0) >= 1)
+        continue;
+      Value none = c.cmp(arith::CmpIPredicate::eq, c.expr(size), c.i64(0));
+      empty = empty ? Value(arith::OrIOp::create(b, loc, empty, none)) : none;
+    }
+    if (!empty)
+      return Value();
+    all = all ? c.both(all, empty) : empty;
+  }
+  return all;
+}
+
 void HostEmitter::launch(func::CallOp call) {
   size_t index = call->getAttrOfType<IntegerAttr>("graph.kernel").getInt();
   const Kernel &kernel = program.kernels[index];
@@ -226,10 +245,14 @@ void HostEmitter::launch(func::CallOp call) {
     names.push_back(getAffineSymbolExpr(symbol, b.getContext()));
   }
   Value entry = LLVM::AddressOfOp::create(b, loc, pointer, code.symbol + ".task");
+  Value tasks = c.expr(code.grid.tasks.replaceSymbols(names));
+  // Loops over the other dimensions could take for ever.
+  if (Value nothing = areEmpty(call.getResults()))
+    tasks = c.select(nothing, c.i64(0), tasks);
   auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i32, pointer, pointer, i64});
   Value result = LLVM::CallOp::create(b, loc, type,
                                       ValueRange{service(offsetof(fathom_services, launch)), runtime, c.i32(index),
-                                                 entry, arguments, c.expr(code.grid.tasks.replaceSymbols(names))})
+                                                 entry, arguments, tasks})
                      .getResult();
   failIf(c.cmp(arith::CmpIPredicate::ne, result, c.i32(0)), result);
 }

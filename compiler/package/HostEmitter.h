@@ -27,6 +27,7 @@ private:
   Value addressOf(Value tensor);
   void emitBlock(mlir::Block &block);
   void launch(mlir::func::CallOp call);
+  Value areEmpty(mlir::ValueRange tensors);
   void makeRoom(Value tensor);
   void release(Value pointer);
   Value allocate(mlir::AffineExpr bytes, mlir::Location node);

@@ -1,6 +1,7 @@
 // Loads, stores and on-demand computation of elements.
 #include "compiler/codegen/common/Emitter.h"
 
+#include "compiler/graph/SizeMath.h"
 #include "compiler/support/Diagnostics.h"
 #include "runtime/abi.h"
 
@@ -166,6 +167,28 @@ Value Emitter::checkedIndex(Value index, Value size) {
   Value outside = c.cmp(arith::CmpIPredicate::uge, wrapped, size);
   raise(outside, FATHOM_FAULT_INDEX);
   return c.select(outside, c.i64(0), wrapped);
+}
+
+Value Emitter::isNonEmpty(Value tensor, ArrayRef<int64_t> dims) {
+  graph::Sizes sizes = graph::sizesOf(tensor);
+  SmallVector<graph::Symbol> symbols = graph::symbolsFor(tensor.getParentBlock()->getParentOp());
+  Value result;
+  for (int64_t d : dims) {
+    if (graph::size::lowerBound(sizes[d], symbols).value_or(0) >= 1)
+      continue;
+    Value some = c.cmp(arith::CmpIPredicate::sgt, size(tensor, d), c.i64(0));
+    result = result ? c.both(result, some) : some;
+  }
+  return result;
+}
+
+Value Emitter::checkedElement(Value tensor, ArrayRef<int64_t> dims, ArrayRef<Index> index, int64_t lanes) {
+  Value some = isNonEmpty(tensor, dims);
+  if (!some)
+    return element(tensor, index, lanes);
+  return c.when(
+      some, [&] { return element(tensor, index, lanes); },
+      [&] { return c.number(vectorType(cast<RankedTensorType>(tensor.getType()).getElementType(), lanes), 0); });
 }
 
 } // namespace fathom

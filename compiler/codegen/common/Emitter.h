@@ -61,6 +61,12 @@ public:
   void raise(mlir::Value condition, int32_t code);
   // i + size if negative; a fault, and clamped, when outside [-size, size).
   mlir::Value checkedIndex(mlir::Value index, mlir::Value size);
+  // Whether a tensor has elements along these dimensions; null where it always does. An index into one without any is a
+  // fault, but must not be followed either.
+  mlir::Value isNonEmpty(mlir::Value tensor, llvm::ArrayRef<int64_t> dims);
+  // The element at indices along `dims` that were checked, or zero where there is none.
+  mlir::Value checkedElement(mlir::Value tensor, llvm::ArrayRef<int64_t> dims, llvm::ArrayRef<Index> index,
+                             int64_t lanes);
 
 private:
   mlir::Value compute(mlir::Operation *op, unsigned result, llvm::ArrayRef<Index> index, int64_t lanes);

@@ -82,7 +82,7 @@ Value gathered(Emitter &e, GatherOp op, ArrayRef<Index> index, int64_t lanes) {
   Indices source = llvm::to_vector<4>(index.take_front(axis));
   source.push_back({e.checkedIndex(e.integerAt(op.getIndices(), inner), e.size(op.getInput(), axis)), 0});
   llvm::append_range(source, index.drop_front(axis + indexRank));
-  return e.element(op.getInput(), source, lanes);
+  return e.checkedElement(op.getInput(), axis, source, lanes);
 }
 
 Value gatheredElements(Emitter &e, GatherElementsOp op, ArrayRef<Index> index, int64_t lanes) {
@@ -91,7 +91,7 @@ Value gatheredElements(Emitter &e, GatherElementsOp op, ArrayRef<Index> index, i
   int64_t axis = *normalizeAxis(op.getAxis(), index.size());
   Indices source = llvm::to_vector<4>(index);
   source[axis] = {e.checkedIndex(e.integerAt(op.getIndices(), index), e.size(op.getInput(), axis)), 0};
-  return e.element(op.getInput(), source, lanes);
+  return e.checkedElement(op.getInput(), axis, source, lanes);
 }
 
 Value gatheredNd(Emitter &e, GatherNDOp op, ArrayRef<Index> index, int64_t lanes) {
@@ -107,7 +107,7 @@ Value gatheredNd(Emitter &e, GatherNDOp op, ArrayRef<Index> index, int64_t lanes
     source.push_back({e.checkedIndex(e.integerAt(op.getIndices(), at), e.size(op.getInput(), batch + i)), 0});
   }
   llvm::append_range(source, index.drop_front(outer.size()));
-  return e.element(op.getInput(), source, lanes);
+  return e.checkedElement(op.getInput(), llvm::to_vector(llvm::seq(batch, batch + depth)), source, lanes);
 }
 
 Value tiled(Emitter &e, TileOp op, ArrayRef<Index> index, int64_t lanes) {
@@ -127,6 +127,7 @@ Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
     return Value();
   Code &c = e.c;
   Indices source = llvm::to_vector<4>(index);
+  SmallVector<int64_t> padded;
   Value inside;
   size_t count = pads->size() / 2;
   for (size_t i = 0; i < count; ++i) {
@@ -137,6 +138,7 @@ Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
       return Value();
     Value at = c.sub(index[axis].base, c.expr((*pads)[i])), size = e.size(op.getInput(), axis),
           last = c.sub(size, c.i64(1));
+    padded.push_back(axis);
     if (op.getMode() == "edge") {
       at = c.min(c.max(at, c.i64(0)), last);
     } else if (op.getMode() == "reflect") {
@@ -146,7 +148,7 @@ Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
       at = c.select(c.cmp(arith::CmpIPredicate::slt, at, c.i64(0)), c.add(at, period), at);
       at = c.select(c.cmp(arith::CmpIPredicate::sgt, at, last), c.sub(period, at), at);
     } else if (op.getMode() == "wrap") {
-      at = c.b.createOrFold<arith::RemSIOp>(c.loc, at, size);
+      at = c.b.createOrFold<arith::RemSIOp>(c.loc, at, c.max(size, c.i64(1)));
       at = c.select(c.cmp(arith::CmpIPredicate::slt, at, c.i64(0)), c.add(at, size), at);
     } else {
       Value within = c.cmp(arith::CmpIPredicate::ult, at, size);
@@ -154,8 +156,14 @@ Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
     }
     source[axis].base = at;
   }
-  if (!inside)
-    return e.element(op.getInput(), source, lanes);
+  if (!inside) {
+    // There is nothing to repeat of an empty tensor.
+    if (Value some = e.isNonEmpty(op.getInput(), padded)) {
+      Value always = arith::ConstantOp::create(c.b, c.loc, c.b.getBoolAttr(true));
+      e.raise(arith::XOrIOp::create(c.b, c.loc, some, always), FATHOM_FAULT_SHAPE);
+    }
+    return e.checkedElement(op.getInput(), padded, source, lanes);
+  }
   return c.when(
       inside, [&] { return e.element(op.getInput(), source, lanes); },
       [&] {

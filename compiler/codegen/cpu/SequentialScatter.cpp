@@ -42,6 +42,14 @@ void update(KernelBody &k, StringRef reduction, ArrayRef<Index> at, Value value)
   k.e.store(output, at, combine(k.e.c, reduction, output.type.getElementType(), old, value), 1);
 }
 
+// Where there is no element to update, the index was a fault.
+void whenNonEmpty(Emitter &e, Value tensor, ArrayRef<int64_t> dims, llvm::function_ref<void()> body) {
+  if (Value some = e.isNonEmpty(tensor, dims))
+    e.c.when(some, body);
+  else
+    body();
+}
+
 } // namespace
 
 // Rows along the axis are independent of each other.
@@ -66,7 +74,7 @@ Grid emitScatterElements(KernelBody &k) {
         Value value = k.e.element(op.getUpdates(), index, 1);
         Indices at = index;
         at[axis] = {k.e.checkedIndex(k.e.integerAt(op.getIndices(), index), size), 0};
-        update(k, op.getReduction(), at, value);
+        whenNonEmpty(k.e, op.getInput(), axis, [&] { update(k, op.getReduction(), at, value); });
       });
     });
   });
@@ -104,11 +112,13 @@ Grid emitScatterND(KernelBody &k) {
       entry.back() = {c.i64(d), 0};
       index[d] = {e.checkedIndex(e.integerAt(op.getIndices(), entry), e.size(op.getInput(), d)), 0};
     }
-    c.loop(low, high, 1, [&](Value within) {
-      delinearize(c, within, slice, index);
-      for (int64_t d = depth; d < rank; ++d)
-        tuple[outer + d - depth] = index[d];
-      update(k, op.getReduction(), index, e.element(op.getUpdates(), tuple, 1));
+    whenNonEmpty(e, op.getInput(), range(0, depth), [&] {
+      c.loop(low, high, 1, [&](Value within) {
+        delinearize(c, within, slice, index);
+        for (int64_t d = depth; d < rank; ++d)
+          tuple[outer + d - depth] = index[d];
+        update(k, op.getReduction(), index, e.element(op.getUpdates(), tuple, 1));
+      });
     });
   });
   return grid;
