@@ -4,6 +4,7 @@
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -446,7 +447,11 @@ void Contraction::tailRows(Value row, Value panel, std::optional<int64_t> count)
       c.when(c.cmp(arith::CmpIPredicate::slt, row, rowHigh), [&] { tile(row, rest, panel, count); });
     return;
   }
-  for (int64_t step = llvm::bit_floor(uint64_t(tileM - 1)); step >= 1; step /= 2)
+  // Tasks start at multiples of the tile, so that remainders have its divisors: pixels come in whole images.
+  int64_t unit = std::gcd(rows.getLargestKnownDivisor(), tileM);
+  if (unit == tileM)
+    return;
+  for (int64_t step = unit * llvm::bit_floor(uint64_t(tileM / unit - 1)); step >= unit; step /= 2)
     row = c.when(
         c.cmp(arith::CmpIPredicate::sle, c.add(row, step), rowHigh),
         [&] {
