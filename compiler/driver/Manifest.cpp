@@ -70,6 +70,13 @@ void describeCost(const Program &program, const Kernel &kernel, ArrayRef<graph::
   into["bytes"] = spell(global(cost.bytes), symbols);
 }
 
+llvm::json::Object describeSchedule(const Schedule &schedule) {
+  llvm::json::Object knobs;
+  for (const auto &[name, value] : schedule.knobs)
+    knobs[name] = value;
+  return knobs;
+}
+
 llvm::json::Array describeOps(ArrayRef<OpNote> notes) {
   llvm::json::Array ops;
   for (const OpNote &note : notes)
@@ -85,9 +92,9 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
   llvm::json::Array kernels, symbolList;
   std::vector<KernelNotes> notes = explainKernels(program);
   for (const auto &[kernel, note] : llvm::zip_equal(program.kernels, notes)) {
-    llvm::json::Object knobs;
-    for (const auto &[name, value] : kernel.schedule.knobs)
-      knobs[name] = value;
+    llvm::json::Array versions;
+    for (const Version &version : kernel.versions)
+      versions.push_back(llvm::json::Object{{"up_to", version.upTo}, {"schedule", describeSchedule(version.schedule)}});
     llvm::json::Array apart;
     for (const auto &[other, why] : note.apart)
       apart.push_back(llvm::json::Object{{"kernel", other}, {"why", why}});
@@ -95,7 +102,8 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
                                  {"class", kernel.kernelClass->name},
                                  {"result", kernel.name},
                                  {"nodes", kernel.nodes},
-                                 {"schedule", std::move(knobs)},
+                                 {"schedule", describeSchedule(kernel.schedule)},
+                                 {"versions", std::move(versions)},
                                  {"ops", describeOps(note.ops)},
                                  {"apart", std::move(apart)}};
     describeCost(program, kernel, symbols, described);

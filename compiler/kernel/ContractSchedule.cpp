@@ -212,6 +212,30 @@ void overContractSpace(Operation *op, const Target &target, llvm::function_ref<v
   ContractSpace(p, target).enumerate([&](const cost::ProductSchedule &schedule) { body(asKnobs(schedule)); });
 }
 
+// Where the number of rows is known only at run time, what is left of them by full tiles is computed in tiles of powers
+// of two, not in one: the cycles more.
+static double tailCycles(const cost::Product &p, const cost::ProductSchedule &s, const Target &target) {
+  int64_t vectors = llvm::divideCeil(s.tileN, target.lanes(p.bits)), tail = p.rows % s.tileM;
+  auto step = [&](int64_t rows) {
+    int64_t sets = cost::accumulatorSets(rows * vectors, s.inFlight, p.run);
+    return cost::stepCycles(rows, s.tileN, s.packed, sets, target, p.bits);
+  };
+  double cycles = tail ? -step(tail) : 0;
+  for (int64_t rows = 1; rows <= tail; rows *= 2)
+    if (tail & rows)
+      cycles += step(rows);
+  return cycles * double(p.depth()) * double(llvm::divideCeil(p.columns, s.tileN)) * double(p.batches);
+}
+
+double contractScore(Operation *op, const Schedule &s, const Target &target) {
+  cost::Product product = problemOf(op).product;
+  cost::ProductSchedule schedule{s["tile_m"],  s["tile_n"],           s["unroll_k"], s["in_flight"], bool(s["pack_a"]),
+                                 s["block_k"], bool(s["rows_outer"]), s["task_m"],   s["task_n"]};
+  cost::Estimate estimate = cost::estimate(product, schedule, target);
+  estimate.arithmetic += tailCycles(product, schedule, target);
+  return cost::overThreads(estimate, target);
+}
+
 Schedule contractDefaults(Operation *op, const Target &target) { return asKnobs(bestContract(op, target).schedule); }
 
 std::string contractViolation(const Schedule &s, Operation *op, const Target &target) {

@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/common/Emitter.h"
 #include "compiler/graph/SizeMath.h"
+#include "compiler/kernel/KernelVersions.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -187,8 +188,10 @@ static const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a ro
 static const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", rowKnobs,
                                         rowDefaults, noConstraint};
 static const KernelClass poolClass{"pool", "pooling windows", poolKnobs, poolDefaults, noConstraint};
-static const KernelClass contractClass{"contract", "matrix products and convolutions", contractKnobs, contractDefaults,
-                                       contractViolation};
+static const KernelClass contractClass{"contract",        "matrix products and convolutions",
+                                       contractKnobs,     contractDefaults,
+                                       contractViolation, /*takesConsumers=*/true,
+                                       contractRows,      "rows"};
 static const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", depthwiseKnobs,
                                         depthwiseDefaults, noConstraint};
 static const KernelClass winogradClass{"winograd", "convolutions in tiles by Winograd's method", winogradKnobs,

@@ -22,6 +22,9 @@ struct KernelClass {
   // The first constraint that a schedule breaks, or an empty string. Ranges of knobs are checked before.
   std::string (*violation)(const Schedule &schedule, mlir::Operation *anchor, const Target &target);
   bool takesConsumers = true; // whether elementwise ops behind the anchor can be computed with it
+  // The size by which versions of a kernel are told apart, and what it counts; null where there are none.
+  mlir::AffineExpr (*extent)(mlir::Operation *anchor) = nullptr;
+  llvm::StringLiteral extentName = "";
 };
 
 // The class of kernels that this op anchors; a kernel without an anchor is a map.

@@ -2,6 +2,7 @@
 #include "compiler/kernel/Program.h"
 
 #include "compiler/graph/SymbolRewrite.h"
+#include "compiler/kernel/KernelVersions.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/support/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
@@ -70,13 +71,18 @@ public:
     func::FuncOp function = buildFunction(group, inputs, outputs, kernel);
     Operation *anchor = anchorOf(function);
     kernel.kernelClass = &kernelClassOf(anchor);
-    if (failed(chooseSchedule(kernel, group, anchor)))
+    std::string text;
+    llvm::raw_string_ostream(text) << OpWithFlags(function,
+                                                  OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(1 << 20));
+    if (failed(chooseSchedule(kernel, group, function, anchor, text)))
       return failure();
-    PlannedKernel planned{kernel.name, kernel.kernelClass->name.str(), {}, kernel.schedule};
+    PlannedKernel planned{kernel.name, kernel.kernelClass->name.str(), {}, kernel.schedule, kernel.versions};
     for (Operation *op : group)
       planned.ops.push_back(opName(op).str());
     program.plan.kernels.push_back(std::move(planned));
-    share(kernel, function, group);
+    if (!kernel.versions.empty())
+      kernel.extent = kernel.kernelClass->extent(anchor);
+    share(kernel, function, text, group);
 
     b.setInsertionPoint(group.back());
     SmallVector<Type> types;
@@ -152,10 +158,17 @@ private:
     return function;
   }
 
-  LogicalResult chooseSchedule(Kernel &kernel, const FusionGroup &group, Operation *anchor) {
+  LogicalResult chooseSchedule(Kernel &kernel, const FusionGroup &group, func::FuncOp function, Operation *anchor,
+                               StringRef text) {
     const PlannedKernel *planned = plan ? plan->kernelOf(opName(group.back())) : nullptr;
     if (!planned) {
-      kernel.schedule = kernel.kernelClass->defaults(anchor, target);
+      auto [known, isNew] = defaults.try_emplace(text);
+      auto &[schedule, versions] = known->second;
+      if (isNew) {
+        schedule = kernel.kernelClass->defaults(anchor, target);
+        versions = chooseVersions(function, *kernel.kernelClass, anchor, target, schedule);
+      }
+      kernel.schedule = schedule, kernel.versions = versions;
       return success();
     }
     auto refuse = [&](const Twine &why) {
@@ -167,39 +180,61 @@ private:
       return refuse("it computes '" + kernel.name + "' and must be named so");
     if (llvm::Error error = checkSchedule(*kernel.kernelClass, planned->schedule, anchor, target))
       return refuse(llvm::toString(std::move(error)));
+    if (llvm::Error error = checkVersions(planned->versions, *kernel.kernelClass, anchor, target))
+      return refuse(llvm::toString(std::move(error)));
     // In the class's order, so that the plan prints the same however it was written.
-    for (const Knob &knob : kernel.kernelClass->knobs)
-      kernel.schedule.set(knob.name, planned->schedule[knob.name]);
+    auto ordered = [&](const Schedule &given) {
+      Schedule schedule;
+      for (const Knob &knob : kernel.kernelClass->knobs)
+        schedule.set(knob.name, given[knob.name]);
+      return schedule;
+    };
+    kernel.schedule = ordered(planned->schedule);
+    for (const Version &version : planned->versions)
+      kernel.versions.push_back({version.upTo, ordered(version.schedule)});
     return success();
   }
 
-  // Finds a function with the same text and schedule, or keeps this one.
-  void share(Kernel &kernel, func::FuncOp function, const FusionGroup &group) {
-    std::string key;
+  // Finds a function with the same text, or keeps this one, and the codes for the kernel's schedules.
+  void share(Kernel &kernel, func::FuncOp function, StringRef text, const FusionGroup &group) {
+    auto [known, isNew] = functions.try_emplace(text, function);
+    if (!isNew)
+      function.erase();
+    function = known->second;
+    kernel.code = codeFor(kernel, kernel.schedule, text, function, group);
+    if (isNew)
+      function.setName(program.codes[kernel.code].symbol);
+    for (const Version &version : kernel.versions)
+      kernel.versionCodes.push_back(codeFor(kernel, version.schedule, text, function, group));
+  }
+
+  size_t codeFor(const Kernel &kernel, const Schedule &schedule, StringRef text, func::FuncOp function,
+                 const FusionGroup &group) {
+    std::string key = text.str();
     llvm::raw_string_ostream out(key);
-    function.print(out, OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(1 << 20));
-    for (const auto &[name, value] : kernel.schedule.knobs)
+    for (const auto &[name, value] : schedule.knobs)
       out << name << '=' << value << ';';
-    auto [found, inserted] = codes.try_emplace(key, program.codes.size());
-    kernel.code = found->second;
-    if (!inserted)
-      return function.erase();
+    auto [found, isNew] = codes.try_emplace(key, program.codes.size());
+    if (!isNew)
+      return found->second;
     std::string symbol;
     for (Operation *op : group)
       if (symbol.size() < 40)
         symbol += op->getName().stripDialect().str() + "_";
     StringRef node = nodeName(group.front()->getLoc());
     symbol =
-        symbolFor(symbol + (node.empty() ? StringRef(kernel.name) : node).str()) + "." + std::to_string(kernel.code);
-    function.setName(symbol);
-    program.codes.push_back({function, kernel.kernelClass, kernel.schedule, symbol, {}});
+        symbolFor(symbol + (node.empty() ? StringRef(kernel.name) : node).str()) + "." + std::to_string(found->second);
+    program.codes.push_back({function, kernel.kernelClass, schedule, symbol, {}});
+    return found->second;
   }
 
   Program &program;
   const Target &target;
   const Plan *plan;
   OpBuilder b;
-  llvm::StringMap<size_t> codes;
+  llvm::StringMap<std::pair<Schedule, std::vector<Version>>> defaults; // by the function's text
+  llvm::StringMap<func::FuncOp> functions;                             // by their text
+  llvm::StringMap<size_t> codes;                                       // by the function's text and the schedule
 };
 
 // Whether a view's sizes have their values already where the tensor is made that it is a view of.

@@ -15,6 +15,11 @@ struct Kernel {
   std::string name;  // of its result, as in the plan
   std::string nodes; // the ONNX nodes, separated by commas
   size_t code = 0;   // which of the program's codes it runs
+  // For smaller sizes, in ascending order: other schedules, the codes of each, and the size that decides, over the
+  // code's symbols.
+  std::vector<Version> versions;
+  std::vector<size_t> versionCodes;
+  mlir::AffineExpr extent;
   // The module's symbols that the code takes, in the order of the code's own symbols.
   llvm::SmallVector<unsigned> symbols;
 };

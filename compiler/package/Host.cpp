@@ -230,7 +230,6 @@ Value HostEmitter::areEmpty(ValueRange tensors) {
 void HostEmitter::launch(func::CallOp call) {
   size_t index = call->getAttrOfType<IntegerAttr>("graph.kernel").getInt();
   const Kernel &kernel = program.kernels[index];
-  const KernelCode &code = program.codes[kernel.code];
   for (Value result : call.getResults())
     makeRoom(result);
   int64_t at = 0;
@@ -244,8 +243,17 @@ void HostEmitter::launch(func::CallOp call) {
     put(c.symbols[symbol]);
     names.push_back(getAffineSymbolExpr(symbol, b.getContext()));
   }
-  Value entry = LLVM::AddressOfOp::create(b, loc, pointer, code.symbol + ".task");
-  Value tasks = c.expr(code.grid.tasks.replaceSymbols(names));
+  auto entryOf = [&](size_t code) -> Value {
+    return LLVM::AddressOfOp::create(b, loc, pointer, program.codes[code].symbol + ".task");
+  };
+  auto tasksOf = [&](size_t code) { return c.expr(program.codes[code].grid.tasks.replaceSymbols(names)); };
+  Value entry = entryOf(kernel.code), tasks = tasksOf(kernel.code);
+  Value extent = kernel.versions.empty() ? Value() : c.expr(kernel.extent.replaceSymbols(names));
+  for (auto [version, code] : llvm::reverse(llvm::zip_equal(kernel.versions, kernel.versionCodes))) {
+    Value isSmall = c.cmp(arith::CmpIPredicate::sle, extent, c.i64(version.upTo));
+    entry = LLVM::SelectOp::create(b, loc, isSmall, entryOf(code), entry);
+    tasks = c.select(isSmall, tasksOf(code), tasks);
+  }
   // Loops over the other dimensions could take for ever.
   if (Value nothing = areEmpty(call.getResults()))
     tasks = c.select(nothing, c.i64(0), tasks);

@@ -145,8 +145,9 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
   int64_t scratch = 0;
   for (const Kernel &kernel : program.kernels) {
     kernels.push_back(t.record({t.text(program.codes[kernel.code].symbol), t.text(kernel.nodes)}));
-    scratch = std::max(scratch, program.codes[kernel.code].grid.scratchBytes);
   }
+  for (const KernelCode &code : program.codes)
+    scratch = std::max(scratch, code.grid.scratchBytes);
   for (const std::string &feature : target.required)
     features.push_back(t.text(feature));
   Constant *none = ConstantPointerNull::get(t.pointer());

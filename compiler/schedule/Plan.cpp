@@ -10,6 +10,7 @@ using namespace fathom;
 
 LLVM_YAML_IS_SEQUENCE_VECTOR(PlannedLayout)
 LLVM_YAML_IS_SEQUENCE_VECTOR(PlannedKernel)
+LLVM_YAML_IS_SEQUENCE_VECTOR(Version)
 
 namespace llvm::yaml {
 
@@ -34,12 +35,20 @@ template <> struct MappingTraits<PlannedLayout> {
   }
 };
 
+template <> struct MappingTraits<Version> {
+  static void mapping(IO &io, Version &version) {
+    io.mapRequired("up_to", version.upTo);
+    io.mapRequired("schedule", version.schedule);
+  }
+};
+
 template <> struct MappingTraits<PlannedKernel> {
   static void mapping(IO &io, PlannedKernel &kernel) {
     io.mapRequired("kernel", kernel.name);
     io.mapRequired("class", kernel.kernelClass);
     io.mapRequired("ops", kernel.ops);
     io.mapRequired("schedule", kernel.schedule);
+    io.mapOptional("versions", kernel.versions);
   }
 };
 

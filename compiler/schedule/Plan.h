@@ -19,6 +19,7 @@ struct PlannedKernel {
   std::string kernelClass;
   std::vector<std::string> ops; // the graph ops it fuses, by the names of their results
   Schedule schedule;
+  std::vector<Version> versions; // for smaller sizes, in ascending order of their bounds
 };
 
 struct Plan {

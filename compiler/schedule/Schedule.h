@@ -29,4 +29,10 @@ struct Schedule {
   bool operator==(const Schedule &) const = default;
 };
 
+// Another schedule of a kernel, for the sizes at run time up to a bound. What is counted is said by the kernel's class.
+struct Version {
+  int64_t upTo = 0;
+  Schedule schedule;
+};
+
 } // namespace fathom

@@ -178,6 +178,13 @@ void printOps(const json::Array *ops, StringRef indent) {
              << "): " << printable(op->getString("why").value_or("")) << "\n";
 }
 
+void printKnobs(const json::Object &of) {
+  if (const json::Object *knobs = of.getObject("schedule"))
+    for (const auto &[name, knob] : *knobs)
+      outs() << " " << StringRef(name) << "=" << knob.getAsInteger().value_or(0);
+  outs() << "\n";
+}
+
 void printKernel(const json::Object &kernel, size_t index) {
   outs() << formatv("{0}. {1} '{2}': {3}, {4}", index + 1, kernel.getString("class").value_or("?"),
                     printable(kernel.getString("result").value_or("?")), spellCount(kernel.getNumber("flop"), "FLOP"),
@@ -191,10 +198,13 @@ void printKernel(const json::Object &kernel, size_t index) {
   if (auto share = kernel.getNumber("roofline_share"))
     outs() << formatv(", {0:f0} % of the roofline", 100 * *share);
   outs() << "\n     schedule:";
-  if (const json::Object *knobs = kernel.getObject("schedule"))
-    for (const auto &[name, knob] : *knobs)
-      outs() << " " << StringRef(name) << "=" << knob.getAsInteger().value_or(0);
-  outs() << "\n";
+  printKnobs(kernel);
+  const json::Array *versions = kernel.getArray("versions");
+  for (const json::Value &value : versions ? *versions : json::Array())
+    if (const json::Object *version = value.getAsObject()) {
+      outs() << "     up to " << version->getInteger("up_to").value_or(0) << ":";
+      printKnobs(*version);
+    }
   printOps(kernel.getArray("ops"), "     ");
   const json::Array *apart = kernel.getArray("apart");
   for (const json::Value &value : apart ? *apart : json::Array())
