@@ -3,6 +3,7 @@
 
 #include "GuardedBuffer.h"
 #include "TestTensor.h"
+#include "compiler/driver/Check.h"
 #include "compiler/driver/Compile.h"
 #include "onnx.pb.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -281,6 +282,48 @@ std::string runModel(fathom_model *model, const Case &testCase, const Signature 
   }
 }
 
+struct MemoryFile {
+  int fd = memfd_create("conformance", MFD_CLOEXEC);
+  std::string path = "/proc/self/fd/" + std::to_string(fd);
+
+  MemoryFile() = default;
+  MemoryFile(const MemoryFile &) = delete;
+  ~MemoryFile() { close(fd); }
+};
+
+// Compiles for the host; the problem, if there is one.
+std::string compile(const Case &testCase, const std::string &bytes, const MemoryFile &artifact, double &milliseconds) {
+  auto context = createContext();
+  std::string firstError;
+  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error && firstError.empty())
+      firstError = diagnostic.str();
+  });
+  std::clock_t start = std::clock();
+  auto module = importOnnxBytes(bytes, testCase.folder.string(), *context);
+  if (!module)
+    return firstError.empty() ? "import failed without an error" : firstError;
+  CompileOptions options;
+  options.target = llvm::cantFail(parseTarget("host"));
+  options.threads = 1;
+  CompileReport report;
+  bool compiled = llvm::succeeded(compileModule(*module, options, artifact.path, report));
+  // Of the processor: on one thread it is what a clock shows on an idle machine, and other load does not change it.
+  milliseconds = 1e3 * double(std::clock() - start) / CLOCKS_PER_SEC;
+  return compiled ? "" : firstError.empty() ? "compilation failed without an error" : firstError;
+}
+
+// What keeps the model from being compiled must be found without compiling it, and nothing else. Its weights are in it.
+std::string compareWithCheck(const std::string &bytes, const std::string &problem) {
+  MemoryFile model;
+  std::ofstream(model.path, std::ios::binary) << bytes;
+  auto context = createContext();
+  std::vector<Problem> problems = findProblems(model.path, *context);
+  if (problems.empty() == problem.empty())
+    return "";
+  return problems.empty() ? "check finds nothing, but: " + problem : "compiles, but check says: " + problems[0].message;
+}
+
 } // namespace
 
 std::string Case::key() const {
@@ -307,37 +350,16 @@ CaseResult runCase(const Case &testCase) {
   if (!result.problem.empty())
     return result;
   result.oneNode = proto.graph().node_size() == 1 && proto.functions_size() == 0;
-  auto context = createContext();
-  std::string firstError;
-  mlir::ScopedDiagnosticHandler handler(context.get(), [&](mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error && firstError.empty())
-      firstError = diagnostic.str();
-  });
-  std::clock_t start = std::clock();
-  auto module = importOnnxBytes(bytes, testCase.folder.string(), *context);
-  if (!module) {
-    result.problem = firstError.empty() ? "import failed without an error" : firstError;
+  MemoryFile artifact;
+  result.problem = compile(testCase, bytes, artifact, result.compileMs);
+  result.disagreement = compareWithCheck(bytes, result.problem);
+  if (!result.problem.empty())
     return result;
-  }
-  CompileOptions options;
-  options.target = llvm::cantFail(parseTarget("host"));
-  options.threads = 1;
-  CompileReport report;
-  int fd = memfd_create("conformance", MFD_CLOEXEC);
-  std::string path = "/proc/self/fd/" + std::to_string(fd);
-  bool compiled = llvm::succeeded(compileModule(*module, options, path, report));
-  // Of the processor: on one thread it is what a clock shows on an idle machine, and other load does not change it.
-  result.compileMs = 1e3 * double(std::clock() - start) / CLOCKS_PER_SEC;
-  if (compiled) {
-    fathom_model *loaded = nullptr;
-    result.problem = take(fathom_model_load(path.c_str(), &loaded));
-    std::unique_ptr<fathom_model, Release> model(loaded);
-    if (result.problem.empty())
-      result.problem = runModel(model.get(), testCase, types);
-  } else {
-    result.problem = firstError.empty() ? "compilation failed without an error" : firstError;
-  }
-  close(fd);
+  fathom_model *loaded = nullptr;
+  result.problem = take(fathom_model_load(artifact.path.c_str(), &loaded));
+  std::unique_ptr<fathom_model, Release> model(loaded);
+  if (result.problem.empty())
+    result.problem = runModel(model.get(), testCase, types);
   return result;
 }
 

@@ -28,6 +28,7 @@ struct CaseResult {
   std::string problem; // empty: passed
   double compileMs = 0;
   bool oneNode = false;
+  std::string disagreement; // between what `fathom check` says of the model and what compiling it says; empty: none
 };
 
 // Every case beneath the suite's folder as it is given, in order of name.

@@ -161,7 +161,11 @@ int main(int argc, char **argv) {
       llvm::outs() << key << ": passes, but is listed as an expected failure\n";
     else if (!ok && (!listed || options.verbose))
       llvm::outs() << key << ": " << results[i].problem << "\n";
-    ++(ok == listed ? failed : ok ? passed : skipped);
+    // What does not compile may be listed, but `fathom check` must know it.
+    if (!results[i].disagreement.empty())
+      llvm::outs() << key << ": " << results[i].disagreement << "\n";
+    bool isWrong = ok == listed || !results[i].disagreement.empty();
+    ++(isWrong ? failed : ok ? passed : skipped);
   }
   printCompileTimes(cases, results);
   printWays(cases, results);

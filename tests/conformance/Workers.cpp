@@ -20,7 +20,7 @@ struct Slot {
   std::atomic<pid_t> runner; // who runs the case now
   double compileMs;
   bool oneNode;
-  char problem[400];
+  char problem[400], disagreement[400];
 };
 
 struct Shared {
@@ -28,8 +28,8 @@ struct Shared {
   Slot slots[];
 };
 
-void setProblem(Slot &slot, const std::string &problem) {
-  snprintf(slot.problem, sizeof slot.problem, "%s", problem.c_str());
+template <size_t size> void set(char (&text)[size], const std::string &words) {
+  snprintf(text, size, "%s", words.c_str());
 }
 
 [[noreturn]] void work(Shared &shared, const std::vector<Case> &cases) {
@@ -40,7 +40,8 @@ void setProblem(Slot &slot, const std::string &problem) {
     CaseResult result = runCase(cases[i]);
     alarm(0);
     slot.compileMs = result.compileMs, slot.oneNode = result.oneNode;
-    setProblem(slot, result.problem);
+    set(slot.problem, result.problem);
+    set(slot.disagreement, result.disagreement);
     slot.runner = 0;
   }
   fflush(nullptr);
@@ -79,16 +80,18 @@ std::vector<CaseResult> runInWorkers(const std::vector<Case> &cases, int jobs) {
       if (slot.runner != child)
         continue;
       int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-      setProblem(slot, signal == SIGALRM ? llvm::formatv("took more than {0} s", secondsPerCase).str()
-                       : signal          ? llvm::formatv("crashed: {0}", strsignal(signal)).str()
-                                         : llvm::formatv("exited with {0}", WEXITSTATUS(status)).str());
+      set(slot.problem, signal == SIGALRM ? llvm::formatv("took more than {0} s", secondsPerCase).str()
+                        : signal          ? llvm::formatv("crashed: {0}", strsignal(signal)).str()
+                                          : llvm::formatv("exited with {0}", WEXITSTATUS(status)).str());
       slot.runner = 0;
     }
     spawn(shared, cases);
   }
   std::vector<CaseResult> results;
-  for (size_t i = 0; i < cases.size(); ++i)
-    results.push_back({shared.slots[i].problem, shared.slots[i].compileMs, shared.slots[i].oneNode});
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const Slot &slot = shared.slots[i];
+    results.push_back({slot.problem, slot.compileMs, slot.oneNode, slot.disagreement});
+  }
   munmap(memory, bytes);
   return results;
 }
