@@ -187,7 +187,7 @@ LogicalResult reduceDynamic(Node &node) {
     Value flag = node.emit("Gather", {flags, node.scalar(d, node.builder().getI64Type(), "dimension")}, {}, "flag");
     if (!flag)
       return failure();
-    auto either = node.branch(flag, 1, [&](bool isReduced) -> FailureOr<SmallVector<Value>> {
+    auto either = node.branch(flag, [&](bool isReduced) -> FailureOr<SmallVector<Value>> {
       Value made = isReduced ? node.emit(isSum ? "ReduceSum" : name, {value, node.ints({d}, "axis")}, {}, "reduced")
                              : node.emit("Identity", value, {}, "kept");
       if (!made)

@@ -150,7 +150,7 @@ private:
     Value isFirst = withNumber(node, "Equal", axis, first, "is_axis");
     if (!isFirst)
       return {};
-    auto either = node.branch(isFirst, 1, [&](bool isThen) -> FailureOr<SmallVector<Value>> {
+    auto either = node.branch(isFirst, [&](bool isThen) -> FailureOr<SmallVector<Value>> {
       Value made = isThen ? transformed(first, parts, "along") : fromAxis(first + 1, axis, parts);
       if (!made)
         return failure();

@@ -93,7 +93,11 @@ Problem problemOf(Operation *op) {
 }
 
 // Whether the left operand can be packed at all.
-bool canPack(const Problem &p) { return !p.product.groupColumns && p.knownColumns && p.knownRun; }
+bool canPack(const Problem &p) {
+  // Every tap of a window is a block of its own.
+  bool fitsOneBlock = p.product.taps == 1;
+  return !p.product.groupColumns && p.knownColumns && p.knownRun && (p.keepsPartialSums || fitsOneBlock);
+}
 
 // Fractions of a number of units, each rounded up to whole units of `each`: the number itself, a half, a third, ...
 SmallVector<int64_t> fractions(int64_t count, int64_t each, int64_t most) {
@@ -255,7 +259,9 @@ std::string contractViolation(const Schedule &s, Operation *op, const Target &ta
   if (p.producesLeft && !packed)
     return "pack_a must be 1: the left operand is computed inside the kernel";
   if (packed && !canPack(p))
-    return "pack_a must be 0: groups, and sizes known only at run time, are read in place";
+    return "pack_a must be 0: groups, sizes known only at run time, and windows whose result cannot hold partial sums "
+           "are "
+           "read in place";
   if (packed && s["block_k"] < p.product.run && !p.keepsPartialSums)
     return text("block_k = {0} must be at least {1}: the result's buffer cannot hold partial sums", s["block_k"],
                 p.product.run);

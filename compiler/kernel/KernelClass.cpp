@@ -162,7 +162,8 @@ constexpr Knob contractKnobs[] = {
     {"pack_a", 0, 1, "1: rows are packed block by block, computing fused producers; 0: read in place"},
     {"block_k", 1, 1 << 20, "steps of the reduction per packed block"},
     {"rows_outer", 0, 1, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
-    {"through_scratch", 0, 1, "1: a tile is stored and read again before its consumers; 0: they take it from registers"},
+    {"through_scratch", 0, 1,
+     "1: a tile is stored and read again before its consumers; 0: they take it from registers"},
     {"task_m", 1, 1 << 30, "rows of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
