@@ -1,9 +1,8 @@
 // The Plan's text form, in YAML.
 #include "compiler/schedule/Plan.h"
 
+#include "compiler/support/YamlText.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/YAMLTraits.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace fathom;
@@ -92,22 +91,15 @@ std::string printPlan(const Plan &plan) {
 }
 
 llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef fileName) {
-  std::string message;
-  auto collect = [](const llvm::SMDiagnostic &diagnostic, void *context) {
-    auto &message = *static_cast<std::string *>(context);
-    if (message.empty())
-      message = ("line " + llvm::Twine(diagnostic.getLineNo()) + ": " + diagnostic.getMessage()).str();
-  };
-  llvm::yaml::Input yaml(llvm::MemoryBufferRef(text, fileName), nullptr, collect, &message);
-  Plan plan;
-  yaml >> plan;
-  if (yaml.error())
-    return llvm::createStringError("plan '%s' cannot be read: %s", fileName.str().c_str(), message.c_str());
+  llvm::Expected<Plan> parsed = parseYaml<Plan>(text, fileName, "plan");
+  if (!parsed)
+    return parsed;
+  const Plan &plan = *parsed;
   llvm::StringSet<> values;
   for (const PlannedLayout &layout : plan.layouts)
     if (!values.insert(layout.value).second)
       return llvm::createStringError("plan '%s' gives '%s' two layouts", fileName.str().c_str(), layout.value.c_str());
-  return plan;
+  return parsed;
 }
 
 } // namespace fathom

@@ -1,8 +1,7 @@
 // The text form of machine descriptions, in YAML, and the ones that are built in.
 #include "compiler/target/MachineFile.h"
 
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/YAMLTraits.h"
+#include "compiler/support/YamlText.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace fathom {
@@ -81,19 +80,7 @@ template <> struct MappingTraits<fathom::MachineFile> {
 namespace fathom {
 
 static llvm::Expected<MachineFile> parse(llvm::StringRef text, llvm::StringRef fileName) {
-  std::string message;
-  auto collect = [](const llvm::SMDiagnostic &diagnostic, void *context) {
-    auto &message = *static_cast<std::string *>(context);
-    if (message.empty())
-      message = ("line " + llvm::Twine(diagnostic.getLineNo()) + ": " + diagnostic.getMessage()).str();
-  };
-  llvm::yaml::Input yaml(llvm::MemoryBufferRef(text, fileName), nullptr, collect, &message);
-  MachineFile file;
-  yaml >> file;
-  if (yaml.error())
-    return llvm::createStringError("machine description '%s' cannot be read: %s", fileName.str().c_str(),
-                                   message.c_str());
-  return file;
+  return parseYaml<MachineFile>(text, fileName, "machine description");
 }
 
 llvm::Expected<MachineName> readMachineName(llvm::StringRef text, llvm::StringRef fileName) {

@@ -41,3 +41,9 @@ def seed(request):
     value = int(os.environ.get("FATHOM_TEST_SEED", random.SystemRandom().randrange(1 << 31)))
     print(f"repeat with FATHOM_TEST_SEED={value}")
     return value
+
+
+@pytest.fixture(name="random")
+def numbers(seed):
+    """Random numbers that are fresh in every run."""
+    return np.random.default_rng(seed)

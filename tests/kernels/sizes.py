@@ -9,6 +9,15 @@ FLOAT, INT64, INT32, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.IN
 PRIMES = [1, 2, 3, 5, 7, 13, 17, 31]
 
 
+def floats(random, *shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def prime(random, least=1):
+    """A size: one, or a prime."""
+    return int(random.choice([size for size in PRIMES if size >= least]))
+
+
 def infos(values):
     return [helper.make_tensor_value_info(*value) for value in values]
 

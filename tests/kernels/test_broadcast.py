@@ -2,20 +2,11 @@
 import numpy as np
 import onnx
 import pytest
-from sizes import BOOL, FLOAT, INT64, PRIMES, agree, model, node
+from sizes import BOOL, FLOAT, INT64, PRIMES, agree, floats, model, node
 
 import fathom
 
 ROUNDS = 10
-
-
-@pytest.fixture
-def random(seed):
-    return np.random.default_rng(seed)
-
-
-def floats(random, *shape):
-    return random.standard_normal(shape).astype(np.float32)
 
 
 def pairs(random):

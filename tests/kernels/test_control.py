@@ -1,16 +1,7 @@
 """Branches, loops and scans against ONNX Runtime, with sizes of zero, one and primes on fresh random data."""
 import numpy as np
 import pytest
-from sizes import BOOL, FLOAT, INT64, PRIMES, agree, graph, model, node
-
-
-@pytest.fixture
-def random(seed):
-    return np.random.default_rng(seed)
-
-
-def floats(random, *shape):
-    return random.standard_normal(shape).astype(np.float32)
+from sizes import BOOL, FLOAT, INT64, PRIMES, agree, floats, graph, model, node
 
 
 def matrices(random, columns=3):

@@ -1,22 +1,9 @@
 """Sizes that only data decides, of zero, one and primes, against ONNX Runtime on fresh random data."""
 import numpy as np
 import pytest
-from sizes import BOOL, FLOAT, INT32, INT64, PRIMES, agree, model, node
+from sizes import BOOL, FLOAT, INT32, INT64, agree, floats, model, node, prime
 
 ROUNDS = 12
-
-
-@pytest.fixture
-def random(seed):
-    return np.random.default_rng(seed)
-
-
-def floats(random, *shape):
-    return random.standard_normal(shape).astype(np.float32)
-
-
-def prime(random):
-    return int(random.choice(PRIMES))
 
 
 def test_nonzero(random):

@@ -2,24 +2,11 @@
 import numpy as np
 import pytest
 from onnx import TensorProto
-from sizes import FLOAT, PRIMES, model, node
+from sizes import FLOAT, floats, model, node, prime
 
 import fathom
 
 ROUNDS = 6
-
-
-@pytest.fixture
-def random(seed):
-    return np.random.default_rng(seed)
-
-
-def floats(random, *shape):
-    return random.standard_normal(shape).astype(np.float32)
-
-
-def prime(random):
-    return int(random.choice(PRIMES))
 
 
 def swish(x, alpha=1.0):

@@ -1,24 +1,11 @@
 """Operators on images and the places in them: regions, grids, blocks, unpooling, against ONNX Runtime."""
 import numpy as np
 import pytest
-from sizes import FLOAT, INT64, PRIMES, agree, model, node
+from sizes import FLOAT, INT64, agree, floats, model, node, prime
 
 import fathom
 
 ROUNDS = 8
-
-
-@pytest.fixture
-def random(seed):
-    return np.random.default_rng(seed)
-
-
-def floats(random, *shape):
-    return random.standard_normal(shape).astype(np.float32)
-
-
-def prime(random, least=1):
-    return int(random.choice([size for size in PRIMES if size >= least]))
 
 
 def boxes(random, count, height, width):

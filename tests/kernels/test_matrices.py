@@ -1,24 +1,11 @@
 """Determinants, running products and mel filters, against ONNX Runtime and NumPy."""
 import numpy as np
 import pytest
-from sizes import FLOAT, INT32, INT64, PRIMES, agree, model, node
+from sizes import FLOAT, INT32, agree, floats, model, node, prime
 
 import fathom
 
 ROUNDS = 8
-
-
-@pytest.fixture
-def random(seed):
-    return np.random.default_rng(seed)
-
-
-def floats(random, *shape):
-    return random.standard_normal(shape).astype(np.float32)
-
-
-def prime(random):
-    return int(random.choice(PRIMES))
 
 
 @pytest.mark.parametrize("outer", [[], ["a"], ["a", "b"]], ids=str)

@@ -4,21 +4,13 @@ import math
 import numpy as np
 import onnxruntime
 import pytest
+from sizes import floats
 from onnx import TensorProto, helper
 
 import fathom
 
 TYPES = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64, "uint8": TensorProto.UINT8,
          "int8": TensorProto.INT8}
-
-
-@pytest.fixture
-def random(seed):
-    return np.random.default_rng(seed)
-
-
-def floats(random, *shape):
-    return random.standard_normal(shape).astype(np.float32)
 
 
 def check(op, inputs, outputs=("float32",), steps=0, tolerance=2e-5, **attributes):

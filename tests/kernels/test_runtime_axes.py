@@ -1,24 +1,11 @@
 """Axes, steps, scales and sizes that are inputs of the model, against ONNX Runtime."""
 import numpy as np
 import pytest
-from sizes import FLOAT, INT64, PRIMES, agree, model, node
+from sizes import FLOAT, INT64, agree, floats, model, node, prime
 
 import fathom
 
 ROUNDS = 10
-
-
-@pytest.fixture
-def random(seed):
-    return np.random.default_rng(seed)
-
-
-def floats(random, *shape):
-    return random.standard_normal(shape).astype(np.float32)
-
-
-def prime(random):
-    return int(random.choice(PRIMES))
 
 
 def axes_of(random, rank, count):

@@ -6,18 +6,9 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
-from sizes import BOOL, FLOAT, INT64, PRIMES, node
+from sizes import BOOL, FLOAT, INT64, PRIMES, floats, node
 
 import fathom
-
-
-@pytest.fixture
-def random(seed):
-    return np.random.default_rng(seed)
-
-
-def floats(random, *shape):
-    return random.standard_normal(shape).astype(np.float32)
 
 
 def tensor(name, dtype=FLOAT, shape=None):
