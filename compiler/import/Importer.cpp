@@ -4,8 +4,8 @@
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SymbolRewrite.h"
 #include "compiler/import/ElementTypes.h"
-#include "compiler/import/NormalizeMicrosoft.h"
 #include "compiler/import/Sequence.h"
+#include "compiler/import/rules/Microsoft.h"
 #include <numeric>
 
 using namespace mlir;

@@ -1,5 +1,5 @@
 // One node of a model while it is imported: its inputs and attributes, checked as they are read, and the graph ops made
-// for it. The rules in Normalize*.cpp are written against this.
+// for it. The rules in rules/ are written against this.
 #pragma once
 
 #include "compiler/graph/Shape.h"

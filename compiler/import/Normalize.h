@@ -38,7 +38,7 @@ llvm::ArrayRef<Rule> gatedRules();
 
 // Whether ONNX's operator can be imported in some form.
 bool isSupported(llvm::StringRef op, mlir::MLIRContext *context);
-// Brings a node of an operator set before 7 into the form of 7 (NormalizeLegacy.cpp).
+// Brings a node of an operator set before 7 into the form of 7 (rules/Legacy.cpp).
 llvm::LogicalResult modernize(Node &node);
 // Whether the operator may be given sequences and optionals.
 bool takesCompounds(llvm::StringRef op);
@@ -47,10 +47,10 @@ llvm::LogicalResult normalize(Node &node);
 // The rule of all operators without one: the graph op of that name with the node's inputs and attributes.
 llvm::LogicalResult copyNode(Node &node);
 
-// Rules of today's Slice and Pad, whose operands data may decide (NormalizeDynamic.cpp).
+// Rules of today's Slice and Pad, whose operands data may decide (rules/Dynamic.cpp).
 llvm::LogicalResult sliceDynamic(Node &node);
 llvm::LogicalResult padDynamic(Node &node);
-// Rules of operators whose axes or steps data may decide (NormalizeRuntimeAxes.cpp).
+// Rules of operators whose axes or steps data may decide (rules/RuntimeAxes.cpp).
 llvm::LogicalResult squeezeDynamic(Node &node);
 llvm::LogicalResult unsqueezeDynamic(Node &node);
 llvm::LogicalResult reduceDynamic(Node &node);

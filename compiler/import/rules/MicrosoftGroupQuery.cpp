@@ -2,7 +2,7 @@
 // room for all positions from the start and is written in place.
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Microsoft.h"
 
 using namespace mlir;
 

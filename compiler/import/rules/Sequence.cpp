@@ -1,9 +1,9 @@
 // Rules of the operators on sequences and optionals.
+#include "compiler/import/Sequence.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/DeclaredType.h"
 #include "compiler/import/Normalize.h"
-#include "compiler/import/Sequence.h"
 
 using namespace mlir;
 

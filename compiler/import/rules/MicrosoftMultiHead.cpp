@@ -1,6 +1,6 @@
 // The rules of MultiHeadAttention and Attention, which ONNX Runtime's optimizer makes of encoders and older decoders.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Microsoft.h"
 
 using namespace mlir;
 

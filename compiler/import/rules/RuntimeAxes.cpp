@@ -2,7 +2,7 @@
 // sizes that follow from the axes are computed by ordinary ops and pinned to symbols.
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Parts.h"
 
 using namespace mlir;
 

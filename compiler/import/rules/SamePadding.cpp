@@ -1,7 +1,7 @@
 // Convolutions and pooling with auto_pad SAME where the padding depends on sizes that are only known when the model
 // runs: an explicit Pad, whose amounts are expressions over the symbols, and a window that needs none.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Parts.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Rules of random numbers: a hash of each element's position and of the node's seed, by ordinary ops. The numbers are
 // the same in every run, whatever the number of threads, and differ from node to node.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Parts.h"
 #include "llvm/Support/xxhash.h"
 #include <cmath>
 #include <numbers>

@@ -1,7 +1,7 @@
 // Rules of quantised operators of domain com.microsoft: integer products where the sums are exact, else dequantise,
 // compute and quantise.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Microsoft.h"
 
 using namespace mlir;
 

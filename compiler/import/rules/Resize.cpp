@@ -1,7 +1,7 @@
 // Rules of Resize and of Upsample, which it replaced: before version 11 there was one way to map coordinates. Sizes
 // that are only known when the model runs are computed and pinned to symbols.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Parts.h"
 
 using namespace mlir;
 

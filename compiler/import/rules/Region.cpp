@@ -2,7 +2,7 @@
 // Places and weights are elementwise ops, pixels are gathered as whole rows of channels, and sums are reductions, so
 // that nothing but the result is stored.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Parts.h"
 #include <cmath>
 
 using namespace mlir;

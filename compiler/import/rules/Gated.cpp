@@ -1,6 +1,6 @@
 // Rules of what gated networks are made of: the gate of a linear layer and causal convolutions that carry a state.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Parts.h"
 
 using namespace mlir;
 

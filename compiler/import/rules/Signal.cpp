@@ -1,7 +1,7 @@
 // Rules of the Fourier transforms, which become products with matrices of cosines and sines.
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Parts.h"
 #include <numbers>
 
 using namespace mlir;

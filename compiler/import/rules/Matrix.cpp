@@ -1,6 +1,6 @@
 // Rules of operators on small matrices and tables: determinants, running products and the weights of mel filters.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Parts.h"
 #include <cmath>
 
 using namespace mlir;

@@ -2,7 +2,7 @@
 // cutting an image into blocks and of pooling.
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Parts.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Rules of operators of domain com.microsoft that are several of ONNX's in one: with an activation, a bias, a layout or
 // quantisation around them.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Microsoft.h"
 
 using namespace mlir;
 

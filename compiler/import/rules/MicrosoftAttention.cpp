@@ -1,6 +1,6 @@
 // Rotary embeddings and attention as ordinary ops, and the rule of ONNX Runtime's RotaryEmbedding.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/NormalizeMicrosoft.h"
+#include "compiler/import/rules/Microsoft.h"
 #include <cmath>
 
 using namespace mlir;
@@ -17,13 +17,6 @@ std::optional<graph::Sizes> sizesOfRank(Node &node, Value value, int64_t rank, S
   node.error(ErrorCode::BadShape) << name << " of " << node.type() << " must have rank " << rank << ", but has "
                                   << given;
   return std::nullopt;
-}
-
-Value countUp(Node &node, AffineExpr count, StringRef suffix) {
-  Type i64 = node.builder().getI64Type();
-  return node.emit("Range",
-                   {node.scalar(0, i64, "zero"), node.sizesValue({count}, true, "count"), node.scalar(1, i64, "one")},
-                   {}, suffix);
 }
 
 Value splitHeads(Node &node, Value input, int64_t heads, StringRef suffix) {

@@ -1,7 +1,7 @@
 // Rules of the operators that ONNX Runtime's exporters and optimizer write, in domain com.microsoft.
 #pragma once
 
-#include "compiler/import/Normalize.h"
+#include "compiler/import/rules/Parts.h"
 
 namespace fathom::importer {
 
@@ -10,25 +10,12 @@ bool isMicrosoft(llvm::StringRef domain, llvm::StringRef op);
 // Makes the graph ops of such a node.
 llvm::LogicalResult normalizeMicrosoft(Node &node);
 
-// The rules of each family, in NormalizeMicrosoft<Family>.cpp.
+// The rules of each family, in Microsoft<Family>.cpp.
 llvm::ArrayRef<Rule> microsoftAttentionRules();
 llvm::ArrayRef<Rule> microsoftFusedRules();
 llvm::ArrayRef<Rule> microsoftGroupQueryRules();
 llvm::ArrayRef<Rule> microsoftMultiHeadRules();
 llvm::ArrayRef<Rule> microsoftQuantizedRules();
-
-// A transposition with this permutation.
-mlir::Value transpose(Node &node, mlir::Value value, llvm::ArrayRef<int64_t> perm, llvm::StringRef suffix);
-// An elementwise op with a number.
-mlir::Value withNumber(Node &node, llvm::StringRef op, mlir::Value value, double number, llvm::StringRef suffix);
-// The part from `from` to `to` of an axis, both known.
-mlir::Value part(Node &node, mlir::Value value, int64_t axis, int64_t from, int64_t to, llvm::StringRef suffix);
-mlir::Value castAs(Node &node, mlir::Value value, mlir::Type element, llvm::StringRef suffix);
-// A reshape to sizes that are expressions.
-mlir::Value reshapeTo(Node &node, mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::StringRef suffix);
-
-// 0, 1, 2, ... as many as `count`, as i64.
-mlir::Value countUp(Node &node, mlir::AffineExpr count, llvm::StringRef suffix);
 
 // What rotary embeddings need: tables with a row for every position, and the positions of shape (batch or 1, sequence).
 struct Rotation {
