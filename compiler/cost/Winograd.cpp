@@ -18,7 +18,9 @@ Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Tar
   int64_t panels = llvm::divideCeil(conv.columns, s.tileN), taskPanels = std::min(s.taskN, panels);
   int64_t panelTasks = llvm::divideCeil(panels, taskPanels);
 
-  Product product{.rows = taskTiles, .columns = conv.columns, .run = conv.channels, .coldPanels = false};
+  // The last panel is computed whole.
+  int64_t columns = panels * s.tileN;
+  Product product{.rows = taskTiles, .columns = columns, .run = conv.channels, .coldPanels = false};
   ProductSchedule inner{s.tileM, s.tileN, s.unrollK, s.inFlight, false, 1, false, taskTiles, taskPanels};
   product.resultStreams = 0;
   Estimate e = estimate(product, inner, target);
@@ -27,10 +29,10 @@ Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Tar
 
   // Transformed tiles and products of a panel stay in a cache; a task's weights pass by.
   double tiles = double(conv.tiles), channelVectors = double(llvm::divideCeil(conv.channels, int64_t(lanes)));
-  double columnVectors = double(llvm::divideCeil(conv.columns, int64_t(lanes)));
+  double columnVectors = double(llvm::divideCeil(columns, int64_t(lanes)));
   double transformed = double(taskTiles * conv.channels) * positions * element;
   double products = double(taskTiles * s.tileN) * positions * element;
-  double weights = double(conv.channels * conv.columns) * positions * element;
+  double weights = double(conv.channels * columns) * positions * element;
   e.movement =
       e.tasks * refillCycles((transformed + 2 * products) * double(taskPanels), transformed + products, target) +
       double(tileTasks - 1) * refillCycles(weights, weights, target) + coldCycles(weights, target);

@@ -77,10 +77,14 @@ struct Step {
 // What taking tiles of 2 or 4 pixels gains, and what going on from 2 to 4 does.
 void addSteps(ConvOp conv, const Target &target, SmallVectorImpl<Step> &steps) {
   double plain = bestContract(conv, target).score;
-  int64_t window = cast<RankedTensorType>(conv.getWeight().getType()).getNumElements() / 9 * 4; // bytes of one position
+  auto weight = cast<RankedTensorType>(conv.getWeight().getType());
   auto step = [&](int64_t tile) {
-    double score = bestWinograd(winogradProblem(conv, conv.getInput(), tile), 0, target).score;
-    return Step{conv, tile, plain - score, ((tile + 2) * (tile + 2) - 9) * window};
+    cost::WinogradConv problem = winogradProblem(conv, conv.getInput(), tile);
+    Choice<cost::WinogradSchedule> best = bestWinograd(problem, 0, target);
+    // With what fills the last panel.
+    int64_t columns = llvm::alignTo(problem.columns, best.schedule.tileN);
+    int64_t elements = problem.positions() * problem.channels * columns - weight.getNumElements();
+    return Step{conv, tile, plain - best.score, std::max<int64_t>(1, elements * 4)};
   };
   Step two = step(2), four = step(4);
   if (two.gain > 0 && two.gain / double(two.bytes) > four.gain / double(four.bytes)) {
