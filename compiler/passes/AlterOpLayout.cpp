@@ -16,13 +16,14 @@ namespace fathom {
 
 namespace {
 
-// Whether Winograd's method computes this convolution: windows of 3 x 3 that move by one, over all channels.
+// Whether Winograd's method computes this convolution: windows of 3 x 3 that move by one, over all channels. Inside
+// branches and loops nothing is folded, so that weights would be transformed in every run.
 bool takesWinograd(ConvOp conv) {
   auto weight = cast<RankedTensorType>(conv.getWeight().getType());
   FailureOr<Window> window = getWindow(conv);
-  return succeeded(window) && weight.getRank() == 4 && weight.hasStaticShape() && conv.getGroup() == 1 &&
-         weight.getElementType().isF32() && isConstantValue(conv.getWeight()) &&
-         llvm::all_of(window->kernel, [](int64_t k) { return k == 3; }) &&
+  return isa<func::FuncOp>(conv->getParentOp()) && succeeded(window) && weight.getRank() == 4 &&
+         weight.hasStaticShape() && conv.getGroup() == 1 && weight.getElementType().isF32() &&
+         isConstantValue(conv.getWeight()) && llvm::all_of(window->kernel, [](int64_t k) { return k == 3; }) &&
          llvm::all_of(window->strides, [](int64_t s) { return s == 1; }) &&
          llvm::all_of(window->dilations, [](int64_t d) { return d == 1; }) &&
          llvm::all_of(window->padsBegin, [](int64_t p) { return p >= 0; }) &&
