@@ -72,19 +72,32 @@ double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, cons
                                        (multiplyAdds + loads + 0.5) / target.issuedPerCycle});
 }
 
-double refillCycles(double bytes, double residentBytes, const Target &target) {
-  if (residentBytes <= double(target.caches[0].bytes) * usableCapacity)
-    return 0;
-  double exposed = exposedNear;
-  for (const CacheLevel &level : llvm::ArrayRef(target.caches).drop_front()) {
-    if (residentBytes <= double(level.bytes) * usableCapacity)
-      return exposed * bytes / level.bytesPerCycle;
-    exposed = exposedFar;
-  }
-  return coldCycles(bytes, target);
+Refill &Refill::operator+=(const Refill &other) {
+  full += other.full, exposed += other.exposed;
+  return *this;
 }
 
-double coldCycles(double bytes, const Target &target) { return exposedFar * bytes / target.memoryBytesPerCycle; }
+Refill Refill::operator*(double times) const { return {full * times, exposed * times}; }
+
+double Refill::beside(double arithmetic) const { return std::max(exposed, full - arithmetic); }
+
+Refill refill(double bytes, double residentBytes, const Target &target) {
+  if (residentBytes <= double(target.caches[0].bytes) * usableCapacity)
+    return {};
+  double share = exposedNear;
+  for (const CacheLevel &level : llvm::ArrayRef(target.caches).drop_front()) {
+    double cycles = bytes / level.bytesPerCycle;
+    if (residentBytes <= double(level.bytes) * usableCapacity)
+      return {cycles, share * cycles};
+    share = exposedFar;
+  }
+  return coldRefill(bytes, target);
+}
+
+Refill coldRefill(double bytes, const Target &target) {
+  double cycles = bytes / target.memoryBytesPerCycle;
+  return {cycles, exposedFar * cycles};
+}
 
 // Whether the rows of a tile, read side by side, throw each other out of the first-level cache: at a distance with a
 // large power of two in it they share a few sets.
@@ -97,23 +110,35 @@ static bool rowsCollide(int64_t rows, int64_t strideBytes, const CacheLevel &lev
   return rows > level.ways * sets;
 }
 
-Estimate estimate(const Product &p, const ProductSchedule &s, const Target &target) {
+namespace {
+
+// A product and its schedule, with the numbers that several parts of the estimate need.
+struct Scheduled {
+  const Product &p;
+  const ProductSchedule &s;
+  const Target &target;
   double element = p.bits / 8.0;
   int64_t lanes = target.lanes(p.bits);
-  int64_t taskRows = std::min(s.taskM, p.rows), blockK = s.packed ? std::min(s.blockK, p.run) : p.depth();
+  int64_t taskRows = std::min(s.taskM, p.rows);
+  int64_t blockK = s.packed ? std::min(s.blockK, p.run) : p.depth();
   int64_t blocks = s.packed ? p.taps * llvm::divideCeil(p.run, blockK) : 1;
   int64_t panels = llvm::divideCeil(p.columns, s.tileN), taskPanels = std::min(s.taskN, panels);
   int64_t rowTasks = llvm::divideCeil(p.rows, taskRows), panelTasks = llvm::divideCeil(panels, taskPanels);
-
-  Estimate e;
-  e.tasks = double(p.batches * rowTasks * panelTasks);
-  e.perTask = taskStart;
-
-  // The register tiles: full ones, and tails of rows and of columns.
-  int64_t fullRows = p.rows / s.tileM, tailRows = p.rows % s.tileM;
-  int64_t fullPanels = p.columns / s.tileN, tailColumns = p.columns % s.tileN;
   bool collides = !s.packed && rowsCollide(s.tileM, int64_t(double(p.rowStride) * element), target.caches[0]);
-  auto tile = [&](int64_t rows, int64_t columns) {
+
+  // The heights of the tiles that so many rows are computed in, with how often each occurs. What is left by full ones
+  // is one tile where it is known ahead, else tiles of powers of two.
+  template <typename Body> void overTiles(int64_t rows, Body body) const {
+    body(s.tileM, double(rows / s.tileM));
+    int64_t tail = rows % s.tileM;
+    if (!tail || !p.unknownRows)
+      return body(tail, tail ? 1.0 : 0.0);
+    for (int64_t height = 1; height <= tail; height *= 2)
+      if (tail & height)
+        body(height, 1.0);
+  }
+
+  double tile(int64_t rows, int64_t columns) const {
     int64_t vectors = llvm::divideCeil(columns, lanes);
     int64_t sets = accumulatorSets(rows * vectors, s.inFlight, p.run);
     int64_t unroll = std::max(s.unrollK, sets), stretches = s.packed ? blocks : p.taps;
@@ -121,54 +146,84 @@ Estimate estimate(const Product &p, const ProductSchedule &s, const Target &targ
     // Steps that do not fill an iteration load their factors one by one.
     double perStretch = double(stretch) * stepCycles(rows, columns, s.packed, sets, target, p.bits) +
                         double(rest) * double(rows) / target.loadsPerCycle + 4;
-    double start = tileStart + (s.rowsOuter || s.packed ? 0 : newRows) + (blocks > 1 ? partialSums : 0);
-    double edges = (start + double(rows * vectors) / target.storesPerCycle) * double(blocks);
     if (collides)
       perStretch += double(stretch * rows) / double(target.laneFma ? lanes : 1) * collisionStall;
-    return double(stretches) * perStretch + edges;
-  };
-  auto row = [&](int64_t rows) {
-    return double(fullPanels) * tile(rows, s.tileN) + (tailColumns ? tile(rows, tailColumns) : 0);
-  };
-  e.arithmetic = double(p.batches) * (double(fullRows) * row(s.tileM) + (tailRows ? row(tailRows) : 0));
-
-  // Movement, task by task.
-  double leftTask = double(taskRows * blockK) * element / double(p.sharedRows);
-  double panel = double(s.tileN * blockK) * element, panelsOfTask = panel * double(taskPanels);
-  double rowTiles = std::ceil(double(taskRows) / double(s.tileM)), leftTile = leftTask / rowTiles;
-  double moved = 0;
-  if (s.rowsOuter && !s.packed) {
-    moved += exposedStream * refillCycles(panelsOfTask * rowTiles, panelsOfTask + leftTile, target);
-    // Rows too long to stay while the panels pass come anew with each of them.
-    moved += refillCycles(leftTask * double(taskPanels), leftTile + panel, target);
-  } else {
-    moved += refillCycles(leftTask * double(taskPanels), leftTask + panel, target);
-    moved += refillCycles(panel * rowTiles * double(taskPanels), panel + leftTile, target);
+    double start = tileStart + (s.rowsOuter || s.packed ? 0 : newRows) + (blocks > 1 ? partialSums : 0);
+    return double(stretches) * perStretch + (start + double(rows * vectors) / target.storesPerCycle) * double(blocks);
   }
-  moved *= double(blocks);
-  // Partial sums wait in the result.
-  double resultTask = double(taskRows) * double(std::min(taskPanels * s.tileN, p.columns)) * element;
-  if (blocks > 1)
-    moved += 2 * double(blocks - 1) * refillCycles(resultTask, resultTask + leftTask, target);
-  e.movement = e.tasks * moved;
-  // Each task's operands come from wherever all of them lie.
-  double allLeft = double(p.batches * p.rows * p.depth()) * element / double(p.sharedRows);
-  double allRight = double(p.columns * p.depth()) * element * (p.coldPanels ? 1 : double(p.batches));
-  e.movement += double(panelTasks) * refillCycles(allLeft, allLeft, target);
-  e.movement += double(rowTasks - 1) * refillCycles(allRight, allRight, target);
-  e.movement += p.coldPanels ? coldCycles(allRight, target) : refillCycles(allRight, allRight, target);
 
-  if (s.packed) {
-    // A load and a store for each vector, and a share of transposing it.
+  double arithmetic() const {
+    int64_t fullPanels = p.columns / s.tileN, tailColumns = p.columns % s.tileN;
+    double cycles = 0;
+    overTiles(p.rows, [&](int64_t rows, double count) {
+      if (count > 0)
+        cycles += count * (double(fullPanels) * tile(rows, s.tileN) + (tailColumns ? tile(rows, tailColumns) : 0));
+    });
+    return double(p.batches) * cycles;
+  }
+
+  // What a task moves while it runs.
+  Refill ofTask() const {
+    double left = double(taskRows * blockK) * element / double(p.sharedRows);
+    double panel = double(s.tileN * blockK) * element, allPanels = panel * double(taskPanels);
+    double rowTiles = 0;
+    overTiles(taskRows, [&](int64_t, double count) { rowTiles += count; });
+    double leftTile = left / rowTiles;
+    Refill moved;
+    if (s.rowsOuter && !s.packed) {
+      Refill panels = refill(allPanels * rowTiles, allPanels + leftTile, target);
+      moved += {panels.full, panels.exposed * exposedStream};
+      // Rows too long to stay while the panels pass come anew with each of them.
+      moved += refill(left * double(taskPanels), leftTile + panel, target);
+    } else {
+      moved += refill(left * double(taskPanels), left + panel, target);
+      moved += refill(panel * rowTiles * double(taskPanels), panel + leftTile, target);
+    }
+    moved = moved * double(blocks);
+    // Partial sums wait in the result.
+    double result = double(taskRows) * double(std::min(taskPanels * s.tileN, p.columns)) * element;
+    if (blocks > 1)
+      moved += refill(result, result + left, target) * (2 * double(blocks - 1));
+    return moved;
+  }
+
+  // What is moved in all: each task's operands come from wherever all of them lie.
+  Refill movement(double tasks) const {
+    Refill moved = ofTask() * tasks;
+    double left = double(p.batches * p.rows * p.depth()) * element / double(p.sharedRows);
+    double right = double(p.columns * p.depth()) * element * (p.coldPanels ? 1 : double(p.batches));
+    moved += refill(left, left, target) * double(panelTasks);
+    moved += refill(right, right, target) * double(rowTasks - 1);
+    moved += p.coldPanels ? coldRefill(right, target) : refill(right, right, target);
+    return moved;
+  }
+
+  // A load and a store for each vector, and a share of transposing it.
+  double packing() const {
     double vectors = double(p.batches * p.rows * p.depth()) / double(lanes);
-    e.packing = double(panelTasks) * vectors * (1 / target.storesPerCycle + 1 / target.loadsPerCycle + 1);
+    return s.packed ? double(panelTasks) * vectors * (1 / target.storesPerCycle + 1 / target.loadsPerCycle + 1) : 0;
   }
-  // A math function is a long chain: four of them side by side hide each other's latency.
-  double chains = s.tileN % (4 * lanes) ? 1.25 : 1;
-  e.results += double(p.batches * p.rows * llvm::divideCeil(p.columns, lanes)) * p.consumerCycles * chains;
-  double resultBytes = double(p.batches * p.rows * p.columns) * element;
-  e.results += resultBytes / (double(lanes) * element) * 1.5 * p.resultStreams +
-               refillCycles(resultBytes * p.resultStreams, resultBytes * p.resultStreams, target);
+
+  double results() const {
+    double vectors = double(p.batches * p.rows * llvm::divideCeil(p.columns, lanes));
+    // A math function is a long chain: four of them side by side hide each other's latency.
+    double chains = s.tileN % (4 * lanes) ? 1.25 : 1;
+    double bytes = double(p.batches * p.rows * p.columns) * element * p.resultStreams;
+    return vectors * (p.consumerCycles * chains + 1.5 * p.resultStreams) + refill(bytes, bytes, target).exposed;
+  }
+};
+
+} // namespace
+
+Estimate estimate(const Product &product, const ProductSchedule &schedule, const Target &target) {
+  Scheduled scheduled{product, schedule, target};
+  Estimate e;
+  e.tasks = double(product.batches * scheduled.rowTasks * scheduled.panelTasks);
+  e.perTask = taskStart;
+  e.arithmetic = scheduled.arithmetic();
+  e.movement = scheduled.movement(e.tasks).beside(e.arithmetic);
+  e.packing = scheduled.packing();
+  e.results = scheduled.results();
   return e;
 }
 

@@ -16,6 +16,7 @@ struct Product {
   double resultStreams = 1;  // tensors of the result's size that the fused consumers read and write
   int64_t rowStride = 0;     // elements from one row to the next, where that is one distance
   double consumerCycles = 0; // of the math functions fused behind, for a vector
+  bool unknownRows = false;  // how many there are is known only at run time
   int64_t groupColumns = 0;  // 0 without groups
 
   int64_t depth() const { return taps * run; }
@@ -54,9 +55,18 @@ int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &ta
 // Sets of accumulators that a tile of few of them has.
 int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run);
 
-// Cycles that arithmetic does not hide of bringing `bytes` into the first-level cache, from where a working set of
-// `residentBytes` stays, and of what comes from memory in any case.
-double refillCycles(double bytes, double residentBytes, const Target &target);
-double coldCycles(double bytes, const Target &target);
+// Cycles of bringing data into the first-level cache: all of them, and those that prefetching does not hide where there
+// is arithmetic enough to hide the rest behind.
+struct Refill {
+  double full = 0, exposed = 0;
+
+  Refill &operator+=(const Refill &other);
+  Refill operator*(double times) const;
+  // What remains to be waited for beside so many cycles of arithmetic.
+  double beside(double arithmetic) const;
+};
+// From where a working set of `residentBytes` stays, and from memory in any case.
+Refill refill(double bytes, double residentBytes, const Target &target);
+Refill coldRefill(double bytes, const Target &target);
 
 } // namespace fathom::cost

@@ -33,13 +33,14 @@ Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Tar
   double transformed = double(taskTiles * conv.channels) * positions * element;
   double products = double(taskTiles * s.tileN) * positions * element;
   double weights = double(conv.channels * columns) * positions * element;
-  e.movement =
-      e.tasks * refillCycles((transformed + 2 * products) * double(taskPanels), transformed + products, target) +
-      double(tileTasks - 1) * refillCycles(weights, weights, target) + coldCycles(weights, target);
+  Refill moved = refill((transformed + 2 * products) * double(taskPanels), transformed + products, target) * e.tasks;
+  moved += refill(weights, weights, target) * double(tileTasks - 1);
+  moved += coldRefill(weights, target);
   double side = positions / target.loadsPerCycle;
   e.packing = double(panelTasks) * tiles * channelVectors *
               (inputOperations(conv.size) / transformsPerCycle + side + positions / target.storesPerCycle);
   e.packing += tiles * columnVectors * (outputOperations(conv.size) / transformsPerCycle + side);
+  e.movement = moved.beside(e.arithmetic + e.packing);
   double resultVectors = double(conv.pixels) * columnVectors;
   e.results = resultVectors * (1.5 * conv.resultStreams + 2);
   return e;

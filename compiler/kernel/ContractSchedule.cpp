@@ -67,14 +67,18 @@ Problem problemOf(Operation *op) {
     bool batched = llvm::any_of(llvm::seq<int64_t>(0, right.getRank() - 2),
                                 [&](int64_t d) { return !isConstant(sizesOf(right)[d], 1); });
     for (int64_t d = 0; d < type.getRank() - 1; ++d)
-      (batched && d < type.getRank() - 2 ? p.product.batches : p.product.rows) *= size(sizes[d]);
+      if (batched && d < type.getRank() - 2)
+        p.product.batches *= size(sizes[d]);
+      else
+        p.product.rows *= size(sizes[d]), p.product.unknownRows |= !constantSize(sizes[d]);
     return p;
   }
   auto conv = cast<ConvOp>(op);
   p.product.columns = size(sizes[1]);
   p.knownColumns = constantSize(sizes[1]).has_value();
   for (auto [d, expr] : llvm::enumerate(sizes))
-    p.product.rows *= d == 1 ? 1 : size(expr);
+    if (d != 1)
+      p.product.rows *= size(expr), p.product.unknownRows |= !constantSize(expr);
   Sizes weight = sizesOf(conv.getWeight());
   int64_t taps = 1;
   for (AffineExpr expr : ArrayRef(weight).drop_front(2))
@@ -216,28 +220,11 @@ void overContractSpace(Operation *op, const Target &target, llvm::function_ref<v
   ContractSpace(p, target).enumerate([&](const cost::ProductSchedule &schedule) { body(asKnobs(schedule)); });
 }
 
-// Where the number of rows is known only at run time, what is left of them by full tiles is computed in tiles of powers
-// of two, not in one: the cycles more.
-static double tailCycles(const cost::Product &p, const cost::ProductSchedule &s, const Target &target) {
-  int64_t vectors = llvm::divideCeil(s.tileN, target.lanes(p.bits)), tail = p.rows % s.tileM;
-  auto step = [&](int64_t rows) {
-    int64_t sets = cost::accumulatorSets(rows * vectors, s.inFlight, p.run);
-    return cost::stepCycles(rows, s.tileN, s.packed, sets, target, p.bits);
-  };
-  double cycles = tail ? -step(tail) : 0;
-  for (int64_t rows = 1; rows <= tail; rows *= 2)
-    if (tail & rows)
-      cycles += step(rows);
-  return cycles * double(p.depth()) * double(llvm::divideCeil(p.columns, s.tileN)) * double(p.batches);
-}
-
 double contractScore(Operation *op, const Schedule &s, const Target &target) {
   cost::Product product = problemOf(op).product;
   cost::ProductSchedule schedule{s["tile_m"],  s["tile_n"],           s["unroll_k"], s["in_flight"], bool(s["pack_a"]),
                                  s["block_k"], bool(s["rows_outer"]), s["task_m"],   s["task_n"]};
-  cost::Estimate estimate = cost::estimate(product, schedule, target);
-  estimate.arithmetic += tailCycles(product, schedule, target);
-  return cost::overThreads(estimate, target);
+  return cost::overThreads(cost::estimate(product, schedule, target), target);
 }
 
 Schedule contractDefaults(Operation *op, const Target &target) { return asKnobs(bestContract(op, target).schedule); }
