@@ -3,6 +3,7 @@
 
 #include "llvm/Support/Error.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLParser.h"
 #include "llvm/Support/YAMLTraits.h"
 
 namespace fathom {
@@ -16,6 +17,16 @@ llvm::Expected<T> parseYaml(llvm::StringRef text, llvm::StringRef fileName, llvm
     if (message.empty())
       message = ("line " + llvm::Twine(diagnostic.getLineNo()) + ": " + diagnostic.getMessage()).str();
   };
+  // A text without a document has no node to report a problem at.
+  llvm::SourceMgr sources;
+  sources.setDiagHandler(collect, &message);
+  llvm::yaml::Stream stream(text, sources);
+  auto document = stream.begin();
+  llvm::yaml::Node *root = document == stream.end() ? nullptr : document->getRoot();
+  if (!root || llvm::isa<llvm::yaml::NullNode>(root))
+    return llvm::createStringError(what + " '" + fileName +
+                                   "' cannot be read: " + (message.empty() ? "there is nothing in it" : message));
+  message.clear();
   llvm::yaml::Input yaml(llvm::MemoryBufferRef(text, fileName), nullptr, collect, &message);
   T value;
   yaml >> value;

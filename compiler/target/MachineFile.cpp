@@ -8,7 +8,7 @@ namespace fathom {
 namespace {
 
 struct MachineFile {
-  std::string triple, cpu;
+  std::string triple, cpu, features;
   std::optional<int64_t> cores, vectorRegisters, fmaLatency;
   std::optional<double> fmaPerCycle, loadsPerCycle, storesPerCycle, issuedPerCycle, memoryBytesPerCycle;
   std::vector<CacheLevel> caches;
@@ -50,6 +50,7 @@ template <> struct MappingTraits<fathom::MachineFile> {
       io.setError("version " + Twine(version) + " of machine descriptions is not 1");
     io.mapOptional("triple", file.triple, std::string());
     io.mapRequired("cpu", file.cpu);
+    io.mapOptional("features", file.features, std::string());
     io.mapOptional("cores", file.cores);
     io.mapOptional("vector-registers", file.vectorRegisters);
     io.mapOptional("fma-per-cycle", file.fmaPerCycle);
@@ -87,7 +88,7 @@ llvm::Expected<MachineName> readMachineName(llvm::StringRef text, llvm::StringRe
   llvm::Expected<MachineFile> file = parse(text, fileName);
   if (!file)
     return file.takeError();
-  return MachineName{file->triple, file->cpu};
+  return MachineName{file->triple, file->cpu, file->features};
 }
 
 llvm::Error applyMachineFile(llvm::StringRef text, llvm::StringRef fileName, Target &target) {
@@ -112,11 +113,17 @@ llvm::Error applyMachineFile(llvm::StringRef text, llvm::StringRef fileName, Tar
 }
 
 std::string printMachineFile(const Target &target) {
-  MachineFile file{target.triple,         target.cpu,
-                   target.cores,          target.vectorRegisters,
-                   target.fmaLatency,     target.fmaPerCycle,
-                   target.loadsPerCycle,  target.storesPerCycle,
-                   target.issuedPerCycle, target.memoryBytesPerCycle,
+  MachineFile file{target.triple,
+                   target.cpu,
+                   target.features,
+                   target.cores,
+                   target.vectorRegisters,
+                   target.fmaLatency,
+                   target.fmaPerCycle,
+                   target.loadsPerCycle,
+                   target.storesPerCycle,
+                   target.issuedPerCycle,
+                   target.memoryBytesPerCycle,
                    target.caches};
   std::string text;
   llvm::raw_string_ostream out(text);

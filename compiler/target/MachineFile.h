@@ -5,9 +5,9 @@
 
 namespace fathom {
 
-// The cpu that a description is for, and its triple if it says one.
+// The cpu that a description is for, with its triple and features where it says them.
 struct MachineName {
-  std::string triple, cpu;
+  std::string triple, cpu, features;
 };
 llvm::Expected<MachineName> readMachineName(llvm::StringRef text, llvm::StringRef fileName);
 // Overrides what was derived from the CPU by what the description says.

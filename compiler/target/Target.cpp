@@ -168,9 +168,10 @@ static Target hostTarget() {
   return target;
 }
 
-// A CPU by name, for Linux.
-static llvm::Expected<Target> namedTarget(llvm::StringRef text) {
+// A CPU by name, for Linux; `features` as LLVM lists them, beyond or instead of what the name implies.
+static llvm::Expected<Target> namedTarget(llvm::StringRef text, llvm::StringRef features = "") {
   Target target;
+  target.features = features.str();
   auto [triple, cpu] = text.rsplit(':');
   if (cpu.empty()) {
     cpu = text;
@@ -205,7 +206,7 @@ static llvm::Expected<Target> targetFromFile(llvm::StringRef path) {
   llvm::Expected<MachineName> name = readMachineName(text, path);
   if (!name)
     return name.takeError();
-  auto target = namedTarget(name->triple.empty() ? name->cpu : name->triple + ":" + name->cpu);
+  auto target = namedTarget(name->triple.empty() ? name->cpu : name->triple + ":" + name->cpu, name->features);
   if (!target)
     return target;
   if (llvm::Error error = applyMachineFile(text, path, *target))

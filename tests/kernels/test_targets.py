@@ -1,5 +1,8 @@
 """A machine's description decides: other numbers lead to other plans, in the direction that the numbers say."""
+import os
+import pathlib
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -7,6 +10,9 @@ from conftest import make_model
 from onnx import helper
 
 import fathom
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FATHOM = pathlib.Path(os.environ.get("FATHOM_BUILD", ROOT / "build")) / "bin/fathom"
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +79,26 @@ def test_more_cores_make_more_tasks(model, tmp_path):
 def test_impossible_machines_are_refused(model, tmp_path, numbers, reason):
     with pytest.raises(fathom.Error, match=reason):
         fathom.compile(model, emit="plan", target=machine(tmp_path, **numbers))
+
+
+def test_the_host_as_a_file(model, tmp_path):
+    """What doctor prints of this machine compiles for this machine, with the features it really has."""
+    path = tmp_path / "host.yaml"
+    path.write_text(subprocess.run([FATHOM, "doctor", "--target", "host"], check=True, capture_output=True, text=True).stdout)
+    x = np.ones((256, 768), np.float32)
+    [y] = fathom.Session(fathom.compile(model, target=str(path))).run(None, {"x": x})
+    assert not y.any()
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "\xff\xfe"])
+def test_files_without_a_description(model, tmp_path, text):
+    path = tmp_path / "machine.yaml"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(fathom.Error, match="cannot be read: .") as error:
+        fathom.compile(model, emit="plan", target=str(path))
+    assert "F1010" in str(error.value)
+    answer = subprocess.run([FATHOM, "doctor", "--target", path], capture_output=True, text=True)
+    assert answer.returncode == 1 and "F1010" in answer.stderr
 
 
 def test_a_missing_file(model, tmp_path):

@@ -134,7 +134,7 @@ Expected<int> doctorCommand(const Arguments &arguments) {
   if (arguments.options.has("target")) {
     auto target = parseTarget(arguments.options.text("target"));
     if (!target)
-      return target.takeError();
+      return fail(ErrorCode::BadTarget, toString(target.takeError()));
     outs() << printMachineFile(*target);
     return 0;
   }
