@@ -91,11 +91,15 @@ def _spell_dims(dims) -> list[str]:
     texts = []
     for name, size in dims.items():
         try:
-            # Whole numbers of any kind, NumPy's among them, or two of them.
-            low, high = map(operator.index, size if isinstance(size, (tuple, list)) else (size, size))
+            # Whole numbers of any kind, NumPy's among them: a size, a range, or a range and the size to be good at.
+            low, high, *likely = map(operator.index, size if isinstance(size, (tuple, list)) else (size, size))
+            if len(likely) > 1:
+                raise ValueError
         except (TypeError, ValueError):
-            raise _usage(f"dimension '{name}' is a whole number or two of them, not {size!r}") from None
-        texts.append(f"{name}={low}" if low == high else f"{name}={low}..{high}")
+            wanted = "a size, the ends of a range, or these and the size to be good at"
+            raise _usage(f"dimension '{name}' is {wanted}, in whole numbers, not {size!r}") from None
+        text = f"{name}={low}" if low == high and not likely else f"{name}={low}..{high}"
+        texts.append(text + "".join(f",opt={best}" for best in likely))
     return texts
 
 
@@ -113,6 +117,10 @@ def _spell_options(given: dict) -> list[tuple[str, str]]:
             texts.append((table[keyword]["name"], os.fspath(value)))
         elif hasattr(value, "__index__"):
             texts.append((table[keyword]["name"], str(operator.index(value))))
+        elif isinstance(value, float) and table[keyword]["type"] == "number":
+            texts.append((table[keyword]["name"], repr(value)))
+        elif keyword == "shape" and isinstance(value, (list, tuple)) and all(isinstance(text, str) for text in value):
+            texts += [(table[keyword]["name"], text) for text in value]
         else:
             raise _usage(f"option '{keyword}' does not take a {type(value).__name__}")
     return texts

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import traceback
 
 from .bisect import Bisection
 from .compare import compare, tensors_of
 from .compile import compile as compile_model
+from .compile import options as compile_options
 from .errors import Error, printable
 from .inputs import random_inputs
 from .reference import REFERENCES, import_onnx
@@ -103,7 +105,7 @@ def _split_dims(texts: list[str]) -> tuple[dict, list[str]]:
     sizes, ranges = {}, []
     for text in texts:
         name, _, size = text.rpartition("=")
-        if ".." in size:
+        if re.fullmatch(r".+=\d+\.\.\d+(,opt=\d+)?", text):
             ranges.append(text)
         elif name and size.isdigit():
             sizes[name] = int(size)
@@ -125,7 +127,8 @@ def main(request: dict) -> int:
             print(text, file=sys.stderr)
 
     sizes, ranges = _split_dims(request["dim"])
-    options = {key: request[key] for key in ("plan", "fp", "jobs")}
+    given = {name.replace("-", "_"): value for name, value in request.items() if name != "dim"}
+    options = {option["name"]: given[option["name"]] for option in compile_options() if option["name"] in given}
     report = verify(
         request["model"],
         against=request["against"],

@@ -29,6 +29,13 @@ def test_match(fathom, model, against):
     assert data["outputs"][0]["shape"] == [5, 4] and data["outputs"][0]["max_ulp"] < 100
 
 
+def test_options_of_the_compilation(fathom, model):
+    given = json.loads(fathom("verify", model, "--shape", "x:7x3", "--json").expect(0).out)
+    assert given["inputs"] == {"x": [7, 3]}
+    fathom("verify", model, "--dim", "batch=1..8,opt=4", "--conv-algorithm", "winograd4", "--max-weight-growth", "12.5").expect(0)
+    assert "no input 'other'" in fathom("verify", model, "--shape", "other:7x3").expect(1).err
+
+
 def test_text(fathom, model):
     result = fathom("verify", model).expect(0)
     for word in ("max abs", "max rel", "max ulp", "float32", "ok"):

@@ -95,7 +95,12 @@ def test_sizes_of_dimensions(model, size):
     assert fathom.Session(fathom.compile(model, dim={"batch": size})).inputs[0].shape == (4, 16)
 
 
-@pytest.mark.parametrize("size", [2.5, "4", None, (1, 2, 3), (1,), (1, 2.5), -1, (4, 2), 2**62])
+def test_a_likely_size_and_shapes(model):
+    assert fathom.Session(fathom.compile(model, dim={"batch": (1, 8, 4)})).symbols == [("batch", 1, 8)]
+    assert fathom.Session(fathom.compile(model, shape=["x:4x16"])).inputs[0].shape == (4, 16)
+
+
+@pytest.mark.parametrize("size", [2.5, "4", None, (1, 2, 3), (1, 8, 4, 2), (1,), (1, 2.5), -1, (4, 2), 2**62])
 def test_bad_sizes_of_dimensions(model, size):
     with pytest.raises(fathom.Error, match="batch") as caught:
         fathom.compile(model, dim={"batch": size})
