@@ -61,9 +61,12 @@ def main():
     parser.add_argument("--max-length", type=int, default=256, help="room of the cache, prompt included")
     parser.add_argument("--threads", type=int, default=0, help="0: all CPUs")
     arguments = parser.parse_args()
+    prompt = arguments.prompt.split(",")
+    if arguments.tokens < 1 or not all(token.strip().isdigit() for token in prompt):
+        parser.error("--tokens is at least 1, and --prompt is a list of token numbers such as 1,5,9")
     generator = Generator(arguments.model, arguments.max_length, arguments.threads)
     start = time.perf_counter()
-    tokens = generator.generate([int(token) for token in arguments.prompt.split(",")], arguments.tokens)
+    tokens = generator.generate([int(token) for token in prompt], arguments.tokens)
     seconds = time.perf_counter() - start
     print(*tokens)
     print(f"{len(tokens) / seconds:.1f} tokens a second")

@@ -81,8 +81,8 @@ static void printReport(StringRef model, StringRef output, const CompileReport &
       << (target ? target->getString("cpu").value_or("?") : "?") << "\n";
   double total = 0;
   for (const auto &[stage, seconds] : report.stages)
-    out << formatv("  {0,-9}{1,8:f3} s\n", stage, seconds), total += seconds;
-  out << formatv("  {0,-9}{1,8:f3} s\n", "total", total);
+    out << formatv("  {0,-10}{1,7:f3} s\n", stage, seconds), total += seconds;
+  out << formatv("  {0,-10}{1,7:f3} s\n", "total", total);
   out << "  artifact  " << spellBytes(artifact.fileBytes) << ", of which code " << spellBytes(artifact.codeBytes)
       << "\n";
   out << "  kernels   " << report.kernels << ", of " << report.codes << " pieces of code\n";
