@@ -82,10 +82,10 @@ template <typename T> void copyElements(const T *from, T *to, RankedTensorType s
 void writeWeight(const Weight &weight, MutableArrayRef<char> out) {
   std::vector<char> storage;
   ArrayRef<char> bytes = rawBytes(weight.value, storage);
-  if (weight.source == weight.type)
-    return void(std::memcpy(out.data(), bytes.data(), std::min(bytes.size(), out.size())));
   if (bytes.empty())
     return;
+  if (weight.source == weight.type)
+    return void(std::memcpy(out.data(), bytes.data(), std::min(bytes.size(), out.size())));
   auto copy = [&]<typename T>() {
     copyElements(reinterpret_cast<const T *>(bytes.data()), reinterpret_cast<T *>(out.data()), weight.source,
                  weight.type);
