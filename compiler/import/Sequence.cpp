@@ -3,6 +3,7 @@
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/Normalize.h"
+#include "compiler/import/rules/Parts.h"
 
 using namespace mlir;
 
@@ -118,18 +119,7 @@ SmallVector<int64_t> commonSizes(Value sequence, int64_t rank) {
   return sizes;
 }
 
-Value wholeReshape(Node &node, Value value, ArrayRef<AffineExpr> sizes, StringRef suffix) {
-  if (!value)
-    return {};
-  return node.emit("Reshape", {value, node.sizesValue(sizes, false, "sizes")}, node.attr("allowzero", int64_t(1)),
-                   suffix);
-}
 Value sizeScalar(Node &node, AffineExpr size, StringRef suffix) { return node.sizesValue({size}, true, suffix); }
-Value iota(Node &node, AffineExpr count, StringRef suffix) {
-  Type i64 = node.builder().getI64Type();
-  return node.emit("Range", {node.scalar(0, i64, "first"), sizeScalar(node, count, "count"), node.scalar(1, i64, "by")},
-                   {}, suffix);
-}
 
 void assertNotNegative(Node &node, ArrayRef<AffineExpr> conditions) {
   SmallVector<AffineExpr> open;
@@ -145,7 +135,7 @@ void assertNotNegative(Node &node, ArrayRef<AffineExpr> conditions) {
 static Value rowOf(Node &node, Value tensor) {
   graph::Sizes sizes = graph::sizesOf(tensor);
   AffineExpr one = getAffineConstantExpr(1, node.context()), rank = getAffineConstantExpr(sizes.size(), node.context());
-  return wholeReshape(node, node.sizesValue(sizes, false, "row"), {one, rank}, "row");
+  return reshapeTo(node, node.sizesValue(sizes, false, "row"), {one, rank}, "row");
 }
 
 static Value flat(Node &node, Value tensor) {
@@ -154,7 +144,7 @@ static Value flat(Node &node, Value tensor) {
     node.error(ErrorCode::UnsupportedShape) << "the sizes of an element are too complex";
     return {};
   }
-  return wholeReshape(node, tensor, {count}, "flat");
+  return reshapeTo(node, tensor, {count}, "flat");
 }
 
 static Value concat(Node &node, ArrayRef<Value> parts, StringRef suffix) {
@@ -183,7 +173,7 @@ static Packed packList(Node &node, graph::ListedOp list, int64_t rank) {
   AffineExpr length = getAffineConstantExpr(values.size(), node.context()),
              columns = getAffineConstantExpr(rank, node.context());
   Value data = values.empty() ? filler(node, list.getElement(), 1) : concat(node, values, "data");
-  return {data, wholeReshape(node, node.sizesValue(sizes, false, "sizes"), {length, columns}, "shapes")};
+  return {data, reshapeTo(node, node.sizesValue(sizes, false, "sizes"), {length, columns}, "shapes")};
 }
 
 Packed pack(Node &node, Value sequence, std::optional<int64_t> rank) {
@@ -206,7 +196,7 @@ Packed pack(Node &node, Value sequence, std::optional<int64_t> rank) {
     node.limitSymbol(sizes[1], *rank, *rank);
   }
   return {op.getData(),
-          wholeReshape(node, op.getShapes(), {sizes[0], getAffineConstantExpr(*rank, node.context())}, "shapes")};
+          reshapeTo(node, op.getShapes(), {sizes[0], getAffineConstantExpr(*rank, node.context())}, "shapes")};
 }
 
 // How many values each element has.
@@ -340,12 +330,12 @@ Value sequenceAt(Node &node, Value sequence, Value position) {
                                     node.attr("steps", node.builder().getDenseI64ArrayAttr({1}))};
   Value values =
       node.emit("DynamicSlice", {parts.data, start, node.sizesValue({count}, false, "count")}, attrs, "values");
-  return wholeReshape(node, values, sizes, "");
+  return reshapeTo(node, values, sizes, "");
 }
 
 // `all` is a list of `total` entries and `count` new ones behind it; those move to `start`.
 static Value movedTo(Node &node, Value all, Value start, AffineExpr count, AffineExpr total, StringRef suffix) {
-  Value i = iota(node, graph::size::add(total, count), "index"), many = sizeScalar(node, count, "count");
+  Value i = countUp(node, graph::size::add(total, count), "index"), many = sizeScalar(node, count, "count");
   Value isBefore = node.emit("Less", {i, start}, {}, "is_before");
   Value isNew = node.emit("Less", {i, node.emit("Add", {start, many}, {}, "end")}, {}, "is_new");
   Value fromNew =
@@ -393,7 +383,7 @@ Value sequenceInsert(Node &node, Value sequence, Value tensor, Value position) {
 
 // The first `left` entries of a list after `count` of them from `start` on were taken out.
 static Value without(Node &node, Value list, Value start, Value count, AffineExpr left, StringRef suffix) {
-  Value i = iota(node, left, "index");
+  Value i = countUp(node, left, "index");
   Value isBefore = node.emit("Less", {i, start}, {}, "is_before");
   return entry(node, list, node.emit("Where", {isBefore, i, node.emit("Add", {i, count}, {}, "after")}, {}, "source"),
                suffix);

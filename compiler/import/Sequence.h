@@ -57,9 +57,7 @@ mlir::Value splitInto(Node &node, mlir::Value tensor, mlir::Value lengths, int64
 mlir::Value unstack(Node &node, mlir::Value tensor, int64_t axis, llvm::ArrayRef<mlir::AffineExpr> part);
 
 // Small pieces that both files are made of.
-mlir::Value wholeReshape(Node &node, mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::StringRef suffix);
 mlir::Value sizeScalar(Node &node, mlir::AffineExpr size, llvm::StringRef suffix);
-mlir::Value iota(Node &node, mlir::AffineExpr count, llvm::StringRef suffix); // 0, 1, 2 ...
 // Sizes from an integer vector when the model runs, but for those that are known (not negative).
 std::optional<graph::Sizes> sizesFrom(Node &node, mlir::Value vector, llvm::ArrayRef<int64_t> known);
 // Reports a list without elements, of which there is nothing to take.

@@ -4,15 +4,13 @@
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/Normalize.h"
 #include "compiler/import/Sequence.h"
+#include "compiler/import/rules/Parts.h"
 
 using namespace mlir;
 
 namespace fathom::importer {
 namespace {
 
-Value asI64(Node &node, Value value, StringRef suffix) {
-  return node.emit("Cast", value, node.attr("to", TypeAttr::get(node.builder().getI64Type())), suffix);
-}
 Value add(Node &node, Value a, Value b, StringRef suffix) { return node.emit("Add", {a, b}, {}, suffix); }
 Value sub(Node &node, Value a, Value b, StringRef suffix) { return node.emit("Sub", {a, b}, {}, suffix); }
 Value mul(Node &node, Value a, Value b, StringRef suffix) { return node.emit("Mul", {a, b}, {}, suffix); }
@@ -33,11 +31,12 @@ struct Parts {
 };
 Parts partsAlong(Node &node, Value lengths, AffineExpr size) {
   Value ends = node.emit("CumSum", {lengths, node.ints({0}, "axis")}, {}, "ends");
-  Value isBehind = node.emit(
-      "LessOrEqual",
-      {ends ? unsqueeze(node, ends, {1}, "ends") : Value(), unsqueeze(node, iota(node, size, "along"), {0}, "along")},
-      {}, "is_behind");
-  Value owner = isBehind ? sum(node, asI64(node, isBehind, "behind"), {0}, "owner") : Value();
+  Value isBehind = node.emit("LessOrEqual",
+                             {ends ? unsqueeze(node, ends, {1}, "ends") : Value(),
+                              unsqueeze(node, countUp(node, size, "along"), {0}, "along")},
+                             {}, "is_behind");
+  Value owner =
+      isBehind ? sum(node, castAs(node, isBehind, node.builder().getI64Type(), "behind"), {0}, "owner") : Value();
   Value begins = sub(node, ends, lengths, "begins");
   return {node.emit("Gather", {begins, owner}, {}, "begin"), node.emit("Gather", {lengths, owner}, {}, "length")};
 }
@@ -107,7 +106,9 @@ Value concatSequence(Node &node, Value sequence, int64_t axis, bool isNewAxis) {
   if (llvm::is_contained(free, false)) {
     Value mask = boolVector(node, free, "is_free");
     Value agrees = node.emit("Or", {node.emit("Equal", {parts.shapes, first}, {}, "equal"), mask}, {}, "agrees");
-    Value different = agrees ? asI64(node, node.emit("Not", agrees, {}, "differs"), "differs") : Value();
+    Value different =
+        agrees ? castAs(node, node.emit("Not", agrees, {}, "differs"), node.builder().getI64Type(), "differs")
+               : Value();
     Value count = different ? node.pinned(sum(node, different, {0, 1}, "different"), "different") : Value();
     if (!count)
       return {};
@@ -127,11 +128,11 @@ Value concatSequence(Node &node, Value sequence, int64_t axis, bool isNewAxis) {
     return {};
   if (isNewAxis) {
     sizes->insert(sizes->begin(), length);
-    Value stacked = wholeReshape(node, parts.data, *sizes, *where ? "stacked" : "");
+    Value stacked = reshapeTo(node, parts.data, *sizes, *where ? "stacked" : "");
     return stacked && *where ? moveAxis(node, stacked, 0, *where, "") : stacked;
   }
   if (*where == 0)
-    return wholeReshape(node, parts.data, *sizes, "");
+    return reshapeTo(node, parts.data, *sizes, "");
   std::optional<Extent> extent = extentOf(node, *sizes, *where);
   if (!extent)
     return {};
@@ -139,14 +140,14 @@ Value concatSequence(Node &node, Value sequence, int64_t axis, bool isNewAxis) {
   if (!begin || !own)
     return {};
   begin = unsqueeze(node, begin, {1}, "begin"), own = unsqueeze(node, own, {1}, "own");
-  Value outer = unsqueeze(node, iota(node, extent->outer, "outer"), {1, 2}, "outer"),
-        along = unsqueeze(node, iota(node, extent->axis, "along"), {1}, "along"),
-        inner = iota(node, extent->inner, "inner"), width = sizeScalar(node, extent->inner, "width");
+  Value outer = unsqueeze(node, countUp(node, extent->outer, "outer"), {1, 2}, "outer"),
+        along = unsqueeze(node, countUp(node, extent->axis, "along"), {1}, "along"),
+        inner = countUp(node, extent->inner, "inner"), width = sizeScalar(node, extent->inner, "width");
   // The part begins behind all those before it, and has a stretch along the axis for every outer index.
   Value before = mul(node, begin, sizeScalar(node, extent->outer, "rows"), "before");
   Value stretch = add(node, mul(node, outer, own, "stretch"), sub(node, along, begin, "inside"), "stretch");
   Value source = add(node, mul(node, add(node, before, stretch, "source"), width, "source"), inner, "source");
-  return wholeReshape(node, node.emit("Gather", {parts.data, source}, {}, "joined"), *sizes, "");
+  return reshapeTo(node, node.emit("Gather", {parts.data, source}, {}, "joined"), *sizes, "");
 }
 
 Value unstack(Node &node, Value tensor, int64_t axis, ArrayRef<AffineExpr> part) {
@@ -160,7 +161,7 @@ Value unstack(Node &node, Value tensor, int64_t axis, ArrayRef<AffineExpr> part)
   auto known = llvm::map_to_vector(part, [](AffineExpr size) { return graph::constantSize(size).value_or(differs); });
   Value rows = node.sizesValue({sizes[axis], rank}, false, "rows");
   Value shapes = node.emit("Expand", {node.sizesValue(part, false, "row"), rows}, {}, "shapes");
-  return packed(node, wholeReshape(node, front, {total}, "data"), shapes, known);
+  return packed(node, reshapeTo(node, front, {total}, "data"), shapes, known);
 }
 
 Value splitInto(Node &node, Value tensor, Value lengths, int64_t axis) {
@@ -181,20 +182,20 @@ Value splitInto(Node &node, Value tensor, Value lengths, int64_t axis) {
                            {boolVector(node, isAxis, "is_axis"), unsqueeze(node, lengths, {1}, "own"),
                             node.sizesValue(sizes, false, "sizes")},
                            {}, "shapes");
-  shapes = wholeReshape(node, shapes, {count, rank}, "shapes");
+  shapes = reshapeTo(node, shapes, {count, rank}, "shapes");
   SmallVector<int64_t> known = constantSizesOf(tensor);
   known[axis] = differs;
   if (axis == 0)
-    return packed(node, wholeReshape(node, tensor, {total}, "data"), shapes, known);
+    return packed(node, reshapeTo(node, tensor, {total}, "data"), shapes, known);
   auto [begin, own] = partsAlong(node, lengths, extent->axis);
   if (!begin || !own)
     return {};
   begin = unsqueeze(node, begin, {1}, "begin"), own = unsqueeze(node, own, {1}, "own");
   Value width = sizeScalar(node, extent->inner, "width");
-  Value along = unsqueeze(node, iota(node, extent->axis, "along"), {1}, "along");
+  Value along = unsqueeze(node, countUp(node, extent->axis, "along"), {1}, "along");
   // Where the value lies inside its part, and from that its three indices.
   Value inside = add(node, mul(node, sub(node, along, begin, "inside"), sizeScalar(node, row, "row"), "inside"),
-                     iota(node, row, "within"), "inside");
+                     countUp(node, row, "within"), "inside");
   Value one = node.scalar(1, node.builder().getI64Type(), "one");
   Value wide = node.emit("Max", {width, one}, {}, "wide"), deep = node.emit("Max", {own, one}, {}, "deep");
   Value stretch = node.emit("Div", {inside, wide}, {}, "stretch");
@@ -203,8 +204,8 @@ Value splitInto(Node &node, Value tensor, Value lengths, int64_t axis) {
   Value at = add(node, node.emit("Mod", {stretch, deep}, {}, "at"), begin, "at");
   Value source = add(node, mul(node, outer, sizeScalar(node, extent->axis, "size"), "source"), at, "source");
   source = add(node, mul(node, source, width, "source"), inner, "source");
-  Value flat = wholeReshape(node, tensor, {total}, "flat");
-  return packed(node, wholeReshape(node, node.emit("Gather", {flat, source}, {}, "parts"), {total}, "data"), shapes,
+  Value flat = reshapeTo(node, tensor, {total}, "flat");
+  return packed(node, reshapeTo(node, node.emit("Gather", {flat, source}, {}, "parts"), {total}, "data"), shapes,
                 known);
 }
 

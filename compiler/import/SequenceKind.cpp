@@ -135,10 +135,23 @@ static bool needsRank(Value value, const Kind &kind) {
   return kind.form == Kind::Packed && !kind.rank && content.getDefiningOp<graph::ListedOp>();
 }
 
+// The tensors of values of these kinds, one after the other; `open` are those that lack a rank.
+static Values takeEachApart(Node &node, ValueRange values, ArrayRef<Kind> kinds, SmallVectorImpl<unsigned> &open) {
+  SmallVector<Value> tensors;
+  for (auto [i, value, kind] : llvm::enumerate(values, kinds)) {
+    if (needsRank(value, kind))
+      open.push_back(i);
+    Values parts = takeApart(node, value, kind);
+    if (failed(parts))
+      return failure();
+    llvm::append_range(tensors, *parts);
+  }
+  return tensors;
+}
+
 // Takes values apart in the kinds given, or says that those are too narrow: then they are widened, and it starts again.
 static Values takeAllApart(Node &node, ValueRange values, MutableArrayRef<Kind> kinds, bool &isWidened,
                            SmallVectorImpl<unsigned> &open) {
-  SmallVector<Value> tensors;
   for (auto [value, kind] : llvm::zip(values, kinds)) {
     std::optional<Kind> both = join(node, kind, kindOf(node, value));
     if (!both)
@@ -148,14 +161,10 @@ static Values takeAllApart(Node &node, ValueRange values, MutableArrayRef<Kind> 
   }
   if (isWidened)
     return failure();
-  for (auto [i, value, kind] : llvm::enumerate(values.take_front(kinds.size()), kinds)) {
-    if (needsRank(value, kind))
-      open.push_back(i);
-    Values parts = takeApart(node, value, kind);
-    if (failed(parts))
-      return failure();
-    llvm::append_range(tensors, *parts);
-  }
+  Values parts = takeEachApart(node, values.take_front(kinds.size()), kinds, open);
+  if (failed(parts))
+    return failure();
+  SmallVector<Value> tensors = std::move(*parts);
   for (Value value : values.drop_front(kinds.size())) {
     if (isCompound(value))
       return node.error(ErrorCode::BadType) << "only tensors can be stacked";
@@ -219,16 +228,10 @@ static FailureOr<LoopMade> loopFrom(Node &node, Value trip, Value condition, Val
   SmallVector<unsigned> empty;
   for (unsigned round = 0; round < mostRounds; ++round) {
     bool isWidened = false;
-    SmallVector<Value> tensors;
     SmallVector<unsigned> open;
-    for (auto [i, value, kind] : llvm::enumerate(carried, kinds)) {
-      if (needsRank(value, kind))
-        open.push_back(i);
-      Values parts = takeApart(node, value, kind);
-      if (failed(parts))
-        return failure();
-      llvm::append_range(tensors, *parts);
-    }
+    Values tensors = takeEachApart(node, carried, kinds, open);
+    if (failed(tensors))
+      return failure();
     auto bodyOfTensors = [&](Value iteration, Value goesOn, ValueRange values) -> Values {
       SmallVector<Value> given(values);
       Values made = body(iteration, goesOn, putAllTogether(node, given, kinds));
@@ -239,7 +242,7 @@ static FailureOr<LoopMade> loopFrom(Node &node, Value trip, Value condition, Val
         apart->insert(apart->begin(), made->front());
       return apart;
     };
-    Values made = node.loop(trip, condition, tensors, bodyOfTensors);
+    Values made = node.loop(trip, condition, *tensors, bodyOfTensors);
     if (isWidened)
       continue;
     if (failed(made))

@@ -3,18 +3,15 @@
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/Normalize.h"
+#include "compiler/import/rules/Parts.h"
 
 using namespace mlir;
 
 namespace fathom::importer {
 namespace {
 
-NamedAttribute castTo(Node &node, Type type) { return node.attr("to", TypeAttr::get(type)); }
-
 Value asI64(Node &node, Value value, StringRef suffix) {
-  if (!value || cast<RankedTensorType>(value.getType()).getElementType().isInteger(64))
-    return value;
-  return node.emit("Cast", value, castTo(node, node.builder().getI64Type()), suffix);
+  return castAs(node, value, node.builder().getI64Type(), suffix);
 }
 
 // Whether all elements are known without running the model.
@@ -41,7 +38,7 @@ Value resolvedSizes(Node &node, Value sizes, ArrayRef<AffineExpr> copied,
       node.emit("Div", {node.sizesValue({rest->first}, false, "count"), node.emit("Max", {others, one}, {}, "divisor")},
                 {}, "quotient");
   // Two of them cannot both be the rest.
-  Value rests = node.emit("Cast", isRest, castTo(node, node.builder().getI64Type()), "rests");
+  Value rests = asI64(node, isRest, "rests");
   rests = node.emit("Greater", {node.emit("ReduceSum", rests, {}, "rests"), one}, {}, "too_many");
   quotient = node.emit("Where", {rests, minusOne, quotient}, {}, "rest");
   return node.emit("Where", {isRest, quotient, sizes}, {}, "resolved");
@@ -130,7 +127,7 @@ LogicalResult pinFirst(Node &node) { return node.finishAs(node.type(), {node.pin
 // is refused like every negative size.
 Value floatSteps(Node &node, ArrayRef<Value> given) {
   Type f64 = node.builder().getF64Type();
-  auto wide = [&](Value value, StringRef suffix) { return node.emit("Cast", value, castTo(node, f64), suffix); };
+  auto wide = [&](Value value, StringRef suffix) { return castAs(node, value, f64, suffix); };
   Value zero = node.scalar(0, f64, "zero"), step = wide(given[2], "step");
   Value span = wide(node.emit("Sub", {given[1], given[0]}, {}, "span"), "span");
   Value steps = node.emit("Ceil", node.emit("Div", {span, step}, {}, "quotient"), {}, "steps");
@@ -140,14 +137,14 @@ Value floatSteps(Node &node, ArrayRef<Value> given) {
   Value moves = node.emit("Not", node.emit("Equal", {step, zero}, {}, "stands"), {}, "moves");
   steps = node.emit("Where", {node.emit("And", {isFinite, moves}, {}, "ends"), steps, node.scalar(-1, f64, "refused")},
                     {}, "steps");
-  return node.emit("Cast", steps, castTo(node, node.builder().getI64Type()), "steps");
+  return asI64(node, steps, "steps");
 }
 
 Value integerSteps(Node &node, ArrayRef<Value> given) {
   Type i64 = node.builder().getI64Type(), f64 = node.builder().getF64Type();
   Value start = asI64(node, given[0], "start"), limit = asI64(node, given[1], "limit"),
         step = asI64(node, given[2], "step"), zero = node.scalar(0, i64, "zero"), one = node.scalar(1, i64, "one");
-  auto wide = [&](Value value, StringRef suffix) { return node.emit("Cast", value, castTo(node, f64), suffix); };
+  auto wide = [&](Value value, StringRef suffix) { return castAs(node, value, f64, suffix); };
   // The difference overflows only where it is far too long.
   Value rough = node.emit("Sub", {wide(limit, "limit"), wide(start, "start")}, {}, "rough");
   Value isShort =
@@ -179,19 +176,19 @@ LogicalResult rangeRule(Node &node) {
   Value count = node.pinned(steps, "count");
   Value numbers = node.emit("Range", {node.scalar(0, i64, "first"), count, node.scalar(1, i64, "by")}, {}, "numbers");
   if (numbers && !element.isInteger(64))
-    numbers = node.emit("Cast", numbers, castTo(node, element), "numbers");
+    numbers = castAs(node, numbers, element, "numbers");
   Value scaled = node.emit("Mul", {numbers, given[2]}, {}, "scaled");
   return node.finish(node.emit("Add", {scaled, given[0]}));
 }
 
 Value nonZero(Node &node, Value input, StringRef suffix) {
-  Type element = cast<RankedTensorType>(input.getType()).getElementType(), i64 = node.builder().getI64Type();
+  Type element = cast<RankedTensorType>(input.getType()).getElementType();
   if (cast<RankedTensorType>(input.getType()).getRank() == 0)
     input = reshape(node, input, {1}, "vector");
   Value mask = input;
   if (!element.isInteger(1))
     mask = node.emit("Not", node.emit("Equal", {input, node.scalar(0, element, "zero")}, {}, "is_zero"), {}, "mask");
-  Value ones = node.emit("Cast", mask, castTo(node, i64), "ones");
+  Value ones = asI64(node, mask, "ones");
   Value count = node.emit("ReduceSum", ones, node.attr("keepdims", int64_t(0)), "count");
   return node.emit("NonZero", {input, node.pinned(count, "count")}, {}, suffix);
 }
@@ -259,7 +256,7 @@ LogicalResult uniqueRule(Node &node) {
   // The kernel sorts in the memory of its first result, and marks what is not used of it. Counting the rest of it keeps
   // that memory even where only another output is wanted.
   Value isGroup = node.emit("GreaterOrEqual", {op->getResult(0), node.ints({0}, "zero")}, {}, "is_group");
-  Value ones = node.emit("Cast", isGroup, castTo(node, node.builder().getI64Type()), "ones");
+  Value ones = asI64(node, isGroup, "ones");
   Value count = node.pinned(node.emit("ReduceSum", ones, {}, "count"), "count");
   Value first = firstRows(node, op->getResult(0), count, "first");
   Value values = node.emit("Gather", {input, first}, node.attr("axis", axis));

@@ -4,6 +4,7 @@
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/DeclaredType.h"
 #include "compiler/import/Normalize.h"
+#include "compiler/import/rules/Parts.h"
 
 using namespace mlir;
 
@@ -90,7 +91,7 @@ Value equalLengths(Node &node, Value each, AffineExpr size) {
   Value count = node.pinned(node.emit("Div", {rounded, divisor}, {}, "count"), "count");
   if (!count)
     return {};
-  Value before = node.emit("Mul", {iota(node, graph::elementsOf(count)->front(), "part"), divisor}, {}, "before");
+  Value before = node.emit("Mul", {countUp(node, graph::elementsOf(count)->front(), "part"), divisor}, {}, "before");
   return node.emit("Min", {divisor, node.emit("Sub", {whole, before}, {}, "rest")}, {}, "lengths");
 }
 
@@ -126,7 +127,7 @@ Value splitEach(Node &node, int64_t axis, bool keepsAxis) {
     return parts;
   SmallVector<Value> elements(parts.getDefiningOp<graph::ListedOp>().getElements());
   for (Value &element : elements)
-    element = wholeReshape(node, element, part, "part");
+    element = reshapeTo(node, element, part, "part");
   return listed(node, elements, node.elementType(0));
 }
 
