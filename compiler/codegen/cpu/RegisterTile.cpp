@@ -1,6 +1,8 @@
 // Loads, multiply-adds and accumulators of a register tile.
 #include "compiler/codegen/cpu/RegisterTile.h"
 
+#include "compiler/cost/Product.h"
+
 using namespace mlir;
 
 namespace fathom {
@@ -35,9 +37,7 @@ Value RegisterTile::fma(Value x, Value y, Value z) const {
 }
 
 int64_t RegisterTile::setsFor(size_t accumulators, std::optional<int64_t> depth) const {
-  if (depth.value_or(INT64_MAX) < 32)
-    return 1;
-  return llvm::bit_floor(std::clamp<uint64_t>(inFlight / accumulators, 1, 8));
+  return cost::accumulatorSets(accumulators, inFlight, depth.value_or(INT64_MAX));
 }
 
 SmallVector<Value> RegisterTile::joinSets(ArrayRef<Value> sums, int64_t sets) const {
