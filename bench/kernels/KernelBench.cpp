@@ -3,7 +3,7 @@
 // stands the product of its size, without the work of making it one.
 #include "bench/common/OneNodeModel.h"
 #include "bench/kernels/ComparisonTable.h"
-#include "bench/kernels/FmaPeak.h"
+#include "tools/fathom/MachinePeak.h"
 
 #include <cblas.h>
 #include <cmath>
@@ -81,9 +81,9 @@ template <typename Run> void measure(benchmark::State &state, double operations,
 }
 
 void registerAll() {
-  constexpr int64_t peakOperations = 1 << 24;
+  constexpr int64_t peakRounds = 1 << 16;
   benchmark::RegisterBenchmark("peak/fma", [](benchmark::State &state) {
-    measure(state, multiplyAddInRegisters(peakOperations), [] { multiplyAddInRegisters(peakOperations); });
+    measure(state, multiplyAdds(peakRounds), [] { multiplyAdds(peakRounds); });
   })->UseRealTime();
   for (const Problem &problem : problems) {
     auto contestants = std::make_shared<Contestants>(problem);

@@ -37,13 +37,6 @@ template <int bytes, int chains> inline __attribute__((always_inline)) int64_t m
 #if defined(__x86_64__)
 __attribute__((target("avx512f"))) int64_t multiplyAdd512(int64_t rounds) { return multiplyAdd<64, 24>(rounds); }
 __attribute__((target("avx2,fma"))) int64_t multiplyAdd256(int64_t rounds) { return multiplyAdd<32, 12>(rounds); }
-int64_t multiplyAdds(int64_t rounds) {
-  if (__builtin_cpu_supports("avx512f"))
-    return multiplyAdd512(rounds);
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? multiplyAdd256(rounds) : 0;
-}
-#else
-int64_t multiplyAdds(int64_t rounds) { return multiplyAdd<16, 24>(rounds); }
 #endif
 
 double seconds(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -69,6 +62,16 @@ template <typename Work> double bestRate(int threads, Work work) {
 }
 
 } // namespace
+
+int64_t multiplyAdds(int64_t rounds) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f"))
+    return multiplyAdd512(rounds);
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? multiplyAdd256(rounds) : 0;
+#else
+  return multiplyAdd<16, 24>(rounds);
+#endif
+}
 
 size_t lastLevelCacheBytes() {
   long bytes = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace fathom {
 
@@ -10,6 +11,9 @@ struct MachinePeak {
   double bytesPerSecond = 0; // reading memory far larger than the caches
 };
 
+// Multiply-adds on the widest registers of this machine, `rounds` of them in each of a dozen or more independent
+// chains; returns how many floating-point operations they were, 0 where the machine has no such instruction.
+int64_t multiplyAdds(int64_t rounds);
 // Takes about a tenth of a second with `threads` threads.
 MachinePeak measurePeak(int threads);
 // Bytes of the last-level cache; what fits into it is not bound by memory.
