@@ -72,12 +72,12 @@ SmallVector<Symbol> symbolsAt(ArrayRef<Symbol> symbols, AffineExpr extent, int64
 // loses at size i, and every schedule after the first must gain `price`.
 std::vector<std::pair<size_t, size_t>> cover(const std::vector<std::vector<double>> &loss, double price) {
   size_t sizes = loss[0].size();
-  struct Choice {
+  struct Served {
     double loss = std::numeric_limits<double>::infinity();
     size_t begin = 0, schedule = 0;
   };
   // best[k][i]: the sizes before i by k schedules, the last of which serves from `begin` on.
-  std::vector<std::vector<Choice>> best(maxVersions + 2, std::vector<Choice>(sizes + 1));
+  std::vector<std::vector<Served>> best(maxVersions + 2, std::vector<Served>(sizes + 1));
   best[0][0].loss = 0;
   auto extend = [&](size_t count, size_t begin, size_t schedule) {
     double sum = best[count - 1][begin].loss + (count > 1 ? price : 0);
