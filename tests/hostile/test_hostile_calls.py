@@ -60,6 +60,15 @@ class Given:
         return f"{array.tolist()}" if array is not None and 0 < array.size < 9 else f"({self.dtype}, {self.dims}, {len(self.data)} bytes)"
 
 
+def shaped(data, dtype, dims):
+    """The tensor, or None where NumPy has none: it refuses some huge sizes beside a size of zero."""
+    try:
+        return np.frombuffer(data, dtype).reshape(dims)
+    except ValueError:
+        assert 0 in dims, dims
+        return None
+
+
 class Runner:
     """The program that makes the calls."""
 
@@ -94,7 +103,7 @@ class Runner:
             dtype, rank = self.read("ii")
             dims = self.read(f"{rank}q")
             size = 0 if 0 in dims else int(np.prod([1, *dims])) * np.dtype(DTYPES[dtype]).itemsize
-            outputs.append(np.frombuffer(self.read(f"{size}s")[0], DTYPES[dtype]).reshape(dims))
+            outputs.append(shaped(self.read(f"{size}s")[0], DTYPES[dtype], dims))
         return outputs
 
     def end(self):
@@ -182,7 +191,8 @@ def make_call(runner, index, inputs, context, reference):
         assert got[0] != 7001, got[1]
         return False
     assert all(array is not None for array in feed.values()), "an answer to a tensor that cannot be"
-    compare(name, feed, got, reference)
+    if all(array is not None for array in got):
+        compare(name, feed, got, reference)
     return True
 
 
