@@ -20,8 +20,8 @@ constexpr double loadStall = 0.1;
 constexpr double latencySlack = 0.8;
 // What a load costs more that another row's line threw out of the first-level cache.
 constexpr double collisionStall = 0.6;
-// Starting a task on a worker that is awake.
-constexpr double taskStart = 150;
+// Waking other threads and waiting for the last of them.
+constexpr double spreading = 2000;
 // The share of a level's capacity that a stream of other data leaves to what should stay there.
 constexpr double usableCapacity = 0.75;
 // Prefetching hides most of a refill from the second-level cache behind arithmetic, and less of one from farther away:
@@ -33,7 +33,8 @@ constexpr double exposedStream = 0.4;
 double Estimate::total(int64_t threads) const {
   double work = arithmetic + movement + packing + results + tasks * perTask;
   double rounds = std::ceil(tasks / double(threads));
-  return work * rounds / tasks;
+  bool spreads = tasks > 1 && threads > 1;
+  return work * rounds / tasks + (spreads ? spreading : 0);
 }
 
 double overThreads(const Estimate &estimate, const Target &target) {

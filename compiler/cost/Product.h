@@ -31,6 +31,9 @@ struct ProductSchedule {
   bool throughScratch = false;
 };
 
+// Cycles of starting a task on a worker that is awake.
+constexpr double taskStart = 150;
+
 struct Estimate {
   double arithmetic = 0; // the register tiles
   double movement = 0;   // refilling caches, as far as arithmetic does not hide it

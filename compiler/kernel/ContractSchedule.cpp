@@ -2,6 +2,7 @@
 #include "compiler/codegen/common/Layout.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/Spaces.h"
+#include "compiler/kernel/VectorWork.h"
 #include "compiler/passes/FuseOps.h"
 
 using namespace mlir;
@@ -20,24 +21,6 @@ struct Problem {
   bool keepsPartialSums = true; // the result's buffer can hold them between blocks of the reduction
 };
 
-// Math functions that are expanded into polynomials with a dozen constants, and about what one costs for a vector.
-constexpr double expandedCycles = 12;
-bool isExpanded(Operation *op) {
-  return isa<ExpOp, SigmoidOp, TanhOp, ErfOp, GeluOp, SwishOp, MishOp, SoftplusOp, EluOp, SeluOp, CeluOp, LogOp, PowOp,
-             SinOp, CosOp>(op);
-}
-
-// How many of them are, or are likely to be, computed behind the op in its kernel.
-int64_t expandedConsumers(Operation *op) {
-  llvm::SmallSetVector<Operation *, 8> consumers;
-  consumers.insert(op);
-  for (size_t i = 0; i < consumers.size() && consumers.size() < 8; ++i)
-    for (Operation *user : consumers[i]->getUsers())
-      if (user->hasTrait<Elementwise>() && sizesOf(user->getResult(0)) == sizesOf(op->getResult(0)))
-        consumers.insert(user);
-  return llvm::count_if(consumers, isExpanded);
-}
-
 Problem problemOf(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
@@ -46,7 +29,7 @@ Problem problemOf(Operation *op) {
   unsigned width = type.getElementType().getIntOrFloatBitWidth();
   p.product.bits = std::max(32u, width);
   p.product.coldPanels = isPackedWeight(op->getOperand(1));
-  p.product.consumerCycles = expandedCycles * double(expandedConsumers(op));
+  p.product.consumerCycles = consumerCycles(op);
   p.panel = layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block;
   p.keepsPartialSums = width >= 32;
   if (op->getParentOfType<func::FuncOp>().getName() != "main") {
@@ -101,17 +84,6 @@ bool canPack(const Problem &p) {
   // Every tap of a window is a block of its own.
   bool fitsOneBlock = p.product.taps == 1;
   return !p.product.groupColumns && p.knownColumns && p.knownRun && (p.keepsPartialSums || fitsOneBlock);
-}
-
-// Fractions of a number of units, each rounded up to whole units of `each`: the number itself, a half, a third, ...
-SmallVector<int64_t> fractions(int64_t count, int64_t each, int64_t most) {
-  SmallVector<int64_t> parts;
-  for (int64_t divisor : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
-    int64_t part = llvm::alignTo(llvm::divideCeil(count, divisor), each);
-    if ((part <= most || divisor == 64) && (parts.empty() || parts.back() != part))
-      parts.push_back(part);
-  }
-  return parts;
 }
 
 class ContractSpace {
@@ -176,8 +148,8 @@ private:
     int64_t panels = llvm::divideCeil(p.product.columns, width);
     for (int64_t blockK : blocks)
       for (bool rowsOuter : {false, true})
-        for (int64_t taskM : fractions(p.product.rows, height, INT64_MAX))
-          for (int64_t taskN : fractions(panels, 1, INT64_MAX)) {
+        for (int64_t taskM : fractions(p.product.rows, height))
+          for (int64_t taskN : fractions(panels, 1)) {
             s.blockK = blockK, s.rowsOuter = rowsOuter, s.taskM = taskM, s.taskN = taskN;
             bool fitsScratch = !packed || taskM * std::min(blockK, p.product.run) * element <= scratchLimit;
             if (!(rowsOuter && packed) && fitsScratch)
@@ -215,21 +187,21 @@ static Schedule asKnobs(const cost::ProductSchedule &schedule) {
   return s;
 }
 
-void overContractSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
+static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
   Problem p = problemOf(op);
   ContractSpace(p, target).enumerate([&](const cost::ProductSchedule &schedule) { body(asKnobs(schedule)); });
 }
 
-double contractScore(Operation *op, const Schedule &s, const Target &target) {
+static double score(Operation *op, const Schedule &s, const Target &target) {
   cost::Product product = problemOf(op).product;
   cost::ProductSchedule schedule{s["tile_m"],  s["tile_n"],           s["unroll_k"], s["in_flight"], bool(s["pack_a"]),
                                  s["block_k"], bool(s["rows_outer"]), s["task_m"],   s["task_n"]};
   return cost::overThreads(cost::estimate(product, schedule, target), target);
 }
 
-Schedule contractDefaults(Operation *op, const Target &target) { return asKnobs(bestContract(op, target).schedule); }
+static Schedule best(Operation *op, const Target &target) { return asKnobs(bestContract(op, target).schedule); }
 
-std::string contractViolation(const Schedule &s, Operation *op, const Target &target) {
+static std::string violation(const Schedule &s, Operation *op, const Target &target) {
   Problem p = problemOf(op);
   auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
   bool packed = s["pack_a"];
@@ -256,5 +228,7 @@ std::string contractViolation(const Schedule &s, Operation *op, const Target &ta
     return text("task_m = {0} rows of block_k = {1} steps do not fit 16 MiB of scratch", s["task_m"], s["block_k"]);
   return "";
 }
+
+const Family contractFamily{overSpace, score, violation, best};
 
 } // namespace fathom

@@ -1,4 +1,4 @@
-// The table of kernel classes and their default schedules.
+// The table of kernel classes and their knobs.
 #include "compiler/kernel/KernelClass.h"
 
 #include "compiler/codegen/common/Emitter.h"
@@ -25,120 +25,26 @@ int64_t representative(Operation *op, AffineExpr size) {
 
 namespace {
 
-RankedTensorType resultType(Operation *op) { return cast<RankedTensorType>(op->getResult(0).getType()); }
-
-std::string noConstraint(const Schedule &, Operation *, const Target &) { return ""; }
-
-// Elementwise work per task: large enough to hide a launch, small enough to balance.
-constexpr int64_t elementsPerTask = 16384;
-
-// Wide lanes unroll long dependency chains of math functions; the back end splits them into registers.
-Schedule mapDefaults(Operation *, const Target &target) {
-  Schedule s;
-  s.set("lanes", 4 * target.lanes(32));
-  s.set("grain", elementsPerTask);
-  return s;
-}
 constexpr Knob mapKnobs[] = {{"lanes", 1, 256, "elements computed together"},
                              {"grain", 1, 1 << 30, "elements of a task"}};
 
-Schedule concatDefaults(Operation *op, const Target &target) {
-  Schedule s;
-  s.set("lanes", 4 * target.lanes(32));
-  auto concat = cast<ConcatOp>(op);
-  int64_t axis = *normalizeAxis(concat.getAxis(), concat.getType().getRank());
-  Sizes sizes = sizesOf(concat.getType());
-  SmallVector<int64_t> order = orderOf(concat.getType());
-  int64_t run = 1;
-  for (auto it = llvm::find(order, axis); it != order.end(); ++it)
-    run *= representative(op, sizes[*it]);
-  s.set("grain", std::max<int64_t>(1, elementsPerTask * 2 / std::max<int64_t>(1, run)));
-  return s;
-}
 constexpr Knob concatKnobs[] = {{"lanes", 1, 256, "elements copied together"}, {"grain", 1, 1 << 30, "rows of a task"}};
 
-int64_t elementCount(Operation *op, RankedTensorType type) {
-  int64_t count = 1;
-  for (AffineExpr size : sizesOf(type))
-    count *= std::max<int64_t>(1, representative(op, size));
-  return count;
-}
-
-// Row-wise classes: a row is what one result element (or one stretch of kept lanes) needs.
-Schedule rowDefaults(Operation *op, const Target &target) {
-  Schedule s;
-  s.set("lanes", 4 * target.lanes(32));
-  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
-  int64_t results = elementCount(op, resultType(op));
-  int64_t perRow = isa<SoftmaxOp, LogSoftmaxOp, HardmaxOp, LayerNormalizationOp, RMSNormalizationOp>(op)
-                       ? representative(op, sizesOf(input)[orderOf(input).back()])
-                       : std::max<int64_t>(1, elementCount(op, input) / std::max<int64_t>(1, results));
-  int64_t grain = std::max<int64_t>(1, elementsPerTask / 2 / std::max<int64_t>(1, perRow));
-  s.set("grain", llvm::alignTo(grain, 4 * target.lanes(32)));
-  return s;
-}
 constexpr Knob rowKnobs[] = {{"lanes", 1, 256, "elements combined together"},
                              {"grain", 1, 1 << 30, "rows, or elements along kept lanes, of a task"}};
 
-Schedule poolDefaults(Operation *op, const Target &target) {
-  Schedule s;
-  s.set("lanes", 4 * target.lanes(32));
-  auto type = resultType(op);
-  int64_t innermostSize = representative(op, sizesOf(type)[orderOf(type).back()]);
-  s.set("grain", std::max<int64_t>(1, elementsPerTask / 4 / std::max<int64_t>(1, innermostSize)));
-  return s;
-}
 constexpr Knob poolKnobs[] = {{"lanes", 1, 256, "channels computed together"},
                               {"grain", 1, 1 << 30, "windows of a task"}};
 
-Schedule depthwiseDefaults(Operation *op, const Target &target) {
-  Schedule s;
-  auto conv = cast<ConvOp>(op);
-  Sizes sizes = sizesOf(conv.getType());
-  s.set("tile_w", 4);
-  s.set("lanes", target.lanes(32));
-  int64_t row = representative(op, sizes[1]) * representative(op, sizes.back());
-  s.set("grain", std::max<int64_t>(1, elementsPerTask / 2 / std::max<int64_t>(1, row)));
-  return s;
-}
 constexpr Knob depthwiseKnobs[] = {{"tile_w", 1, 16, "pixels computed together"},
                                    {"lanes", 1, 64, "channels computed together"},
                                    {"grain", 1, 1 << 30, "rows of a task"}};
 
-// Packed weights of a task: enough to stream, and little enough that they stay in the second-level cache while several
-// rows of input pass.
-constexpr int64_t packedBytesPerTask = 64 << 10;
-
-Schedule packedProductDefaults(Operation *op, const Target &) {
-  Schedule s;
-  auto product = cast<MatMulNBitsOp>(op);
-  int64_t rowBytes = std::max<int64_t>(1, product.getK() * product.getBits() / 8);
-  // One row of input needs more columns to share its loads than several rows have registers for.
-  s.set("tile_m", 4);
-  s.set("tile_n", 2);
-  s.set("row_n", 4);
-  s.set("grain", llvm::alignTo(std::max<int64_t>(1, packedBytesPerTask / rowBytes), s["row_n"]));
-  return s;
-}
 constexpr Knob packedProductKnobs[] = {{"tile_m", 1, 16, "rows of input that share the unpacking"},
                                        {"tile_n", 1, 16, "columns that such rows are multiplied with together"},
                                        {"row_n", 1, 16, "columns that a single row is multiplied with together"},
                                        {"grain", 1, 1 << 30, "columns of a task"}};
 
-// A transposed convolution counts elements, the others rows along their axis.
-Schedule sequentialDefaults(Operation *op, const Target &) {
-  Schedule s;
-  int64_t perRow = 64;
-  if (!isa<ConvTransposeOp>(op)) {
-    auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-    perRow = type.getRank() ? representative(op, sizesOf(type)[orderOf(type).back()]) : 1;
-    // Its rows are those of a cache along the positions.
-    if (auto scatter = dyn_cast<TensorScatterOp>(op))
-      perRow *= representative(op, sizesOf(type)[*normalizeAxis(scatter.getAxis(), type.getRank())]);
-  }
-  s.set("grain", std::max<int64_t>(1, elementsPerTask / 4 / std::max<int64_t>(1, perRow)));
-  return s;
-}
 constexpr Knob sequentialKnobs[] = {{"grain", 1, 1 << 30, "independent rows of a task"}};
 
 } // namespace
@@ -152,8 +58,6 @@ bool isDepthwise(Operation *op) {
   return weight.getDimSize(1) == 1 && !multiplied && conv.getType().getElementType().isF32();
 }
 
-Schedule contractDefaults(Operation *op, const Target &target);
-std::string contractViolation(const Schedule &schedule, Operation *op, const Target &target);
 constexpr Knob contractKnobs[] = {
     {"tile_m", 1, 32, "rows (pixels) of the register tile"},
     {"tile_n", 1, 256, "columns (channels) of the register tile and of a packed panel"},
@@ -167,8 +71,6 @@ constexpr Knob contractKnobs[] = {
     {"task_m", 1, 1 << 30, "rows of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
-Schedule winogradDefaults(Operation *op, const Target &target);
-std::string winogradViolation(const Schedule &schedule, Operation *op, const Target &target);
 constexpr Knob winogradKnobs[] = {
     {"tile", 2, 4, "pixels of a tile's side: 2 or 4"},
     {"tile_m", 1, 32, "tiles of the register tile"},
@@ -178,33 +80,29 @@ constexpr Knob winogradKnobs[] = {
     {"task_t", 1, 1 << 20, "tiles of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
-static const KernelClass mapClass{"map", "elements computed on demand", mapKnobs, mapDefaults, noConstraint};
-static const KernelClass concatClass{"concat", "copies of several inputs side by side", concatKnobs, concatDefaults,
-                                     noConstraint};
-static const KernelClass reduceClass{"reduce", "elements combined along axes", rowKnobs, rowDefaults, noConstraint};
+static const KernelClass mapClass{"map", "elements computed on demand", mapKnobs, mapFamily};
+static const KernelClass concatClass{"concat", "copies of several inputs side by side", concatKnobs, concatFamily};
+static const KernelClass reduceClass{"reduce", "elements combined along axes", rowKnobs, rowFamily};
 static const KernelClass argReduceClass{"arg_reduce", "positions of extreme elements along an axis", rowKnobs,
-                                        rowDefaults, noConstraint};
-static const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a row", rowKnobs, rowDefaults,
-                                      noConstraint};
-static const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", rowKnobs,
-                                        rowDefaults, noConstraint};
-static const KernelClass poolClass{"pool", "pooling windows", poolKnobs, poolDefaults, noConstraint};
-static const KernelClass contractClass{"contract",        "matrix products and convolutions",
-                                       contractKnobs,     contractDefaults,
-                                       contractViolation, /*takesConsumers=*/true,
-                                       contractRows,      "rows"};
+                                        rowFamily};
+static const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a row", rowKnobs, rowFamily};
+static const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", rowKnobs, rowFamily};
+static const KernelClass poolClass{"pool", "pooling windows", poolKnobs, poolFamily};
+static const KernelClass contractClass{"contract",
+                                       "matrix products and convolutions",
+                                       contractKnobs,
+                                       contractFamily,
+                                       /*takesConsumers=*/true,
+                                       contractRows,
+                                       "rows"};
 static const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", depthwiseKnobs,
-                                        depthwiseDefaults, noConstraint};
+                                        depthwiseFamily};
 static const KernelClass winogradClass{"winograd", "convolutions in tiles by Winograd's method", winogradKnobs,
-                                       winogradDefaults, winogradViolation};
-static const KernelClass packedProductClass{"packed_product",
-                                            "products with matrices of small integers",
-                                            packedProductKnobs,
-                                            packedProductDefaults,
-                                            noConstraint,
-                                            /*takesConsumers=*/false};
-static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialDefaults,
-                                         noConstraint, /*takesConsumers=*/false};
+                                       winogradFamily};
+static const KernelClass packedProductClass{"packed_product", "products with matrices of small integers",
+                                            packedProductKnobs, packedProductFamily, /*takesConsumers=*/false};
+static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialFamily,
+                                         /*takesConsumers=*/false};
 
 static const KernelClass *const classes[] = {&mapClass,       &concatClass,    &reduceClass,        &argReduceClass,
                                              &softmaxClass,   &layerNormClass, &poolClass,          &contractClass,
@@ -256,7 +154,7 @@ llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, Op
   for (const Knob &knob : klass.knobs)
     if (llvm::none_of(schedule.knobs, [&](const auto &entry) { return entry.first == knob.name; }))
       return llvm::createStringError("knob '%s' is missing", knob.name.data());
-  if (std::string violation = klass.violation(schedule, anchor, target); !violation.empty())
+  if (std::string violation = klass.family.violation(schedule, anchor, target); !violation.empty())
     return llvm::createStringError("%s", violation.c_str());
   return llvm::Error::success();
 }

@@ -1,7 +1,8 @@
-// The classes of kernels: which ops anchor them, their knobs with constraints, and the default schedule for a target.
+// The classes of kernels: which ops anchor them, their knobs, and the family whose space these span.
 #pragma once
 
 #include "compiler/graph/Graph.h"
+#include "compiler/kernel/Families.h"
 #include "compiler/schedule/Schedule.h"
 #include "compiler/target/Target.h"
 #include "llvm/Support/Error.h"
@@ -18,9 +19,7 @@ struct KernelClass {
   llvm::StringLiteral name;
   llvm::StringLiteral meaning;
   llvm::ArrayRef<Knob> knobs;
-  Schedule (*defaults)(mlir::Operation *anchor, const Target &target);
-  // The first constraint that a schedule breaks, or an empty string. Ranges of knobs are checked before.
-  std::string (*violation)(const Schedule &schedule, mlir::Operation *anchor, const Target &target);
+  const Family &family;
   bool takesConsumers = true; // whether elementwise ops behind the anchor can be computed with it
   // The size by which versions of a kernel are told apart, and what it counts; null where there are none.
   mlir::AffineExpr (*extent)(mlir::Operation *anchor) = nullptr;

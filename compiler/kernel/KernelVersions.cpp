@@ -134,7 +134,7 @@ std::vector<Version> chooseVersions(func::FuncOp kernel, const KernelClass &klas
   std::vector<Schedule> made;
   for (int64_t size : sizes) {
     setSymbols(kernel, symbolsAt(symbols, extent, size));
-    made.push_back(klass.defaults(anchor, target));
+    made.push_back(bestSchedule(klass.family, anchor, target));
   }
 
   // The size to be good at counts as much as many others.
@@ -144,7 +144,7 @@ std::vector<Version> chooseVersions(func::FuncOp kernel, const KernelClass &klas
     double fastest = std::numeric_limits<double>::infinity();
     setSymbols(kernel, symbolsAt(symbols, extent, sizes[i]));
     for (size_t c = 0; c < made.size(); ++c)
-      fastest = std::min(fastest, loss[c][i] = contractScore(anchor, made[c], target));
+      fastest = std::min(fastest, loss[c][i] = klass.family.score(anchor, made[c], target));
     for (size_t c = 0; c < made.size(); ++c)
       loss[c][i] = std::log(loss[c][i] / fastest) * (sizes[i] == likely ? likelyWeight : 1);
   }

@@ -165,7 +165,8 @@ private:
       auto [known, isNew] = defaults.try_emplace(text);
       auto &[schedule, versions] = known->second;
       if (isNew) {
-        schedule = kernel.kernelClass->defaults(anchor, target);
+        Operation *site = anchor ? anchor : function.getBody().front().getTerminator();
+        schedule = bestSchedule(kernel.kernelClass->family, site, target);
         versions = chooseVersions(function, *kernel.kernelClass, anchor, target, schedule);
       }
       kernel.schedule = schedule, kernel.versions = versions;
@@ -328,7 +329,8 @@ LogicalResult checkUnstoredLayouts(ArrayRef<FusionGroup> groups) {
       if (isAnchor(op) || isa<RelayoutOp>(op) || orderOf(type) == order)
         continue;
       std::string text;
-      llvm::interleave(order, [&](int64_t d) { text += std::to_string(d); }, [&] { text += ", "; });
+      llvm::interleave(
+          order, [&](int64_t d) { text += std::to_string(d); }, [&] { text += ", "; });
       return refuse("the order must be that of what it is made from, [ " + text + " ]");
     }
   return success();

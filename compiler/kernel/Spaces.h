@@ -20,11 +20,7 @@ template <typename T> struct Choice {
   }
 };
 
-// Every schedule of a contraction's space that is worth a look, each of them legal.
-void overContractSpace(mlir::Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body);
 Choice<cost::ProductSchedule> bestContract(mlir::Operation *op, const Target &target);
-// What a schedule of a contraction is judged by, at the sizes that are likely.
-double contractScore(mlir::Operation *op, const Schedule &schedule, const Target &target);
 // `panel`: the width of the packed weights, 0 while it is still open.
 Choice<cost::WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, int64_t panel, const Target &target);
 

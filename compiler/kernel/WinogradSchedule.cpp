@@ -1,5 +1,6 @@
 // The schedules of convolutions by Winograd's method: the space of legal ones, and the one of least estimated cost.
 #include "compiler/codegen/common/Layout.h"
+#include "compiler/kernel/Families.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/Spaces.h"
 
@@ -29,20 +30,19 @@ cost::WinogradConv winogradProblem(Operation *op, Value input, int64_t tile) {
 
 static cost::WinogradConv problemOf(WinogradConvOp op) { return winogradProblem(op, op.getInput(), op.getTile()); }
 
-Choice<cost::WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, int64_t panel, const Target &target) {
-  Choice<cost::WinogradSchedule> best;
+static void overSchedules(const cost::WinogradConv &conv, int64_t panel, const Target &target,
+                          llvm::function_ref<void(const cost::WinogradSchedule &)> body) {
   int64_t lanes = target.lanes(32);
   cost::WinogradSchedule s;
   s.inFlight = target.fmaInFlight();
   s.unrollK = target.laneFma ? lanes : 2;
   auto overTasks = [&] {
     int64_t panels = llvm::divideCeil(conv.columns, s.tileN);
-    for (int64_t blocks : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64})
+    for (int64_t taskTiles : fractions(conv.tiles, s.tileM))
       for (int64_t parts : {1, 2, 4, 8, 16}) {
-        s.taskTiles = llvm::alignTo(llvm::divideCeil(conv.tiles, blocks), s.tileM);
-        s.taskN = llvm::divideCeil(panels, parts);
+        s.taskTiles = taskTiles, s.taskN = llvm::divideCeil(panels, parts);
         if (scratchBytes(conv, s.taskTiles, s.tileN) <= scratchLimit)
-          best.consider(s, cost::estimate(conv, s, target), target);
+          body(s);
       }
   };
   for (int64_t vectors = 1; vectors <= 6; ++vectors) {
@@ -53,28 +53,50 @@ Choice<cost::WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, int6
     if (panel)
       break;
   }
+}
+
+Choice<cost::WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, int64_t panel, const Target &target) {
+  Choice<cost::WinogradSchedule> best;
+  overSchedules(conv, panel, target, [&](const cost::WinogradSchedule &candidate) {
+    best.consider(candidate, cost::estimate(conv, candidate, target), target);
+  });
   return best;
 }
 
-Schedule winogradDefaults(Operation *op, const Target &target) {
-  auto conv = cast<WinogradConvOp>(op);
-  int64_t panel = layoutOf(cast<RankedTensorType>(conv.getWeight().getType())).block;
-  cost::WinogradSchedule best = bestWinograd(problemOf(conv), panel, target).schedule;
+static int64_t panelOf(WinogradConvOp op) { return layoutOf(cast<RankedTensorType>(op.getWeight().getType())).block; }
+
+static Schedule asKnobs(WinogradConvOp op, const cost::WinogradSchedule &schedule) {
   Schedule s;
-  s.set("tile", conv.getTile());
-  s.set("tile_m", best.tileM);
-  s.set("tile_n", best.tileN);
-  s.set("unroll_k", best.unrollK);
-  s.set("in_flight", best.inFlight);
-  s.set("task_t", best.taskTiles);
-  s.set("task_n", best.taskN);
+  s.set("tile", op.getTile());
+  s.set("tile_m", schedule.tileM);
+  s.set("tile_n", schedule.tileN);
+  s.set("unroll_k", schedule.unrollK);
+  s.set("in_flight", schedule.inFlight);
+  s.set("task_t", schedule.taskTiles);
+  s.set("task_n", schedule.taskN);
   return s;
 }
 
-std::string winogradViolation(const Schedule &s, Operation *op, const Target &target) {
+static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
+  auto conv = cast<WinogradConvOp>(op);
+  overSchedules(problemOf(conv), panelOf(conv), target,
+                [&](const cost::WinogradSchedule &schedule) { body(asKnobs(conv, schedule)); });
+}
+
+static double score(Operation *op, const Schedule &s, const Target &target) {
+  cost::WinogradSchedule schedule{s["tile_m"], s["tile_n"], s["unroll_k"], s["in_flight"], s["task_t"], s["task_n"]};
+  return cost::overThreads(cost::estimate(problemOf(cast<WinogradConvOp>(op)), schedule, target), target);
+}
+
+static Schedule best(Operation *op, const Target &target) {
+  auto conv = cast<WinogradConvOp>(op);
+  return asKnobs(conv, bestWinograd(problemOf(conv), panelOf(conv), target).schedule);
+}
+
+static std::string violation(const Schedule &s, Operation *op, const Target &target) {
   auto conv = cast<WinogradConvOp>(op);
   auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
-  int64_t panel = layoutOf(cast<RankedTensorType>(conv.getWeight().getType())).block;
+  int64_t panel = panelOf(conv);
   cost::WinogradConv problem = problemOf(conv);
   if (s["tile"] != conv.getTile())
     return text("tile = {0} must be 2 or 4", s["tile"]);
@@ -87,5 +109,7 @@ std::string winogradViolation(const Schedule &s, Operation *op, const Target &ta
     return text("task_t = {0} tiles need {1} bytes of scratch, more than {2}", s["task_t"], bytes, scratchLimit);
   return "";
 }
+
+const Family winogradFamily{overSpace, score, violation, best};
 
 } // namespace fathom

@@ -320,7 +320,7 @@ private:
     const KernelClass &klass = kernelClassOf(op);
     const PlannedKernel *planned = plan ? plan->kernelOf(opName(op)) : nullptr;
     if (!planned)
-      return klass.defaults(op, target)["tile_n"];
+      return bestSchedule(klass.family, op, target)["tile_n"];
     if (llvm::Error error = checkSchedule(klass, planned->schedule, op, target))
       return emitError(op, ErrorCode::BadPlan)
              << "kernel '" << planned->name << "': " << llvm::toString(std::move(error));

@@ -96,4 +96,12 @@ AffineExpr bufferBytes(RankedTensorType type) {
   return simplify(layoutOf(type).elements * elementBytes(type.getElementType()));
 }
 
+int64_t innermostDim(RankedTensorType type) {
+  Layout layout = layoutOf(type);
+  for (int64_t d : llvm::reverse(layout.order))
+    if (!graph::isConstant(layout.sizes[d], 1))
+      return graph::isConstant(layout.strides[d], 1) ? d : -1;
+  return -1;
+}
+
 } // namespace fathom

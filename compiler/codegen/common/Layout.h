@@ -26,6 +26,8 @@ mlir::RankedTensorType withLayout(mlir::RankedTensorType type, llvm::ArrayRef<in
 bool isRowMajor(mlir::RankedTensorType type);
 // The order of logical dimensions in memory; the identity when the type names none.
 llvm::SmallVector<int64_t> orderOf(mlir::RankedTensorType type);
+// The dimension that is contiguous in memory, or -1.
+int64_t innermostDim(mlir::RankedTensorType type);
 
 // Bytes of an element in memory; a bool takes one.
 int64_t elementBytes(mlir::Type element);

@@ -45,14 +45,6 @@ void KernelBody::clearHalos() {
   });
 }
 
-int64_t innermostDim(RankedTensorType type) {
-  Layout layout = layoutOf(type);
-  for (int64_t d : llvm::reverse(layout.order))
-    if (!graph::isConstant(layout.sizes[d], 1))
-      return graph::isConstant(layout.strides[d], 1) ? d : -1;
-  return -1;
-}
-
 bool Reducer::lanesReduced() const { return llvm::is_contained(axes, innermostDim(type)); }
 
 // Combines the lanes of a vector into one, halves first: the order is fixed by the width alone.

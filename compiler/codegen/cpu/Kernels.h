@@ -64,8 +64,6 @@ struct Reducer {
   // Visits the elements without combining them.
   void visit(Indices index, int64_t lanes, llvm::function_ref<void(llvm::ArrayRef<Index>, int64_t)> body);
 };
-// The dimension that is contiguous in memory, or -1.
-int64_t innermostDim(mlir::RankedTensorType type);
 
 // Runs `body` for all kept indices of a row-wise kernel (all but `axes` of `type`), split into tasks; lanes run along
 // the innermost dimension where it is kept.

@@ -1,5 +1,6 @@
 // Reductions along axes, with producers and consumers fused.
 #include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/kernel/RowAxes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -7,21 +8,6 @@ using namespace fathom::graph;
 
 namespace fathom {
 namespace {
-
-SmallVector<int64_t> reducedAxes(Operation *op) {
-  auto type = cast<RankedTensorType>(op->getOperand(0).getType());
-  auto known = constantElementsOf(op->getOperand(1));
-  SmallVector<int64_t> axes;
-  if (known)
-    for (int64_t axis : *known)
-      axes.push_back(*normalizeAxis(axis, type.getRank()));
-  bool noop = op->getAttrOfType<IntegerAttr>("noop_with_empty_axes") &&
-              op->getAttrOfType<IntegerAttr>("noop_with_empty_axes").getInt();
-  if (axes.empty() && !noop)
-    axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-  llvm::sort(axes);
-  return axes;
-}
 
 // The index of the result that belongs to an index of the input.
 Indices keptIndex(Emitter &e, ArrayRef<Index> index, ArrayRef<int64_t> axes, bool keepdims) {
@@ -51,7 +37,7 @@ Grid emitReduce(KernelBody &k) {
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   Type element = type.getElementType(), acc = isHalf(element) ? Type(c.b.getF32Type()) : registerType(element);
   bool isFloat = isa<FloatType>(element), isUnsigned = element.isUnsignedInteger() || element.isInteger(1);
-  SmallVector<int64_t> axes = reducedAxes(op);
+  SmallVector<int64_t> axes = rowAxes(op);
   bool keepdims = op->getAttrOfType<IntegerAttr>("keepdims").getInt();
 
   auto add = [&](Value x, Value y) {
@@ -164,7 +150,7 @@ Grid emitArgReduce(KernelBody &k) {
   Operation *op = k.anchor;
   auto type = cast<RankedTensorType>(op->getOperand(0).getType());
   Type element = type.getElementType();
-  int64_t axis = *normalizeAxis(op->getAttrOfType<IntegerAttr>("axis").getInt(), type.getRank());
+  int64_t axis = rowAxes(op).front();
   bool keepdims = op->getAttrOfType<IntegerAttr>("keepdims").getInt(),
        last = op->getAttrOfType<IntegerAttr>("select_last_index").getInt();
   bool isMax = isa<ArgMaxOp>(op), isFloat = isa<FloatType>(element), isUnsigned = element.isUnsignedInteger();
@@ -184,14 +170,14 @@ Grid emitArgReduce(KernelBody &k) {
     Type position = lanes == 1 ? Type(c.b.getI64Type()) : VectorType::get({lanes}, c.b.getI64Type());
     index[axis] = {c.i64(0), 0};
     Value first = e.element(op->getOperand(0), index, lanes);
-    SmallVector<Value> best = c.loop(c.i64(1), c.expr(sizesOf(type)[axis]), 1,
-                                     ValueRange{first, c.integer(position, 0)}, [&](Value iv, ValueRange carried) {
-                                       index[axis] = {iv, 0};
-                                       Value x = e.element(op->getOperand(0), index, lanes);
-                                       Value wins = better(x, carried[0]);
-                                       return SmallVector<Value>{c.select(wins, x, carried[0]),
-                                                                 c.select(wins, c.splat(iv, lanes), carried[1])};
-                                     });
+    SmallVector<Value> best = c.loop(
+        c.i64(1), c.expr(sizesOf(type)[axis]), 1, ValueRange{first, c.integer(position, 0)},
+        [&](Value iv, ValueRange carried) {
+          index[axis] = {iv, 0};
+          Value x = e.element(op->getOperand(0), index, lanes);
+          Value wins = better(x, carried[0]);
+          return SmallVector<Value>{c.select(wins, x, carried[0]), c.select(wins, c.splat(iv, lanes), carried[1])};
+        });
     e.bind(op->getResult(0), [=](ArrayRef<Index>, int64_t) { return best[1]; });
     k.storeResults(keptIndex(e, index, {axis}, keepdims), lanes);
   });

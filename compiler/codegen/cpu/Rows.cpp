@@ -1,5 +1,6 @@
 // Softmaxes and layer normalisation: several passes over a row while it is in cache.
 #include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/kernel/RowAxes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -52,14 +53,14 @@ Grid emitSoftmax(KernelBody &k) {
   Value input = op->getOperand(0);
   auto type = cast<RankedTensorType>(input.getType());
   Type element = type.getElementType(), acc = isHalf(element) ? Type(c.b.getF32Type()) : element;
-  int64_t axis = *normalizeAxis(op->getAttrOfType<IntegerAttr>("axis").getInt(), type.getRank());
+  int64_t axis = rowAxes(op).front();
   Reducer reducer{e, type, {axis}, k.schedule["lanes"], e.target.lanes(32)};
   // Exponentials are kept in the result's buffer between the passes when it has their type.
   bool keep = isa<SoftmaxOp>(op) && element == acc && k.outputs[0].type.getElementType() == acc;
   return overRows(k, type, {axis}, [&](Indices row, int64_t lanes) {
     auto item = [&](ArrayRef<Index> index, int64_t n) { return convert(c, e.element(input, index, n), acc); };
-    Value top =
-        reducer.reduce(row, lanes, c.number(acc, -INFINITY), [&](Value x, Value y) { return f.max(x, y); }, item);
+    Value top = reducer.reduce(
+        row, lanes, c.number(acc, -INFINITY), [&](Value x, Value y) { return f.max(x, y); }, item);
     auto add = [&](Value x, Value y) { return f.add(x, y); };
     if (isa<HardmaxOp>(op)) {
       // One at the first maximum: its position is the smallest index that attains it.
@@ -109,8 +110,7 @@ Grid emitLayerNorm(KernelBody &k) {
   Value input = op->getOperand(0), scale = op->getOperand(1);
   auto type = cast<RankedTensorType>(input.getType());
   Type element = type.getElementType(), acc = isHalf(element) ? Type(c.b.getF32Type()) : element;
-  int64_t first = *normalizeAxis(op->getAttrOfType<IntegerAttr>("axis").getInt(), type.getRank());
-  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(first, type.getRank()));
+  SmallVector<int64_t> axes = rowAxes(op);
   double epsilon = op->getAttrOfType<FloatAttr>("epsilon").getValueAsDouble();
   AffineExpr count = getAffineConstantExpr(1, k.context());
   for (int64_t axis : axes)

@@ -1,4 +1,7 @@
 // What the draft costs say when one thing changes.
+#include "compiler/cost/Depthwise.h"
+#include "compiler/cost/PackedProduct.h"
+#include "compiler/cost/Sweep.h"
 #include "compiler/cost/Winograd.h"
 
 #include <gtest/gtest.h>
@@ -58,11 +61,78 @@ TEST(ProductCost, PackingIsCountedForEveryPartOfThePanels) {
 }
 
 TEST(Threads, ShareWholeTasks) {
-  Estimate e{.arithmetic = 1200, .tasks = 3};
-  EXPECT_DOUBLE_EQ(e.total(1), 1200);
-  EXPECT_DOUBLE_EQ(e.total(2), 800);
-  EXPECT_DOUBLE_EQ(e.total(3), 400);
-  EXPECT_DOUBLE_EQ(e.total(16), 400);
+  Estimate e{.arithmetic = 1.2e6, .tasks = 3};
+  EXPECT_DOUBLE_EQ(e.total(1), 1.2e6);
+  EXPECT_NEAR(e.total(2), 8e5, 5000);
+  EXPECT_NEAR(e.total(3), 4e5, 5000);
+  EXPECT_DOUBLE_EQ(e.total(16), e.total(3));
+}
+
+TEST(Threads, AreNotWorthWakingForLittleWork) {
+  Estimate alone{.arithmetic = 1000, .tasks = 1}, shared{.arithmetic = 1000, .tasks = 2};
+  EXPECT_LT(overThreads(alone, machine()), overThreads(shared, machine()));
+  alone.arithmetic = shared.arithmetic = 1e6;
+  EXPECT_GT(overThreads(alone, machine()), overThreads(shared, machine()));
+}
+
+constexpr Sweep sweep{.rows = 100, .length = 1000, .instructions = 4, .latency = 20};
+
+TEST(SweepCost, FallsWithWiderVectors) {
+  Target wide = machine();
+  wide.vectorBytes *= 2;
+  EXPECT_LT(rowCycles(sweep, 1000, 32, wide), 0.6 * rowCycles(sweep, 1000, 16, machine()));
+}
+
+TEST(SweepCost, CountsWhatIsLeftOfARowOneByOne) {
+  double whole = rowCycles(sweep, 1024, 16, machine());
+  EXPECT_GT(rowCycles(sweep, 1027, 16, machine()), whole * 1027 / 1024);
+}
+
+TEST(SweepCost, SeveralSumsHideTheLatencyOfEachOther) {
+  Sweep sum = sweep;
+  sum.acrossLanes = true, sum.carried = 4, sum.instructions = 2;
+  EXPECT_GT(rowCycles(sum, 4096, 4, machine()), 2 * rowCycles(sum, 4096, 16, machine()));
+}
+
+TEST(SweepCost, RegistersThatAreMissingCost) {
+  Sweep rich = sweep;
+  rich.live = 8;
+  EXPECT_GT(rowCycles(rich, 4096, 64, machine()), 1.2 * rowCycles(rich, 4096, 8, machine()));
+}
+
+TEST(SweepCost, TasksAreWorthStarting) {
+  int64_t least = leastGrain(sweep, 16, machine());
+  EXPECT_GT(double(least) * rowCycles(sweep, sweep.length, 16, machine()), 10 * taskStart);
+}
+
+constexpr DepthwiseConv depthwise{.rows = 56, .width = 56, .channels = 144};
+
+TEST(DepthwiseCost, IsAtLeastTheArithmetic) {
+  double ideal = 56.0 * 56 * 144 * 9 / (4 * machine().fmaPerCycle);
+  EXPECT_GE(estimate(depthwise, {4, 16, 56}, machine()).arithmetic, ideal);
+}
+
+TEST(DepthwiseCost, NeighboursShareWeightsAndLoads) {
+  double alone = estimate(depthwise, {1, 16, 56}, machine()).total();
+  EXPECT_LT(estimate(depthwise, {4, 16, 56}, machine()).total(), 0.9 * alone);
+}
+
+TEST(DepthwiseCost, LargeWindowsLeaveFewerRegistersForLanes) {
+  DepthwiseConv large = depthwise;
+  large.taps = 25, large.across = 5;
+  EXPECT_LT(estimate(large, {7, 8, 56}, machine()).total(), estimate(large, {7, 16, 56}, machine()).total());
+}
+
+TEST(PackedProductCost, RowsShareTheUnpacking) {
+  PackedProduct packed{.rows = 64, .columns = 512, .depth = 512};
+  double alone = estimate(packed, {1, 4, 4, 512}, machine()).total();
+  EXPECT_LT(estimate(packed, {4, 2, 4, 512}, machine()).total(), alone);
+}
+
+TEST(PackedProductCost, IsBoundByMemoryForOneRow) {
+  PackedProduct packed{.rows = 1, .columns = 4096, .depth = 4096};
+  Estimate e = estimate(packed, {4, 2, 4, 4096}, machine());
+  EXPECT_GE(e.total(), 4096.0 * 4096 / 2 / machine().memoryBytesPerCycle);
 }
 
 TEST(WinogradCost, MultipliesLessAndTransformsMore) {

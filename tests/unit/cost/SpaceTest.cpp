@@ -3,11 +3,14 @@
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/Spaces.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <gtest/gtest.h>
 #include <random>
 
 using namespace mlir;
+using llvm::isAlnum;
 
 namespace fathom {
 namespace {
@@ -23,10 +26,25 @@ protected:
     return sizes[random() % std::size(sizes)];
   }
 
+  // The op that a kernel is scheduled by: its anchor, or its end.
   Operation *parse(const std::string &text) {
     module = parseSourceString<ModuleOp>(text, ParserConfig(context.get()));
     EXPECT_TRUE(module) << text;
-    return anchorOf(*module->getOps<func::FuncOp>().begin());
+    func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();
+    Operation *anchor = anchorOf(kernel);
+    return anchor ? anchor : kernel.getBody().front().getTerminator();
+  }
+
+  // A kernel on images of any size.
+  Operation *images(StringRef form) {
+    int64_t sizes[] = {int64_t(1 + random() % 3), size(), int64_t(3 + random() % 30), int64_t(3 + random() % 30)};
+    std::string text = form.str(), type = "tensor<{0}x{1}x{2}x{3}xf32>";
+    for (size_t at = 0; (at = text.find('T', at)) != std::string::npos;) {
+      bool isType = !isAlnum(text[at + 1]) && !isAlnum(text[at - 1]);
+      text.replace(at, 1, isType ? type : "T");
+      at += isType ? type.size() : 1;
+    }
+    return parse(llvm::formatv(false, text.c_str(), sizes[0], sizes[1], sizes[2], sizes[3]).str());
   }
 
   Operation *product() {
@@ -49,21 +67,90 @@ protected:
   }
 };
 
+// Kernels of the other families; T stands for the images, of {0} x {1} x {2} x {3}.
+constexpr const char *forms[] = {
+    R"(func.func @kernel(%x: T) -> T {{
+      %0 = graph.Sigmoid(%x) : (T) -> T
+      return %0 : T })",
+    R"(func.func @kernel(%x: T) -> T {{
+      %0 = graph.Softmax(%x) {{axis = 3 : i64} : (T) -> T
+      return %0 : T })",
+    R"(func.func @kernel(%x: T) -> T {{
+      %0 = graph.Softmax(%x) {{axis = 1 : i64} : (T) -> T
+      return %0 : T })",
+    R"(func.func @kernel(%x: T) -> T {{
+      %0 = graph.Concat(%x) {{axis = 1 : i64} : (T) -> T
+      return %0 : T })",
+    R"(func.func @kernel(%x: T) -> tensor<{0}x{1}x1x1xf32> {{
+      %axes = graph.Constant dense<[2, 3]> : tensor<2xi64> as tensor<2xi64>
+      %0 = graph.ReduceMean(%x, %axes) : (T, tensor<2xi64>) -> tensor<{0}x{1}x1x1xf32>
+      return %0 : tensor<{0}x{1}x1x1xf32> })",
+    R"(func.func @kernel(%x: T) -> T {{
+      %0:2 = graph.MaxPool(%x) {{kernel_shape = array<i64: 3, 3>, pads = array<i64: 1, 1, 1, 1>} : (T) -> (T, tensor<{0}x{1}x{2}x{3}xi64>)
+      return %0#0 : T })",
+    R"(func.func @kernel(%x: T, %w: tensor<{1}x1x3x3xf32>) -> T {{
+      %n = graph.None
+      %0 = graph.Conv(%x, %w, %n) {{group = {1} : i64, pads = array<i64: 1, 1, 1, 1>} : (T, tensor<{1}x1x3x3xf32>, none) -> T
+      return %0 : T })",
+    R"(func.func @kernel(%x: T, %u: tensor<16x{1}x{1}xf32>) -> T {{
+      %n = graph.None
+      %0 = graph.WinogradConv(%x, %u, %n) {{pads = array<i64: 1, 1, 1, 1>, tile = 2 : i64} : (T, tensor<16x{1}x{1}xf32>, none) -> T
+      return %0 : T })",
+    R"(func.func @kernel(%x: T, %axis: tensor<i64>) -> T {{
+      %0 = graph.CumSum(%x, %axis) : (T, tensor<i64>) -> T
+      return %0 : T })",
+    R"(func.func @kernel(%x: tensor<{0}x{2}x64xf32>, %w: tensor<{1}x2x16xui8>, %s: tensor<{1}x2xf32>) -> tensor<{0}x{2}x{1}xf32> {{
+      %n = graph.None
+      %0 = graph.MatMulNBits(%x, %w, %s, %n) {{K = 64 : i64, N = {1} : i64, block_size = 32 : i64} : (tensor<{0}x{2}x64xf32>, tensor<{1}x2x16xui8>, tensor<{1}x2xf32>, none) -> tensor<{0}x{2}x{1}xf32>
+      return %0 : tensor<{0}x{2}x{1}xf32> })"};
+
+const KernelClass &classOf(Operation *op) { return kernelClassOf(isa<func::ReturnOp>(op) ? nullptr : op); }
+
 TEST_P(SpaceTest, HoldsOnlyLegalSchedules) {
   Target target = llvm::cantFail(parseTarget(GetParam()));
+  llvm::StringSet<> families;
   size_t seen = 0;
-  for (int round = 0; seen < 100000 || round < 40; ++round) {
-    Operation *op = round % 2 ? product() : convolution();
-    if (isDepthwise(op))
-      continue;
+  for (size_t round = 0; seen < 100000 || round < 10 * std::size(forms); ++round) {
+    size_t form = round % (std::size(forms) + 2);
+    Operation *op = form == 0 ? product() : form == 1 ? convolution() : images(forms[form - 2]);
+    const KernelClass &klass = classOf(op);
+    families.insert(klass.name);
     size_t before = seen;
-    overContractSpace(op, target, [&](const Schedule &schedule) {
+    klass.family.space(op, target, [&](const Schedule &schedule) {
       ++seen;
-      std::string problem = llvm::toString(checkSchedule(kernelClassOf(op), schedule, op, target));
-      ASSERT_EQ(problem, "");
+      std::string problem = llvm::toString(checkSchedule(klass, schedule, op, target));
+      ASSERT_EQ(problem, "") << klass.name.str();
+      ASSERT_GT(klass.family.score(op, schedule, target), 0);
     });
-    ASSERT_GT(seen, before) << "an empty space";
+    ASSERT_GT(seen, before) << "an empty space of class " << klass.name.str();
   }
+  // Two classes of rows share their space with softmaxes.
+  EXPECT_EQ(families.size(), allKernelClasses().size() - 2);
+}
+
+TEST_P(SpaceTest, NothingOfItIsBetterThanTheBest) {
+  Target target = llvm::cantFail(parseTarget(GetParam()));
+  for (const char *form : forms) {
+    Operation *op = images(form);
+    const Family &family = classOf(op).family;
+    double best = family.score(op, bestSchedule(family, op, target), target);
+    for (const Schedule &schedule : sampleSchedules(family, op, target, 500, random()))
+      EXPECT_LE(best, family.score(op, schedule, target) * (1 + 1e-9));
+  }
+}
+
+TEST_P(SpaceTest, SamplesAreOfTheSpaceAndDiffer) {
+  Target target = llvm::cantFail(parseTarget(GetParam()));
+  Operation *op = product();
+  const KernelClass &klass = classOf(op);
+  std::vector<Schedule> all, some = sampleSchedules(klass.family, op, target, 50, 1);
+  klass.family.space(op, target, [&](const Schedule &schedule) { all.push_back(schedule); });
+  EXPECT_EQ(some.size(), std::min<size_t>(50, all.size()));
+  for (const Schedule &schedule : some)
+    EXPECT_TRUE(llvm::is_contained(all, schedule));
+  EXPECT_EQ(some, sampleSchedules(klass.family, op, target, 50, 1));
+  if (all.size() > 1000)
+    EXPECT_NE(some, sampleSchedules(klass.family, op, target, 50, 2));
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, SpaceTest,

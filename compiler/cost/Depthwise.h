@@ -1,0 +1,26 @@
+// A draft of what a convolution of single channels costs, from its schedule alone.
+#pragma once
+
+#include "compiler/cost/Product.h"
+
+namespace fathom::cost {
+
+struct DepthwiseConv {
+  int64_t rows = 1, width = 1, channels = 1; // of the result: all rows of pixels, pixels of one, channels
+  int64_t taps = 9, across = 3;              // of the window, and how many of them lie in a row
+  int64_t stride = 1;                        // from pixel to pixel along a row
+  bool sharesLoads = true;                   // windows of neighbouring pixels overlap
+  double consumerCycles = 0;                 // of the math functions fused behind, for a vector
+  double bytes = 0;                          // of all operands
+  bool unknownWidth = false;                 // pixels are counted only at run time
+};
+
+struct DepthwiseSchedule {
+  int64_t tileW = 1, lanes = 1, grain = 1;
+};
+
+// Vector registers that a tile occupies: accumulators, a weight and the pixels that it meets.
+int64_t registersOf(const DepthwiseSchedule &schedule, const Target &target);
+Estimate estimate(const DepthwiseConv &conv, const DepthwiseSchedule &schedule, const Target &target);
+
+} // namespace fathom::cost

@@ -1,0 +1,23 @@
+// A draft of what a product with a matrix of small integers costs, from its schedule alone: unpacking is shared by rows
+// of input, loads of the input by columns, and the packed weights come from memory once a task's rows have passed.
+#pragma once
+
+#include "compiler/cost/Product.h"
+
+namespace fathom::cost {
+
+struct PackedProduct {
+  int64_t rows = 1, columns = 1, depth = 1;
+  int64_t bits = 4; // of a weight
+};
+
+struct PackedSchedule {
+  int64_t tileM = 1, tileN = 1, rowN = 1; // rows and columns of a tile, and columns of a single row
+  int64_t grain = 1;                      // columns of a task
+};
+
+// Vector registers of a tile: sums of all pairs, a vector of weights for each column and one of input.
+int64_t registersOf(int64_t rows, int64_t columns);
+Estimate estimate(const PackedProduct &product, const PackedSchedule &schedule, const Target &target);
+
+} // namespace fathom::cost

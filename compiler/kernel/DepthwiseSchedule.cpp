@@ -1,0 +1,74 @@
+// The schedules of convolutions of single channels.
+#include "compiler/cost/Depthwise.h"
+#include "compiler/kernel/Families.h"
+#include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/VectorWork.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+constexpr int64_t widestTile = 16;
+
+cost::DepthwiseConv problemOf(Operation *op) {
+  auto conv = cast<ConvOp>(op);
+  Sizes sizes = sizesOf(conv.getType());
+  auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
+  cost::DepthwiseConv p;
+  p.channels = size(sizes[1]), p.width = size(sizes.back());
+  p.unknownWidth = !constantSize(sizes.back());
+  for (auto [d, expr] : llvm::enumerate(ArrayRef(sizes).drop_back()))
+    if (d != 1)
+      p.rows *= size(expr);
+  if (FailureOr<Window> window = getWindow(conv); succeeded(window)) {
+    p.taps = 1;
+    for (int64_t taps : window->kernel)
+      p.taps *= taps;
+    p.across = window->kernel.back(), p.stride = window->strides.back();
+    // Windows with gaps, or farther apart than they are wide, share nothing worth counting.
+    p.sharesLoads = window->dilations.back() == 1 && p.stride < p.across;
+  }
+  p.consumerCycles = consumerCycles(op);
+  p.bytes = kernelBytes(op);
+  return p;
+}
+
+cost::DepthwiseSchedule fromKnobs(const Schedule &s) { return {s["tile_w"], s["lanes"], s["grain"]}; }
+
+void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
+  cost::DepthwiseConv p = problemOf(op);
+  int64_t native = target.lanes(32);
+  for (int64_t lanes : {native, 2 * native, 4 * native})
+    for (int64_t tile = 1; tile <= std::min(widestTile, p.width); ++tile) {
+      if (cost::registersOf({tile, lanes}, target) > target.vectorRegisters)
+        break;
+      for (int64_t grain : fractions(p.rows, 1)) {
+        Schedule s;
+        s.set("tile_w", tile);
+        s.set("lanes", lanes);
+        s.set("grain", grain);
+        body(s);
+      }
+    }
+}
+
+double score(Operation *op, const Schedule &s, const Target &target) {
+  return cost::overThreads(cost::estimate(problemOf(op), fromKnobs(s), target), target);
+}
+
+std::string violation(const Schedule &s, Operation *, const Target &target) {
+  int64_t need = cost::registersOf(fromKnobs(s), target);
+  if (need <= target.vectorRegisters)
+    return "";
+  return llvm::formatv("a tile of {0} pixels with {1} lanes needs {2} vector registers and {3} has {4}", s["tile_w"],
+                       s["lanes"], need, target.cpu, target.vectorRegisters)
+      .str();
+}
+
+} // namespace
+
+const Family depthwiseFamily{overSpace, score, violation};
+
+} // namespace fathom

@@ -1,0 +1,177 @@
+// The schedules of kernels that pass over their data: maps, copies, row-wise work, pooling, sequential work. What they
+// have to do is told apart here; how they are divided into vectors and tasks is chosen by estimated cost.
+#include "compiler/codegen/common/Layout.h"
+#include "compiler/cost/Sweep.h"
+#include "compiler/kernel/Families.h"
+#include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/RowAxes.h"
+#include "compiler/kernel/VectorWork.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+// `unit`: what the knob "grain" counts for each row (or each element, where tasks cut rows).
+struct Problem {
+  cost::Sweep sweep;
+  int64_t unit = 1;
+  bool hasLanes = true;
+};
+
+int64_t sizeOf(Operation *op, AffineExpr size) { return std::max<int64_t>(1, representative(op, size)); }
+
+int64_t elementCount(Operation *op, RankedTensorType type) {
+  int64_t count = 1;
+  for (AffineExpr size : sizesOf(type))
+    count *= sizeOf(op, size);
+  return count;
+}
+
+// The elements of the innermost dimension that has more than one.
+int64_t innermostSize(Operation *op, RankedTensorType type) {
+  int64_t dim = innermostDim(type);
+  return dim < 0 ? 1 : sizeOf(op, sizesOf(type)[dim]);
+}
+
+RankedTensorType operandType(Operation *op) { return cast<RankedTensorType>(op->getOperand(0).getType()); }
+RankedTensorType resultType(Operation *op) { return cast<RankedTensorType>(op->getResult(0).getType()); }
+
+cost::Sweep fusedSweep(Operation *op) {
+  VectorWork work = kernelWork(op);
+  cost::Sweep sweep;
+  sweep.instructions = std::max(1.0, work.instructions), sweep.latency = work.latency, sweep.live = work.live;
+  sweep.bytes = kernelBytes(op);
+  return sweep;
+}
+
+// A map has no anchor: `op` is the end of its kernel.
+Problem mapProblem(Operation *op) {
+  auto type = operandType(op);
+  Problem p{fusedSweep(op)};
+  p.sweep.length = innermostSize(op, type);
+  p.sweep.rows = elementCount(op, type) / p.sweep.length;
+  p.unit = p.sweep.length;
+  return p;
+}
+
+// A row is what lies inside the concatenated dimension; every input has tasks of its own.
+Problem concatProblem(Operation *op) {
+  auto concat = cast<ConcatOp>(op);
+  Sizes sizes = sizesOf(concat.getType());
+  SmallVector<int64_t> order = orderOf(concat.getType());
+  int64_t axis = *normalizeAxis(concat.getAxis(), concat.getType().getRank()), run = 1;
+  for (auto it = llvm::find(order, axis); it != order.end(); ++it)
+    run *= sizeOf(op, sizes[*it]);
+  Problem p{fusedSweep(op)};
+  p.sweep.length = run, p.sweep.rows = elementCount(op, concat.getType()) / run;
+  return p;
+}
+
+// Softmaxes and normalisations go over a row three times.
+bool hasPasses(Operation *op) {
+  return isa<SoftmaxOp, LogSoftmaxOp, HardmaxOp, LayerNormalizationOp, RMSNormalizationOp>(op);
+}
+
+Problem rowProblem(Operation *op) {
+  auto type = operandType(op);
+  SmallVector<int64_t> axes = rowAxes(op);
+  int64_t innermost = innermostDim(type), combined = 1;
+  for (int64_t axis : axes)
+    combined *= sizeOf(op, sizesOf(type)[axis]);
+  Problem p{fusedSweep(op)};
+  cost::Sweep &sweep = p.sweep;
+  sweep.passes = hasPasses(op) ? 3 : 1;
+  sweep.carried = 3; // an addition or a maximum
+  int64_t results = std::max<int64_t>(1, elementCount(op, type) / combined);
+  if (innermost < 0 || llvm::is_contained(axes, innermost)) {
+    sweep.acrossLanes = true;
+    sweep.length = combined, sweep.rows = results;
+    return p;
+  }
+  sweep.cutsRows = true;
+  sweep.steps = combined * sweep.passes;
+  sweep.length = sizeOf(op, sizesOf(type)[innermost]), sweep.rows = std::max<int64_t>(1, results / sweep.length);
+  return p;
+}
+
+// Lanes run along the channels where these are innermost; the taps of a window follow each other in loops.
+Problem poolProblem(Operation *op) {
+  auto type = resultType(op);
+  Problem p{fusedSweep(op)};
+  if (FailureOr<Window> window = getWindow(op); succeeded(window))
+    for (int64_t size : window->kernel)
+      p.sweep.steps *= size;
+  p.sweep.once = p.sweep.instructions, p.sweep.instructions = 5, p.sweep.carried = 3;
+  int64_t innermost = innermostDim(type);
+  p.sweep.length = innermost >= 0 && innermost < 2 ? innermostSize(op, type) : 1;
+  p.sweep.rows = elementCount(op, type) / p.sweep.length;
+  return p;
+}
+
+// A transposed convolution counts elements, the others rows along their axis.
+Problem sequentialProblem(Operation *op) {
+  Problem p{fusedSweep(op)};
+  p.hasLanes = false;
+  p.sweep.instructions = 8, p.sweep.carried = 3;
+  if (isa<ConvTransposeOp>(op)) {
+    p.sweep.length = 64, p.sweep.rows = elementCount(op, resultType(op));
+    return p;
+  }
+  auto type = operandType(op);
+  p.sweep.length = type.getRank() ? sizeOf(op, sizesOf(type)[orderOf(type).back()]) : 1;
+  // Its rows are those of a cache along the positions.
+  if (auto scatter = dyn_cast<TensorScatterOp>(op))
+    p.sweep.length *= sizeOf(op, sizesOf(type)[*normalizeAxis(scatter.getAxis(), type.getRank())]);
+  p.sweep.rows = std::max<int64_t>(1, elementCount(op, type) / p.sweep.length);
+  return p;
+}
+
+Schedule asKnobs(const Problem &p, const cost::SweepSchedule &schedule) {
+  Schedule s;
+  if (p.hasLanes)
+    s.set("lanes", schedule.lanes);
+  s.set("grain", std::clamp<int64_t>(schedule.grain, 1, (1 << 30) / p.unit) * p.unit);
+  return s;
+}
+
+template <Problem (*problemOf)(Operation *)>
+void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
+  Problem p = problemOf(op);
+  int64_t native = target.lanes(p.sweep.bits), count = p.sweep.cutsRows ? p.sweep.length : p.sweep.rows;
+  for (int64_t lanes : {native, 2 * native, 4 * native, 8 * native}) {
+    // Where stretches of rows are tasks, they are whole vectors.
+    int64_t each = p.sweep.cutsRows ? lanes : 1, least = cost::leastGrain(p.sweep, lanes, target), before = 0;
+    for (int64_t part : fractions(count, each))
+      if (int64_t grain = llvm::alignTo(std::max(part, least), each); grain != before)
+        body(asKnobs(p, {lanes, grain})), before = grain;
+    if (!p.hasLanes)
+      return;
+  }
+}
+
+template <Problem (*problemOf)(Operation *)> double score(Operation *op, const Schedule &s, const Target &target) {
+  Problem p = problemOf(op);
+  int64_t grain = std::max<int64_t>(1, s["grain"] / p.unit);
+  return cost::overThreads(cost::estimate(p.sweep, {p.hasLanes ? s["lanes"] : 1, grain}, target), target);
+}
+
+std::string noConstraint(const Schedule &, Operation *, const Target &) { return ""; }
+
+// The lanes of a sum are combined by halves.
+std::string rowViolation(const Schedule &s, Operation *, const Target &) {
+  if (llvm::isPowerOf2_64(s["lanes"]))
+    return "";
+  return llvm::formatv("lanes = {0} must be a power of two", s["lanes"]).str();
+}
+
+} // namespace
+
+const Family mapFamily{overSpace<mapProblem>, score<mapProblem>, noConstraint};
+const Family concatFamily{overSpace<concatProblem>, score<concatProblem>, noConstraint};
+const Family rowFamily{overSpace<rowProblem>, score<rowProblem>, rowViolation};
+const Family poolFamily{overSpace<poolProblem>, score<poolProblem>, noConstraint};
+const Family sequentialFamily{overSpace<sequentialProblem>, score<sequentialProblem>, noConstraint};
+
+} // namespace fathom

@@ -1,0 +1,73 @@
+// A rough table of ops: simple arithmetic, quotients and roots, math functions, movement.
+#include "compiler/kernel/VectorWork.h"
+
+#include "compiler/kernel/KernelClass.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+// Math functions that are expanded into polynomials with a dozen constants, and about what one costs for a vector.
+constexpr double expandedCycles = 12;
+constexpr VectorWork expanded{32, 60, 6}, quotient{6, 12}, simple{1, 3}, movement{4, 6};
+
+bool isExpanded(Operation *op) {
+  return isa<ExpOp, SigmoidOp, TanhOp, ErfOp, GeluOp, SwishOp, MishOp, SoftplusOp, EluOp, SeluOp, CeluOp, LogOp, PowOp,
+             SinOp, CosOp>(op);
+}
+
+VectorWork workOf(Operation *op) {
+  if (op->getNumResults() == 0 || isa<ConstantOp, NoneOp>(op))
+    return {};
+  if (isExpanded(op))
+    return expanded;
+  if (isa<DivOp, SqrtOp, ReciprocalOp, ModOp>(op))
+    return quotient;
+  return op->hasTrait<Elementwise>() ? simple : movement;
+}
+
+} // namespace
+
+VectorWork kernelWork(Operation *op) {
+  Block &body = *op->getBlock();
+  VectorWork sum;
+  for (Operation &each : body.without_terminator()) {
+    if (isAnchor(&each))
+      continue;
+    VectorWork work = workOf(&each);
+    sum.instructions += work.instructions, sum.latency += work.latency;
+    sum.live = std::max(sum.live, work.live);
+  }
+  sum.instructions += body.getNumArguments() + body.getTerminator()->getNumOperands();
+  return sum;
+}
+
+double consumerCycles(Operation *op) {
+  llvm::SmallSetVector<Operation *, 8> consumers;
+  consumers.insert(op);
+  for (size_t i = 0; i < consumers.size() && consumers.size() < 8; ++i)
+    for (Operation *user : consumers[i]->getUsers())
+      if (user->hasTrait<Elementwise>() && sizesOf(user->getResult(0)) == sizesOf(op->getResult(0)))
+        consumers.insert(user);
+  return expandedCycles * double(llvm::count_if(consumers, isExpanded));
+}
+
+double kernelBytes(Operation *op) {
+  double bytes = 0;
+  auto add = [&](Value value) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      return;
+    double size = type.getElementType().isIntOrFloat() ? type.getElementType().getIntOrFloatBitWidth() / 8.0 : 4;
+    for (AffineExpr extent : sizesOf(type))
+      size *= double(std::max<int64_t>(1, representative(op, extent)));
+    bytes += size;
+  };
+  llvm::for_each(op->getBlock()->getArguments(), add);
+  llvm::for_each(op->getBlock()->getTerminator()->getOperands(), add);
+  return bytes;
+}
+
+} // namespace fathom

@@ -1,0 +1,21 @@
+// What the ops of a kernel cost for one vector of elements, for estimates.
+#pragma once
+
+#include "compiler/graph/Graph.h"
+
+namespace fathom {
+
+struct VectorWork {
+  double instructions = 0;
+  double latency = 0; // cycles until the last of them is through
+  double live = 2;    // registers that they occupy
+};
+
+// All elementwise ops of the kernel that `op` belongs to, with the loads of operands and the stores of results.
+VectorWork kernelWork(mlir::Operation *op);
+// Cycles of the math functions that are, or are likely to be, computed behind the op in its kernel.
+double consumerCycles(mlir::Operation *op);
+// What a kernel reads and writes, at the sizes that are likely.
+double kernelBytes(mlir::Operation *op);
+
+} // namespace fathom
