@@ -81,3 +81,22 @@ def test_an_illegal_plan_is_refused(model, tmp_path, pattern, replacement, reaso
     with pytest.raises(fathom.Error, match=re.escape(reason)) as error:
         fathom.compile(model, plan=str(plan))
     assert error.value.exit_code == 1
+
+
+SOFTMAX = ([helper.make_node("Softmax", ["x"], ["y"])], (5, 40), {})
+DEPTHWISE = ([helper.make_node("Conv", ["x", "w"], ["y"], group=8, pads=[1, 1, 1, 1])], (1, 8, 9, 9), {"w": np.ones((8, 1, 3, 3), np.float32)})
+
+
+@pytest.mark.parametrize(
+    "made, pattern, replacement, reason",
+    [
+        (SOFTMAX, r"lanes: +\d+", "lanes: 12", "power of two"),
+        (DEPTHWISE, r"tile_w: +\d+\n( +)lanes: +\d+", r"tile_w: 16\n\1lanes: 64", "vector registers"),
+    ],
+)
+def test_an_illegal_schedule_of_another_class_is_refused(tmp_path, made, pattern, replacement, reason):
+    nodes, shape, weights = made
+    model = make_model(nodes, {"x": np.zeros(shape, np.float32)}, weights)
+    plan = edited(model, tmp_path, pattern, replacement)
+    with pytest.raises(fathom.Error, match=re.escape(reason)):
+        fathom.compile(model, plan=str(plan))
