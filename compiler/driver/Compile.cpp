@@ -144,6 +144,7 @@ LogicalResult simplifyGraph(ModuleOp module, CompileReport &report) {
   };
   PassManager passes(module.getContext());
   clean(passes);
+  passes.addNestedPass<func::FuncOp>(createFoldExplicitPaddingPass());
   passes.addNestedPass<func::FuncOp>(createSimplifyInferencePass());
   passes.addNestedPass<func::FuncOp>(createForwardFoldScaleAxisPass());
   clean(passes);

@@ -28,6 +28,9 @@ def FoldConstantPass : Pass<"fold-constant", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::cf::ControlFlowDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect",
                            "mlir::scf::SCFDialect", "mlir::ub::UBDialect", "mlir::vector::VectorDialect"];
 }
+def FoldExplicitPaddingPass : Pass<"fold-explicit-padding", "mlir::func::FuncOp"> {
+  let summary = "Move a Pad in front of a convolution or pooling window into the window's own padding";
+}
 def ForwardFoldScaleAxisPass : Pass<"forward-fold-scale-axis", "mlir::func::FuncOp"> {
   let summary = "Move per-channel scales and shifts after a convolution into its weights and bias";
 }

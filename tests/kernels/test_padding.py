@@ -1,0 +1,41 @@
+"""A Pad in front of a window is the window's own padding where that means the same, and a step of its own elsewhere."""
+import numpy as np
+import pytest
+from conftest import compare, make_model
+from onnx import helper
+from onnx.reference import ReferenceEvaluator
+
+import fathom
+
+AROUND = [0, 0, 1, 2, 0, 0, 3, 0]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 13])
+@pytest.mark.parametrize("pads, value", [(AROUND, 0), (AROUND, 1.5), ([0, 1, 1, 1, 0, 0, 1, 1], 0), ([0, 0, 2, 2, 0, 0, -1, 2], 0)])
+@pytest.mark.parametrize("own", [{}, {"pads": [1, 0, 1, 1]}, {"auto_pad": "SAME_UPPER"}, {"auto_pad": "VALID"}])
+def test_convolution(random, size, pads, value, own):
+    nodes = [
+        helper.make_node("Pad", ["x", "p", "v"], ["padded"]),
+        helper.make_node("Conv", ["padded", "w"], ["y"], kernel_shape=[2, 3], strides=[1, 2], **own),
+    ]
+    channels = 3 + pads[1] + pads[5]
+    weights = {"p": np.array(pads), "v": np.array(value, np.float32), "w": random.standard_normal((5, channels, 2, 3)).astype(np.float32)}
+    compare(nodes, {"x": random.standard_normal((2, 3, size, size)).astype(np.float32)}, weights)
+
+
+@pytest.mark.parametrize("value", [0, -np.inf])
+@pytest.mark.parametrize("ceil_mode", [0, 1])
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
+def test_pooling(random, op, value, ceil_mode):
+    nodes = [
+        helper.make_node("Pad", ["x", "p", "v"], ["padded"]),
+        helper.make_node(op, ["padded"], ["y"], kernel_shape=[3, 3], strides=[2, 2], ceil_mode=ceil_mode),
+    ]
+    if op == "AveragePool" and value:
+        value = 2
+    weights = {"p": np.array([0, 0, 1, 1, 0, 0, 1, 1]), "v": np.array(value, np.float32)}
+    # ONNX Runtime takes zeros for the padding of a maximum, too, so that the reference is another one.
+    inputs = {"x": random.standard_normal((1, 5, 8, 7)).astype(np.float32)}
+    model = make_model(nodes, inputs, weights)
+    (got,), (want,) = fathom.Session(fathom.compile(model)).run(None, inputs), ReferenceEvaluator(model).run(None, inputs)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
