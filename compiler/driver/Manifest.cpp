@@ -126,6 +126,7 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
       {"weight_bytes", memory.weightBytes},
       {"source_weight_bytes", program.sourceWeightBytes},
       {"arena_bytes", memory.slots.empty() ? llvm::json::Value(memory.fixedBytes) : llvm::json::Value(nullptr)},
+      {"scratch_bytes", memory.scratchBytes},
       {"kernels", std::move(kernels)},
       {"other_ops", describeOps(explainOthers(program))}};
 }

@@ -259,6 +259,11 @@ private:
 
 } // namespace
 
-MemoryPlan planMemory(const Program &program) { return Planner(program).run(); }
+MemoryPlan planMemory(const Program &program) {
+  MemoryPlan plan = Planner(program).run();
+  for (const KernelCode &code : program.codes)
+    plan.scratchBytes = std::max(plan.scratchBytes, code.grid.scratchBytes);
+  return plan;
+}
 
 } // namespace fathom

@@ -39,6 +39,7 @@ struct MemoryPlan {
   int64_t fixedBytes = 0; // the arena's part for tensors of static size
   // Tensors of symbolic size share slots behind it; a slot is as large as its largest tensor.
   std::vector<llvm::SmallVector<mlir::AffineExpr>> slots;
+  int64_t scratchBytes = 0; // what each thread has to itself, enough for every kernel
 };
 
 MemoryPlan planMemory(const Program &program);

@@ -142,12 +142,9 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
   for (const Symbol &symbol : all)
     if (!symbol.isComputed)
       symbols.push_back(t.record({t.text(symbol.name), t.number(t.i64(), symbol.min), t.number(t.i64(), symbol.max)}));
-  int64_t scratch = 0;
   for (const Kernel &kernel : program.kernels) {
     kernels.push_back(t.record({t.text(program.codes[kernel.code].symbol), t.text(kernel.nodes)}));
   }
-  for (const KernelCode &code : program.codes)
-    scratch = std::max(scratch, code.grid.scratchBytes);
   for (const std::string &feature : target.required)
     features.push_back(t.text(feature));
   Constant *none = ConstantPointerNull::get(t.pointer());
@@ -176,7 +173,7 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
                               t.text(manifest),
                               weights,
                               t.number(t.i64(), memory.weightBytes),
-                              t.number(t.i64(), scratch),
+                              t.number(t.i64(), memory.scratchBytes),
                               t.number(t.i64(), info.weightsSeed.value_or(0)),
                               t.number(t.i32(), info.weightsSeed.has_value()),
                               t.number(t.i32(), 0),
