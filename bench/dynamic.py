@@ -12,7 +12,8 @@ import subprocess
 import sys
 import time
 
-from compare import BUILD, check_results, model_file, thread_counts, turn
+from timing import thread_counts, turn, wall_times
+from zoo import BUILD, model_file, results_agree
 
 import fathom
 import onnx
@@ -39,7 +40,7 @@ def measure(sessions, inputs, rounds):
     times = {who: [] for who in sessions}
     for _ in range(rounds):
         for who, session in sessions.items():
-            times[who] += turn(lambda: session.run(None, inputs))
+            times[who] += wall_times(turn(lambda: session.run(None, inputs)))
     return {who: statistics.median(values) for who, values in times.items()}
 
 
@@ -55,7 +56,8 @@ def compare_model(name, arguments):
         for threads in arguments.threads:
             sessions = {"dynamic": fathom.Session(dynamic, threads), "static": fathom.Session(static, threads)}
             inputs = random_inputs(sessions["dynamic"], arguments.seed, sizes)
-            check_results(name, *(session.run(None, inputs) for session in sessions.values()))
+            if not results_agree(*(session.run(None, inputs) for session in sessions.values())):
+                sys.exit(f"{name}: the results of the two artifacts differ")
             medians = measure(sessions, inputs, arguments.rounds)
             star = "*" if sizes == likely_sizes(ranges) else " "
             text = " ".join(f"{key}={size}" for key, size in sizes.items()) + star

@@ -9,7 +9,7 @@ import pytest
 from tool import ROOT
 
 FILL = ROOT / "models" / "fill_weights.py"
-COMPARE = ROOT / "bench" / "compare.py"
+BENCH = ROOT / "bench" / "models.py"
 
 
 def run(script, *words, **keywords):
@@ -30,10 +30,12 @@ def test_interrupted_filling_leaves_nothing(tmp_path):
         (["nosuchmodel"], "there is no model 'nosuchmodel'"),
         (["nowhere.onnx"], "nowhere.onnx"),
         (["mobilenet_v2", "--threads", "two"], "--threads"),
+        (["--peers", "nosuchpeer"], "there is no peer 'nosuchpeer'"),
+        (["--clock", "cpu", "--threads", "1,2"], "--clock cpu"),
     ],
 )
 def test_bench_of_nothing(words, text):
-    result = run(COMPARE, *words)
+    result = run(BENCH, *words)
     assert result.returncode != 0
     assert text in result.stderr.splitlines()[-1] and "Traceback" not in result.stderr
 

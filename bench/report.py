@@ -1,0 +1,123 @@
+"""What a measurement found, as plain data: rows of times in Google Benchmark's format and more, and the tables printed of them."""
+
+import math
+
+from timing import quantiles
+
+
+def describe(model, threads, peer, times):
+    """One row of the results. `times` are (wall, CPU) in milliseconds."""
+    wall, cpu = (quantiles(values) for values in zip(*times))
+    return {
+        "name": f"{model}/threads:{threads}/{peer}",
+        "model": model,
+        "threads": threads,
+        "peer": peer,
+        "run_type": "iteration",
+        "iterations": len(times),
+        "real_time": wall["median"],
+        "cpu_time": cpu["median"],
+        "time_unit": "ms",
+        **{key: wall[key] for key in ("p10", "p90", "min")},
+    }
+
+
+def clock_key(data):
+    return "cpu_time" if data.get("context", {}).get("clock") == "cpu" else "real_time"
+
+
+def latencies(data):
+    """{(model, threads): {peer: ms}}, in the order measured."""
+    table = {}
+    for row in data.get("benchmarks", []):
+        if "peer" in row:
+            table.setdefault((row["model"], row["threads"]), {})[row["peer"]] = row[clock_key(data)]
+    return table
+
+
+def peer_names(data):
+    """Fathom first, then the others in the order in which they first appear."""
+    names = dict.fromkeys(peer for row in latencies(data).values() for peer in row)
+    return sorted(names, key=lambda name: name != "fathom")
+
+
+def ratios(row):
+    """How many times longer than Fathom each peer takes."""
+    ours = row.get("fathom")
+    return {peer: time / ours for peer, time in row.items() if peer != "fathom"} if ours else {}
+
+
+def geometric_mean(values):
+    values = list(values)
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def mean_ratios(data):
+    """{threads: {peer: (geometric mean over the models, number of models)}}"""
+    means = {}
+    for (_, threads), row in latencies(data).items():
+        for peer, ratio in ratios(row).items():
+            means.setdefault(threads, {}).setdefault(peer, []).append(ratio)
+    return {threads: {peer: (geometric_mean(values), len(values)) for peer, values in row.items()} for threads, row in means.items()}
+
+
+def scalings(data):
+    """{model: {peer: time with the fewest threads over the time with the most}}, and those two numbers of threads."""
+    table = latencies(data)
+    counts = sorted({threads for _, threads in table})
+    if len(counts) < 2:
+        return {}, None
+    few, many = counts[0], counts[-1]
+    found = {}
+    for model in dict.fromkeys(model for model, _ in table):
+        before, after = table.get((model, few), {}), table.get((model, many), {})
+        shared = {peer: before[peer] / after[peer] for peer in before if after.get(peer)}
+        if shared:
+            found[model] = shared
+    return found, (few, many)
+
+
+def memory_of(manifest, threads, rss, before, weights):
+    """Bytes that a run needs besides the weights: ours by plan, ONNX Runtime's as its process shows it.
+
+    Nothing where symbolic dimensions decide the size of the arena.
+    """
+    if manifest["arena_bytes"] is None:
+        return None
+    return {
+        "fathom": manifest["arena_bytes"] + manifest["scratch_bytes"] * threads,
+        "onnxruntime": max(rss["peak"] - weights, 0),
+        # The same without the interpreter and the libraries, which were there before the model.
+        "onnxruntime_model": max(rss["now"] - before - weights, 0),
+    }
+
+
+def row_text(model, threads, row, peers):
+    """A line of the table; a peer that has no time gets a dash."""
+    cells = [f"{model:24} {threads:7} {row['fathom']:10.3f}"]
+    found = ratios(row)
+    for peer in peers:
+        width = max(len(peer) + 3, 15)
+        cells.append(f"{row[peer]:.3f} ({found[peer]:.2f})".rjust(width) if peer in row else "-".rjust(width))
+    return " ".join(cells)
+
+
+def header_text(peers):
+    return " ".join([f"{'model':24} {'threads':>7} {'fathom ms':>10}"] + [f"{peer} ms".rjust(max(len(peer) + 3, 15)) for peer in peers])
+
+
+def summary_lines(data):
+    lines = []
+    for threads, row in mean_ratios(data).items():
+        means = ", ".join(f"{peer} {mean:.2f} ({count})" for peer, (mean, count) in row.items())
+        lines.append(f"geometric mean of the ratios with {threads} thread{'s' * (threads > 1)} (models): {means}")
+    memories = [(entry["model"], entry["memory"]) for entry in data.get("models", []) if entry.get("memory")]
+    if memories:
+        lines.append(f"{'memory besides weights, MB':32} {'fathom':>8} {'onnxruntime':>12} {'without libraries':>18}")
+    for model, memory in memories:
+        mark = "  larger" if memory["fathom"] > memory["onnxruntime"] else ""
+        lines.append(f"{model:32} {memory['fathom'] / 1e6:8.1f} {memory['onnxruntime'] / 1e6:12.1f} {memory['onnxruntime_model'] / 1e6:18.1f}{mark}")
+    for entry in data.get("skipped", []):
+        where = f" on {entry['model']} with {entry['threads']} threads" if entry.get("model") else ""
+        lines.append(f"left out: {entry['peer']}{where}: {entry['reason']}")
+    return lines

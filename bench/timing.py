@@ -1,0 +1,45 @@
+"""Turns of a measurement. Several sides take turns in one run, so that a slow moment of the machine meets all of them."""
+
+import statistics
+import time
+
+# Worker threads of most runtimes spin for a few milliseconds after a run; who comes next must not pay for that.
+REST_SECONDS = 0.05
+TURN_SECONDS = 0.25
+
+
+def turn(run, seconds=TURN_SECONDS):
+    """Rests, warms up once, and times the runs that fit one turn: (wall, CPU) in milliseconds of each.
+
+    The CPU time is that of all threads of this process; with one thread it is the wall time of a machine with nothing else to do.
+    """
+    time.sleep(REST_SECONDS)
+    run()
+    times, end = [], time.perf_counter() + seconds
+    while not times or time.perf_counter() < end:
+        wall, cpu = time.perf_counter(), time.process_time()
+        run()
+        times.append(((time.perf_counter() - wall) * 1e3, (time.process_time() - cpu) * 1e3))
+    return times
+
+
+def wall_times(times):
+    return [wall for wall, _ in times]
+
+
+def thread_counts(text):
+    counts = [int(word) for word in text.split(",")]
+    if min(counts) < 1:
+        raise ValueError
+    return counts
+
+
+def quantiles(values):
+    """Median, tenth and ninetieth percentile and least of some values."""
+    ordered = sorted(values)
+    return {
+        "median": statistics.median(ordered),
+        "p10": ordered[len(ordered) // 10],
+        "p90": ordered[len(ordered) * 9 // 10],
+        "min": ordered[0],
+    }

@@ -1,0 +1,107 @@
+"""What `./dev bench` makes of measured times: ratios, means, memory, and what it says of peers that are left out."""
+
+import sys
+
+import numpy as np
+import pytest
+from networks import ROOT
+
+sys.path.insert(0, str(ROOT / "bench"))
+
+import report  # noqa: E402
+import timing  # noqa: E402
+from peers.process import first_line  # noqa: E402
+from peers.registry import PEERS, REFERENCE, Unavailable, install, last_words, parse_peers  # noqa: E402
+from zoo import results_agree  # noqa: E402
+
+
+def row(model, threads, peer, ms):
+    return report.describe(model, threads, peer, [(ms, ms / 2)] * 3)
+
+
+def measured(*rows, clock="wall", **more):
+    return {"context": {"clock": clock}, "benchmarks": [row(*r) for r in rows], **more}
+
+
+def test_a_row_has_medians_of_both_clocks():
+    found = report.describe("m", 2, "fathom", [(3.0, 30.0), (1.0, 10.0), (2.0, 20.0)])
+    assert (found["name"], found["real_time"], found["cpu_time"], found["min"]) == ("m/threads:2/fathom", 2.0, 20.0, 1.0)
+
+
+def test_ratios_and_their_geometric_mean():
+    data = measured(("a", 1, "fathom", 2), ("a", 1, "onnxruntime", 4), ("b", 1, "fathom", 1), ("b", 1, "onnxruntime", 8))
+    [(mean, count)] = report.mean_ratios(data)[1].values()
+    assert (mean, count) == (pytest.approx(4), 2)
+    assert report.peer_names(data) == ["fathom", "onnxruntime"]
+
+
+def test_the_clock_decides_which_times_count():
+    rows = [("a", 1, "onnxruntime", 4), ("a", 1, "fathom", 2)]
+    assert report.latencies(measured(*rows))["a", 1] == {"fathom": 2, "onnxruntime": 4}
+    assert report.latencies(measured(*rows, clock="cpu"))["a", 1] == {"fathom": 1, "onnxruntime": 2}
+
+
+def test_scaling_needs_two_numbers_of_threads():
+    one = [("a", 1, "fathom", 4), ("b", 1, "fathom", 6)]
+    assert report.scalings(measured(*one)) == ({}, None)
+    assert report.scalings(measured(*one, ("a", 2, "fathom", 2), ("a", 2, "iree", 3))) == ({"a": {"fathom": 2}}, (1, 2))
+
+
+def test_nothing_measured():
+    assert report.summary_lines({}) == []
+    assert report.peer_names({}) == [] and report.geometric_mean([]) is None
+
+
+def test_memory_counts_scratch_of_every_thread():
+    rss = {"now": 150, "peak": 200}
+    found = report.memory_of({"arena_bytes": 10, "scratch_bytes": 3}, 4, rss, before=60, weights=50)
+    assert found == {"fathom": 22, "onnxruntime": 150, "onnxruntime_model": 40}
+    assert report.memory_of({"arena_bytes": None, "scratch_bytes": 3}, 4, rss, 60, 50) is None
+
+
+def test_what_was_left_out_is_said():
+    data = measured(skipped=[{"peer": "tvm", "reason": "no wheel"}, {"peer": "iree", "reason": "slow", "model": "a", "threads": 2}])
+    assert report.summary_lines(data) == ["left out: tvm: no wheel", "left out: iree on a with 2 threads: slow"]
+
+
+def test_a_peer_without_a_time_has_a_dash():
+    text = report.row_text("a", 1, {"fathom": 2, "onnxruntime": 3}, ["onnxruntime", "iree"])
+    assert text.split() == ["a", "1", "2.000", "3.000", "(1.50)", "-"]
+
+
+def test_names_of_peers():
+    assert [peer.name for peer in parse_peers("")] == [REFERENCE]
+    assert [peer.name for peer in parse_peers("iree,torch,iree")] == [REFERENCE, "iree", "torch"]
+    assert [peer.name for peer in parse_peers("all")] == list(PEERS)
+    with pytest.raises(ValueError, match="no peer 'ire'; known are"):
+        parse_peers("ire")
+
+
+def test_a_peer_that_cannot_be_installed_says_why(tmp_path, monkeypatch):
+    class Failed:
+        returncode, stderr = 1, "Collecting x\nERROR: No matching distribution found for x\n"
+
+    monkeypatch.setattr("subprocess.run", lambda *_, **__: Failed)
+    with pytest.raises(Unavailable, match="cannot be installed: No matching distribution found for x"):
+        install(PEERS["tvm"], tmp_path)
+    assert last_words("") == "it says nothing" and last_words("one\ntwo\n") == "two"
+
+
+def test_long_messages_are_cut():
+    assert first_line("short\nmore") == "short" and first_line("") == ""
+    assert len(first_line("x" * 1000)) == 160
+
+
+def test_results_that_do_not_agree():
+    values = [np.array([1.0, 2.0], np.float32)]
+    assert results_agree(values, [values[0] * (1 + 1e-5)])
+    assert not results_agree(values, [values[0] * 1.01])
+    assert not results_agree(values, []) and not results_agree([values[0][:1]], values)
+
+
+def test_a_turn_runs_at_least_once():
+    calls = []
+    times = timing.turn(lambda: calls.append(0), seconds=0)
+    assert len(calls) == 2 and len(times) == 1
+    with pytest.raises(ValueError):
+        timing.thread_counts("1,0")
