@@ -38,14 +38,23 @@ onnx::ModelProto emptyModel(const std::vector<int64_t> &inputDims, const std::ve
   return model;
 }
 
-onnx::NodeProto &addNode(onnx::ModelProto &model, const char *op, std::initializer_list<const char *> inputs) {
+onnx::NodeProto &addNode(onnx::ModelProto &model, const char *op, std::initializer_list<const char *> inputs,
+                         const char *output = "y") {
   onnx::NodeProto &node = *model.mutable_graph()->add_node();
-  node.set_name("node");
+  node.set_name(std::string("node_") + output);
   node.set_op_type(op);
   for (const char *input : inputs)
     node.add_input(input);
-  node.add_output("y");
+  node.add_output(output);
   return node;
+}
+
+void addInts(onnx::NodeProto &node, const char *name, std::initializer_list<int64_t> values) {
+  onnx::AttributeProto &attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INTS);
+  for (int64_t value : values)
+    attribute.add_ints(value);
 }
 
 void addWeight(onnx::ModelProto &model, const std::vector<int64_t> &dims, const std::vector<float> &values) {
@@ -85,6 +94,8 @@ OneNodeModel::OneNodeModel(const onnx::ModelProto &proto, std::vector<int64_t> i
     stop("the model cannot be imported");
   CompileOptions options;
   options.target = llvm::cantFail(parseTarget("host"));
+  // The budget is one for all weights of a model; a single operator has no others to share it with.
+  options.algorithms.maxWeightGrowth = 4;
   CompileReport report;
   int fd = memfd_create("bench", MFD_CLOEXEC);
   std::string path = "/proc/self/fd/" + std::to_string(fd);
@@ -119,16 +130,16 @@ OneNodeModel OneNodeModel::matMul(int64_t rows, int64_t columns, int64_t depth, 
   return OneNodeModel(model, {rows, depth}, {rows, columns});
 }
 
-OneNodeModel OneNodeModel::conv(int64_t size, int64_t channels, int64_t kernel) {
-  std::vector<int64_t> image{1, channels, size, size}, weight{channels, channels, kernel, kernel};
-  onnx::ModelProto model = emptyModel(image, image);
-  onnx::AttributeProto &pads = *addNode(model, "Conv", {"x", "w"}).add_attribute();
-  pads.set_name("pads");
-  pads.set_type(onnx::AttributeProto::INTS);
-  for (int i = 0; i < 4; ++i)
-    pads.add_ints(kernel / 2);
-  addWeight(model, weight, randomFloats(product(weight), 2));
-  return OneNodeModel(model, image, image);
+OneNodeModel OneNodeModel::conv(const ConvShape &shape, const std::vector<float> &weight) {
+  auto pixels = [&](int64_t size) { return (size - shape.window) / shape.stride + 1; };
+  std::vector<int64_t> input{1, shape.height, shape.width, shape.inputs},
+      output{1, pixels(shape.height), pixels(shape.width), shape.outputs};
+  onnx::ModelProto model = emptyModel(input, output);
+  addInts(addNode(model, "Transpose", {"x"}, "first"), "perm", {0, 3, 1, 2});
+  addInts(addNode(model, "Conv", {"first", "w"}, "result"), "strides", {shape.stride, shape.stride});
+  addInts(addNode(model, "Transpose", {"result"}), "perm", {0, 2, 3, 1});
+  addWeight(model, {shape.outputs, shape.inputs, shape.window, shape.window}, weight);
+  return OneNodeModel(model, input, output);
 }
 
 OneNodeModel OneNodeModel::relu(int64_t elements) {

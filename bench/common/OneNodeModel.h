@@ -16,12 +16,16 @@ namespace fathom::bench {
 // Numbers in [-1, 1), the same in every run.
 std::vector<float> randomFloats(int64_t count, uint64_t seed);
 
+struct ConvShape {
+  int64_t height, width, inputs, outputs, window, stride;
+};
+
 class OneNodeModel {
 public:
   // [rows, depth] x [depth, columns]; the right operand is the weight.
   static OneNodeModel matMul(int64_t rows, int64_t columns, int64_t depth, const std::vector<float> &weight);
-  // A square convolution over `size` x `size` pixels whose padding keeps their number.
-  static OneNodeModel conv(int64_t size, int64_t channels, int64_t kernel);
+  // Image and result have their channels last, as inside a network; the weight is ONNX's, and nothing is padded.
+  static OneNodeModel conv(const ConvShape &shape, const std::vector<float> &weight);
   static OneNodeModel relu(int64_t elements);
 
   OneNodeModel(OneNodeModel &&other) noexcept;

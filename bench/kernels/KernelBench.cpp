@@ -1,122 +1,85 @@
-// Matrix products and convolutions of real networks on one thread, beside OpenBLAS and the peak of the machine, in
-// turns. Fathom's weights are packed when a model is compiled; OpenBLAS gets matrices as they are. Beside a convolution
-// stands the product of its size, without the work of making it one.
-#include "bench/common/OneNodeModel.h"
-#include "bench/kernels/ComparisonTable.h"
+// Matrix products and convolutions of real networks on one thread, beside libraries and the peak of the machine, in
+// turns. All weights are packed ahead, but OpenBLAS's, which takes matrices as they are. bench/single_kernels.py makes
+// tables of what this prints.
+#include "bench/kernels/Contestant.h"
 #include "tools/fathom/MachinePeak.h"
 
-#include <cblas.h>
-#include <cmath>
-#include <cstdio>
-#include <memory>
+#include <benchmark/benchmark.h>
 #include <optional>
 
 namespace fathom::bench {
 namespace {
 
-struct Problem {
-  std::string name;
-  int64_t rows, columns, depth;
-  int64_t pixels = 0; // height and width of a convolution; 0 for a product
+const std::pair<const char *, MakeContestant> makers[] = {
+    {"fathom", makeFathom},   {"openblas", makeOpenBlas},
+#ifdef FATHOM_BENCH_XNNPACK
+    {"xnnpack", makeXnnpack},
+#endif
+#ifdef FATHOM_BENCH_ACL
+    {"acl", makeArmCompute},
+#endif
+#ifdef FATHOM_BENCH_ONEDNN
+    {"onednn", makeOneDnn},
+#endif
 };
 
-const Problem problems[] = {
-    {"gemm/128x768x768", 128, 768, 768},       {"gemm/128x3072x768", 128, 3072, 768},
-    {"gemm/128x768x3072", 128, 768, 3072},     {"gemm/3136x64x576", 3136, 64, 576},
-    {"gemm/196x256x2304", 196, 256, 2304},     {"gemm/49x512x4608", 49, 512, 4608},
-    {"gemm/1x4096x4096", 1, 4096, 4096},       {"conv3x3/56x56x64", 3136, 64, 576, 56},
-    {"conv3x3/14x14x256", 196, 256, 2304, 14}, {"conv3x3/7x7x512", 49, 512, 4608, 7},
-};
-
-// What both sides need for a problem, made when it is first measured.
-class Contestants {
+// A contestant with its data, made when it is first measured: one may ask for few of the benchmarks.
+class Entry {
 public:
-  explicit Contestants(const Problem &problem) : problem(problem) {}
+  Entry(const Problem &problem, const char *name, const MakeContestant &make)
+      : problem(problem), name(name), make(make) {}
 
-  OneNodeModel &ours() {
-    prepare();
-    return *model;
-  }
-  void runTheirs() {
-    prepare();
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, problem.rows, problem.columns, problem.depth, 1, left.data(),
-                problem.depth, right.data(), problem.columns, 0, result.data(), problem.columns);
+  void measure(benchmark::State &state) {
+    if (!contestant)
+      prepare();
+    for (auto _ : state)
+      contestant->run();
+    state.counters["flops"] = benchmark::Counter(problem.operations(), benchmark::Counter::kIsIterationInvariantRate);
+    state.counters["operations"] = problem.operations();
+    state.counters["uses"] = problem.uses;
+    state.counters["constant_ms"] = problem.constantMs;
+    state.counters["constant_peak"] = constantsPeak * 1e9;
   }
 
 private:
   void prepare() {
-    if (model)
-      return;
-    left = randomFloats(problem.rows * problem.depth, 1), right = randomFloats(problem.depth * problem.columns, 2);
-    result.resize(problem.rows * problem.columns);
-    if (problem.pixels) {
-      model.emplace(OneNodeModel::conv(problem.pixels, problem.columns, 3));
-      return;
-    }
-    model.emplace(OneNodeModel::matMul(problem.rows, problem.columns, problem.depth, right));
-    checkResults();
-  }
-
-  // A time means nothing if the results are wrong.
-  void checkResults() {
-    model->run();
-    runTheirs();
-    for (size_t i = 0; i < result.size(); ++i)
-      if (!(std::abs(model->output[i] - result[i]) <= 1e-4 * std::sqrt(problem.depth) * 10)) {
-        std::fprintf(stderr, "%s: the results differ from OpenBLAS's\n", problem.name.c_str());
-        exit(1);
-      }
+    data.emplace(problem);
+    contestant = make(problem, *data);
+    contestant->run();
+    checkResult(problem, *data, *contestant, name);
   }
 
   const Problem &problem;
-  std::vector<float> left, right, result;
-  std::optional<OneNodeModel> model;
+  const char *name;
+  const MakeContestant &make;
+  std::optional<ProblemData> data;
+  std::unique_ptr<Contestant> contestant;
 };
 
-template <typename Run> void measure(benchmark::State &state, double operations, Run run) {
-  run(); // prepares, and brings the data into the caches
-  for (auto _ : state)
-    run();
-  state.counters[rateCounter] = benchmark::Counter(operations, benchmark::Counter::kIsIterationInvariantRate);
-}
-
+// In CPU time, the default: all run on the calling thread, and what else the machine does must not count.
 void registerAll() {
-  constexpr int64_t peakRounds = 1 << 16;
   benchmark::RegisterBenchmark("peak/fma", [](benchmark::State &state) {
-    measure(state, multiplyAdds(peakRounds), [] { multiplyAdds(peakRounds); });
-  })->UseRealTime();
-  for (const Problem &problem : problems) {
-    auto contestants = std::make_shared<Contestants>(problem);
-    double operations = 2.0 * problem.rows * problem.columns * problem.depth;
-    benchmark::RegisterBenchmark((problem.name + "/fathom").c_str(), [=](benchmark::State &state) {
-      measure(state, operations, [&] { contestants->ours().run(); });
-    })->UseRealTime();
-    benchmark::RegisterBenchmark((problem.name + "/openblas").c_str(), [=](benchmark::State &state) {
-      measure(state, operations, [&] { contestants->runTheirs(); });
-    })->UseRealTime();
-  }
+    constexpr int64_t rounds = 1 << 16;
+    int64_t operations = 0;
+    for (auto _ : state)
+      operations = multiplyAdds(rounds);
+    state.counters["flops"] = benchmark::Counter(operations, benchmark::Counter::kIsIterationInvariantRate);
+  });
+  for (const Problem &problem : allProblems())
+    for (const auto &[name, make] : makers) {
+      auto entry = std::make_shared<Entry>(problem, name, make);
+      benchmark::RegisterBenchmark((problem.name + "/" + name).c_str(),
+                                   [=](benchmark::State &state) { entry->measure(state); });
+    }
 }
 
 } // namespace
 } // namespace fathom::bench
 
 int main(int argc, char **argv) {
-  openblas_set_num_threads(1);
-  // Repetitions of all benchmarks in random order, so that a slow moment of the machine meets both sides. What the user
-  // says comes later and counts.
-  char repeat[] = "--benchmark_repetitions=7", interleave[] = "--benchmark_enable_random_interleaving=true",
-       time[] = "--benchmark_min_time=0.1";
-  std::vector<char *> arguments{argv[0], repeat, interleave, time};
-  arguments.insert(arguments.end(), argv + 1, argv + argc);
-  int count = arguments.size();
-  arguments.push_back(nullptr);
-  benchmark::Initialize(&count, arguments.data());
-  if (benchmark::ReportUnrecognizedArguments(count, arguments.data()))
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return 2;
   fathom::bench::registerAll();
-  std::vector<std::string> kernels;
-  for (const fathom::bench::Problem &problem : fathom::bench::problems)
-    kernels.push_back(problem.name);
-  fathom::bench::ComparisonTable table(kernels);
-  benchmark::RunSpecifiedBenchmarks(&table);
+  benchmark::RunSpecifiedBenchmarks();
 }
