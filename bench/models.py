@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Times compiled models beside ONNX Runtime and other peers, in turns, so that all meet the same machine.
 
-    models.py [MODEL ...] [--all] [--peers torch,iree,...] [--threads 1,2] [--rounds N] [--json FILE]
+    models.py [MODEL ...] [--all] [--peers torch,iree,...] [--threads 1,2] [--rounds N] [--json FILE] [--html FILE]
 
 A MODEL is a name in models/ (it gets seeded weights under build/models) or a path to an .onnx file. Every side runs in a process of its
 own; in every round each rests, warms up once and then runs for a while. The table shows medians over all rounds and in brackets the
 ratio to Fathom's, where more than 1 means that Fathom is faster. Results are compared with ONNX Runtime's before anything is timed.
 
 Peers other than ONNX Runtime are installed from PyPI into build/peers when --peers names them; one that cannot be installed, or cannot
-run a model, is left out, with the reason. --json writes the times in Google Benchmark's format.
+run a model, is left out, with the reason. --json writes the times in Google Benchmark's format, --html a page with plots.
 """
 import argparse
 import contextlib
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 
+from page.page import render
 from peers.process import PeerProcess
 from peers.registry import REFERENCE, Unavailable, install, parse_peers
 from report import describe, header_text, latencies, memory_of, row_text, summary_lines
@@ -62,7 +63,7 @@ class Benchmark:
             entry.setdefault("memory", memory)
             row = latencies(self.data)[path.stem, threads]
             print(row_text(path.stem, threads, row, self.pythons), flush=True)
-        if self.arguments.json:
+        if self.arguments.json or self.arguments.html:
             self.data["rooflines"].append(roofline(path.stem, artifact, self.arguments.threads[0]))
 
     def measure_threads(self, path, artifact, threads):
@@ -145,6 +146,8 @@ def parse_arguments():
     parser.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="a peer that takes longer to load a model is left out (default: 600)")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs (default: 0)")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results there")
+    parser.add_argument("--html", type=pathlib.Path, metavar="FILE", help="write a page with plots there")
+    parser.add_argument("--kernels", type=pathlib.Path, metavar="FILE", help="show these results of `bench kernels --json FILE` on the page, too")
     arguments = parser.parse_args()
     if arguments.clock == "cpu" and arguments.threads != [1]:
         parser.error("--clock cpu says something with --threads 1 only")
@@ -162,9 +165,13 @@ def main():
     for name in arguments.models or (ALL if arguments.all else FEW):
         benchmark.measure_model(name)
     data = benchmark.data
+    if arguments.kernels:
+        data["kernels"] = json.loads(arguments.kernels.read_text())["benchmarks"]
     print("\n".join(summary_lines(data)))
     if arguments.json:
         arguments.json.write_text(json.dumps(data, indent=1) + "\n")
+    if arguments.html:
+        arguments.html.write_text(render(data))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,153 @@
+"""Results of `./dev bench` as one HTML page that needs nothing else: no network, no other file.
+
+    python -m page.page RESULTS.json [KERNELS.json] > page.html
+"""
+
+import json
+import pathlib
+import sys
+
+import report
+from kernel_report import KernelResults
+
+from .plots import dot_plot, roofline_plot
+from .svg import escape, number
+
+HERE = pathlib.Path(__file__).parent
+
+
+def table(head, rows):
+    """Cells are text, or (text, class)."""
+
+    def cell(value):
+        text, name = value if isinstance(value, tuple) else (value, "")
+        return f'<td class="{name}">{escape(text)}</td>' if name else f"<td>{escape(text)}</td>"
+
+    heads = "".join(f"<th>{escape(text)}</th>" for text in head)
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+    return f'<div class="scroll"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def section(title, text, *content):
+    return f"<h2>{escape(title)}</h2><p>{escape(text)}</p>{''.join(content)}"
+
+
+def plots(figures):
+    return f'<div class="plots">{"".join(figures)}</div>'
+
+
+def spell_threads(count):
+    return f"{count} thread" + "s" * (count != 1)
+
+
+def ratio_cell(ms, ratio):
+    return (f"{number(ms)} ({ratio:.2f})", "worse" if ratio < 1 else "")
+
+
+def context_text(data):
+    context = data.get("context", {})
+    versions = ", ".join(f"{name} {version}" for name, version in context.get("versions", {}).items())
+    machine = f"{context.get('machine', 'unknown machine')}, {context.get('num_cpus', '?')} CPUs"
+    clock = "CPU time" if context.get("clock") == "cpu" else "wall time"
+    return f"{context.get('date', '')} · {machine} · {clock} · {versions}"
+
+
+def latency_section(data):
+    found, peers = report.latencies(data), report.peer_names(data)
+    counts = sorted({threads for _, threads in found})
+    figures, tables = [], []
+    for threads in counts:
+        rows = {model: row for (model, count), row in found.items() if count == threads}
+        figures.append(dot_plot(rows, peers, "ms", f"Median time of a run, {spell_threads(threads)}; further left is faster."))
+        lines = []
+        for model, row in rows.items():
+            told = report.ratios(row)
+            cells = [ratio_cell(row[peer], told[peer]) if peer in told else "–" for peer in peers[1:]]
+            lines.append([model, number(row["fathom"]) if "fathom" in row else "–", *cells])
+        tables.append(table([f"ms, {spell_threads(threads)} (ratio)", *peers], lines))
+    means = [
+        [spell_threads(threads), *(f"{row[peer][0]:.2f} ({row[peer][1]})" if peer in row else "–" for peer in peers[1:])]
+        for threads, row in report.mean_ratios(data).items()
+    ]
+    return section(
+        "Latency",
+        "Ratio is a peer's time over Fathom's: more than 1 means that Fathom is faster. All sides took turns in one run and gave the same results.",
+        plots(figures) if figures else dot_plot({}, [], "ms", "Median time of a run."),
+        *tables,
+        "<p>Geometric means of the ratios, and of how many models:</p>" if means else "",
+        table(["", *peers[1:]], means) if means else "",
+    )
+
+
+def scaling_section(data):
+    found, counts = report.scalings(data)
+    if not found:
+        return ""
+    few, many = counts
+    caption = f"Time with {spell_threads(few)} over time with {spell_threads(many)}; the dashed line is ideal."
+    plot = dot_plot(found, report.peer_names(data), "×", caption, logarithmic=False, goal=many / few)
+    return section("Threads", "How much faster more threads make a model.", plots([plot]))
+
+
+def roofline_section(data):
+    if not data.get("rooflines"):
+        return ""
+    text = "Every kernel of a model beside what the machine can do: the slope is memory, the flat part arithmetic. Point at a mark, or tap on it, to see which kernel it is."
+    return section("Kernels of the models", text, plots(map(roofline_plot, data["rooflines"])))
+
+
+def memory_section(data):
+    found = {entry["model"]: entry["memory"] for entry in data.get("models", []) if entry.get("memory")}
+    if not found:
+        return ""
+    names = {"fathom": "fathom", "onnxruntime_model": "onnxruntime", "onnxruntime": "onnxruntime, whole process"}
+    rows = {model: {names[key]: max(memory[key], 1e3) / 1e6 for key in names} for model, memory in found.items()}
+    text = (
+        "What a run needs besides the weights: Fathom's arena and scratch, by plan; of ONNX Runtime the resident memory that loading and "
+        "running the model added, less the weights, and the most that the whole process had, less the weights."
+    )
+    return section("Memory", text, plots([dot_plot(rows, list(names.values()), "MB", "Memory besides the weights.")]))
+
+
+def kernel_section(data):
+    if not data.get("kernels"):
+        return ""
+    found = KernelResults(data["kernels"])
+    rows = [[name, *(number(row[side]) if side in row else "–" for side in found.sides)] for name, row in found.rates.items()]
+    parts = [table(["GFLOP/s", *found.sides], rows)]
+    if found.peak:
+        shares = {name: {side: 100 * rate / found.peak for side, rate in row.items()} for name, row in found.rates.items()}
+        caption = f"Share of {number(found.peak)} GFLOP/s, multiply-adds on registers alone, measured in the same run. Winograd's method may exceed it."
+        parts.insert(0, plots([dot_plot(shares, found.sides, "% of peak", caption, logarithmic=False)]))
+    notes = "".join(f"<li>{escape(note)}</li>" for note in found.notes()[1:])
+    if notes:
+        parts.append(f"<p>{escape(found.notes()[0])}</p><ul>{notes}</ul>")
+    return section("Single kernels", "Matrix products and convolutions on one thread.", *parts)
+
+
+def skipped_section(data):
+    if not data.get("skipped"):
+        return ""
+    rows = [[entry["peer"], entry.get("model", "all"), entry.get("threads", "all"), entry["reason"]] for entry in data["skipped"]]
+    return section("Left out", "Who could not take part, and why.", table(["peer", "model", "threads", "reason"], rows))
+
+
+def render(data):
+    style, script = ((HERE / name).read_text() for name in ("style.css", "script.js"))
+    sections = [latency_section, scaling_section, roofline_section, kernel_section, memory_section, skipped_section]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Fathom, measured</title><style>\n{style}</style></head><body><h1>Fathom, measured</h1>"
+        f'<p class="quiet">{escape(context_text(data))}</p>{"".join(make(data) for make in sections)}<script>\n{script}</script></body></html>\n'
+    )
+
+
+def main():
+    data = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    if len(sys.argv) > 2:
+        data["kernels"] = json.loads(pathlib.Path(sys.argv[2]).read_text())["benchmarks"]
+    sys.stdout.write(render(data))
+
+
+if __name__ == "__main__":
+    main()
