@@ -89,18 +89,18 @@ template <typename Holds, typename Fails> std::optional<Elements> comparison(Ope
   });
 }
 
-AffineExpr divide(AffineExpr a, AffineExpr b) {
+AffineExpr divide(AffineExpr a, AffineExpr b, ArrayRef<Symbol> symbols) {
   std::optional<int64_t> x = constantSize(a), y = constantSize(b);
   if (x && y)
     return *y == 0 || (*x == INT64_MIN && *y == -1) ? AffineExpr() : getAffineConstantExpr(*x / *y, a.getContext());
   if (AffineExpr quotient = size::exactDiv(a, b))
     return quotient;
   // Rounding down is rounding towards zero only where nothing is negative.
-  bool isNonNegative = size::lowerBound(a).value_or(-1) >= 0 && size::lowerBound(b).value_or(0) >= 1;
+  bool isNonNegative = size::lowerBound(a, symbols).value_or(-1) >= 0 && size::lowerBound(b, symbols).value_or(0) >= 1;
   return isNonNegative ? size::floorDiv(a, b) : AffineExpr();
 }
 
-AffineExpr remainder(AffineExpr a, AffineExpr b, bool signOfDividend) {
+AffineExpr remainder(AffineExpr a, AffineExpr b, bool signOfDividend, ArrayRef<Symbol> symbols) {
   std::optional<int64_t> x = constantSize(a), y = constantSize(b);
   if (x && y) {
     if (*y == 0 || *y == -1)
@@ -109,7 +109,7 @@ AffineExpr remainder(AffineExpr a, AffineExpr b, bool signOfDividend) {
     bool isOtherSign = !signOfDividend && rest && (rest < 0) != (*y < 0);
     return getAffineConstantExpr(isOtherSign ? rest + *y : rest, a.getContext());
   }
-  bool isNonNegative = size::lowerBound(a).value_or(-1) >= 0 && size::lowerBound(b).value_or(0) >= 1;
+  bool isNonNegative = size::lowerBound(a, symbols).value_or(-1) >= 0 && size::lowerBound(b, symbols).value_or(0) >= 1;
   return isNonNegative ? size::sub(a, size::mul(size::floorDiv(a, b), b)) : AffineExpr();
 }
 
@@ -131,9 +131,13 @@ std::optional<Elements> NegOp::elements() {
     return result ? inRange(result, type) : AffineExpr();
   });
 }
-std::optional<Elements> DivOp::elements() { return arithmetic(*this, divide); }
+std::optional<Elements> DivOp::elements() {
+  SmallVector<Symbol> symbols = symbolsFor(*this);
+  return arithmetic(*this, [&](AffineExpr a, AffineExpr b) { return divide(a, b, symbols); });
+}
 std::optional<Elements> ModOp::elements() {
-  return arithmetic(*this, [&](AffineExpr a, AffineExpr b) { return remainder(a, b, getFmod() != 0); });
+  SmallVector<Symbol> symbols = symbolsFor(*this);
+  return arithmetic(*this, [&](AffineExpr a, AffineExpr b) { return remainder(a, b, getFmod() != 0, symbols); });
 }
 std::optional<Elements> MaxOp::elements() {
   SmallVector<Symbol> symbols = symbolsFor(*this);
@@ -203,11 +207,12 @@ std::optional<Elements> CastOp::elements() {
   if (!isa<IntegerType>(to))
     return std::nullopt;
   bool isBool = to.isSignlessInteger(1);
+  SmallVector<Symbol> symbols = symbolsFor(*this);
   if (!isa<FloatType>(elementOf(getInput())))
     return forEach(*this, [&](ArrayRef<AffineExpr> x) {
       if (!isBool)
         return inRange(x[0], to);
-      bool isTrue = size::lowerBound(x[0]).value_or(0) > 0 || size::upperBound(x[0]).value_or(0) < 0;
+      bool isTrue = size::lowerBound(x[0], symbols).value_or(0) > 0 || size::upperBound(x[0], symbols).value_or(0) < 0;
       return isTrue || isConstant(x[0], 0) ? getAffineConstantExpr(isTrue, getContext()) : AffineExpr();
     });
   std::optional<SmallVector<double>> floats = constantFloatsOf(getInput());
