@@ -59,11 +59,11 @@ void narrowSymbols(Operation *op, ArrayRef<Type> types) {
     if (isa<SliceOp>(op))
       needs = sliceNeeds(op, symbols);
   } else {
-    // A window that does not fit gives a result of no size, which ONNX does not define.
+    // A window that does not fit gives a result of no size, which ONNX does not define. No images are no problem.
     bool hasWindow = isa<ConvOp, ConvTransposeOp, AveragePoolOp, LpPoolOp, MaxPoolOp>(op);
     for (Type type : types)
-      for (AffineExpr size : sizesOf(cast<RankedTensorType>(type)))
-        needs.push_back(hasWindow ? size::add(size, -1) : size);
+      for (auto [dim, size] : llvm::enumerate(sizesOf(cast<RankedTensorType>(type))))
+        needs.push_back(hasWindow && dim >= 2 ? size::add(size, -1) : size);
   }
   bool isChanged = false;
   for (AffineExpr need : needs) {
