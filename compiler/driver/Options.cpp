@@ -34,8 +34,7 @@ static const Option table[] = {
      "leave the weights out; the runtime makes them up from the seed N, for benchmarks"},
     {"dim", 0, OptionType::Text, "NAME=SIZE", "", compiles | RunBit | CheckBit, true, true,
      "a symbolic dimension's size, or the range NAME=MIN..MAX[,opt=SIZE] to compile for and to be good at; INPUT.AXIS "
-     "names "
-     "one without a name"},
+     "names one without a name; without a range it is 1 or more"},
     {"shape", 0, OptionType::Text, "INPUT:1..8x3x224", "", compiles | CheckBit, true, true,
      "sizes or ranges of all dimensions of an input"},
     {"jobs", 'j', OptionType::Integer, "N", "0", compiles, false, true, "threads of the compiler; 0: all CPUs"},
@@ -106,6 +105,29 @@ static std::optional<DimRange> parseRange(StringRef text) {
 
 static bool isRange(StringRef text) { return text.contains(".."); }
 
+// The first of these ranges whose minimum is above its maximum, or an empty string.
+static StringRef findEmptyRange(ArrayRef<StringRef> ranges) {
+  for (StringRef range : ranges) {
+    auto [low, high] = range.split("..");
+    int64_t min, max;
+    if (!low.getAsInteger(10, min) && !high.getAsInteger(10, max) && min > max)
+      return range;
+  }
+  return "";
+}
+
+static llvm::Error checkRanges(const Option &option, StringRef text) {
+  bool isDim = option.name == "dim";
+  auto [name, sizes] = text.take_front(text.find(",opt=")).rsplit(isDim ? '=' : ':');
+  SmallVector<StringRef> ranges;
+  sizes.split(ranges, 'x');
+  StringRef empty = findEmptyRange(ranges);
+  if (empty.empty())
+    return llvm::Error::success();
+  return llvm::createStringError("option --" + option.name + ": the range " + empty + " of '" + name +
+                                 "' is empty, its minimum is above its maximum");
+}
+
 // NAME=SIZE or NAME=MIN..MAX.
 static std::optional<std::pair<StringRef, DimRange>> parseDim(StringRef text) {
   size_t opt = text.find(",opt=");
@@ -158,6 +180,9 @@ llvm::Error OptionValues::set(const Option &option, StringRef text) {
   case OptionType::File:
     if (text.empty() || (option.name == "weights" && !parseSeed(text)))
       return wrong(option, text, option.value);
+    if (option.name == "dim" || option.name == "shape")
+      if (llvm::Error empty = checkRanges(option, text))
+        return empty;
     if (option.name == "dim" && !parseDim(text))
       return wrong(option, text, "NAME=SIZE or NAME=MIN..MAX[,opt=SIZE], with sizes from 0 to " + Twine(INT32_MAX));
     if (option.name == "shape" && !parseShape(text))
@@ -247,6 +272,11 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   CompileOptions &options = request.options;
   options.strict = values.text("fp") == "strict";
   options.algorithms = {std::string(values.text("conv-algorithm")), values.number("max-weight-growth") / 100};
+  if (options.strict && StringRef(options.algorithms.convolution).starts_with("winograd"))
+    return LogicalResult(hint(emitError(loc, ErrorCode(2001))
+                                  << "option --conv-algorithm " << options.algorithms.convolution
+                                  << " does not go with --fp strict",
+                              "Winograd's method rounds differently and needs --fp fast"));
   options.threads = values.integer("jobs");
   options.stop = llvm::StringSwitch<Stage>(values.text("emit"))
                      .Case("graph", Stage::Graph)

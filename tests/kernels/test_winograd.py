@@ -90,7 +90,9 @@ def test_weights_grow_within_the_budget(model):
 
 
 def test_strict_floating_point_has_none_of_it(model):
-    assert "winograd" not in classes(model, fp="strict", conv_algorithm="winograd4")
+    assert "winograd" not in classes(model, fp="strict")
+    with pytest.raises(fathom.Error, match="does not go with --fp strict"):
+        fathom.compile(model, fp="strict", conv_algorithm="winograd4")
 
 
 def test_other_windows_stay_products(seed):
