@@ -126,7 +126,15 @@ LogicalResult GroupNormalizationOp::inferTypes(SmallVectorImpl<Type> &types) {
       failed(checkRankAtLeast(*this, getInput(), 2, "the input")) || failed(checkSameElement(*this, getOperands())) ||
       failed(checkChannels(*this, getInput(), {{getScale(), "scale"}, {getBias(), "bias"}})))
     return failure();
+  // One of the three may be known where the others are not.
   AffineExpr channels = sizesOf(getInput())[1];
+  for (Value vector : {getScale(), getBias()})
+    channels = constantSize(channels) ? channels : sizesOf(vector)[0];
+  if (getNumGroups() >= 1 && !constantSize(channels))
+    return hint(fathom::emitError(*this, ErrorCode::UnsupportedShape)
+                    << "num_groups " << getNumGroups() << " needs a known number of channels, but the input has "
+                    << text(*this, sizesOf(getInput())),
+                "give the number of channels with --dim");
   if (getNumGroups() < 1 || !size::exactDiv(channels, getAffineConstantExpr(getNumGroups(), getContext())))
     return fathom::emitError(*this, ErrorCode::BadAttribute)
            << "num_groups " << getNumGroups() << " does not divide " << text(*this, channels) << " channels";

@@ -2,8 +2,8 @@
 // types.
 #include "compiler/graph/ShapeSupport.h"
 
+#include "compiler/graph/TypeText.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 
@@ -34,9 +34,14 @@ bool isKind(Type element, Kind kind) {
 }
 
 static StringRef kindName(Kind kind) {
-  static constexpr StringRef names[] = {
-      "anything", "numbers",   "floats or signed integers", "floats or integers of 32 or 64 bits", "floats", "integers",
-      "bools",    "i32 or i64"};
+  static constexpr StringRef names[] = {"anything",
+                                        "numbers",
+                                        "floats or signed integers",
+                                        "floats or integers of 32 or 64 bits",
+                                        "floats",
+                                        "integers",
+                                        "bools",
+                                        "int32 or int64"};
   return names[size_t(kind)];
 }
 
@@ -44,7 +49,7 @@ LogicalResult checkKind(Operation *op, Value value, Kind kind, StringRef name) {
   if (isKind(elementOf(value), kind))
     return success();
   return emitError(op, ErrorCode::BadType)
-         << name << " must hold " << kindName(kind) << ", but holds " << elementOf(value);
+         << name << " must hold " << kindName(kind) << ", but holds " << elementText(elementOf(value));
 }
 
 LogicalResult checkSameElement(Operation *op, ValueRange values) {
@@ -53,8 +58,8 @@ LogicalResult checkSameElement(Operation *op, ValueRange values) {
     if (isAbsent(value))
       continue;
     if (element && element != elementOf(value))
-      return emitError(op, ErrorCode::BadType)
-             << "inputs must have one element type, but have " << element << " and " << elementOf(value);
+      return emitError(op, ErrorCode::BadType) << "inputs must have one element type, but have " << elementText(element)
+                                               << " and " << elementText(elementOf(value));
     element = elementOf(value);
   }
   return success();
@@ -64,42 +69,8 @@ bool isScalar(Value value) {
   return llvm::all_of(sizesOf(value), [](AffineExpr size) { return isConstant(size, 1); });
 }
 
-static void print(raw_ostream &os, AffineExpr size, ArrayRef<Symbol> symbols) {
-  if (!size) {
-    os << "?";
-    return;
-  }
-  std::string plain;
-  llvm::raw_string_ostream(plain) << size;
-  // A symbol prints as s and its number; everything else is digits, signs and lower-case words without that pattern.
-  for (StringRef rest = plain; !rest.empty();) {
-    size_t digits = rest.front() == 's' ? rest.drop_front().take_while(llvm::isDigit).size() : 0;
-    unsigned position = 0;
-    if (digits && !rest.substr(1, digits).getAsInteger(10, position) && position < symbols.size() &&
-        !symbols[position].name.empty())
-      os << symbols[position].name;
-    else
-      os << rest.take_front(1 + digits);
-    rest = rest.drop_front(1 + digits);
-  }
-}
-
-std::string text(Operation *op, AffineExpr size) {
-  std::string result;
-  llvm::raw_string_ostream os(result);
-  print(os, size, symbolsFor(op));
-  return result;
-}
-
-std::string text(Operation *op, ArrayRef<AffineExpr> sizes) {
-  std::string result;
-  llvm::raw_string_ostream os(result);
-  SmallVector<Symbol> symbols = symbolsFor(op);
-  os << '[';
-  llvm::interleaveComma(sizes, os, [&](AffineExpr size) { print(os, size, symbols); });
-  os << ']';
-  return result;
-}
+std::string text(Operation *op, AffineExpr size) { return sizeText(size, symbolsFor(op)); }
+std::string text(Operation *op, ArrayRef<AffineExpr> sizes) { return sizesText(sizes, symbolsFor(op)); }
 
 FailureOr<int64_t> checkAxis(Operation *op, int64_t axis, int64_t rank, StringRef name) {
   if (std::optional<int64_t> normal = normalizeAxis(axis, rank))

@@ -2,7 +2,7 @@
 // for it. The rules in rules/ are written against this.
 #pragma once
 
-#include "compiler/graph/Shape.h"
+#include "compiler/graph/TypeText.h"
 #include "compiler/import/ModelCheck.h"
 #include "compiler/import/TensorLoader.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -45,6 +45,8 @@ public:
   mlir::MLIRContext *context() { return session.builder.getContext(); }
   llvm::SmallVector<graph::Symbol> symbols() { return graph::getSymbols(module()); }
   mlir::InFlightDiagnostic error(ErrorCode code) { return emitError(location, code); }
+  // A tensor's type for a message: float32[n, 3].
+  std::string text(mlir::Type type) { return graph::typeText(llvm::cast<mlir::RankedTensorType>(type), symbols()); }
 
   // Inputs. Absent ones at the end are not counted; an absent one in between, or past the end, is graph.None's result.
   unsigned numInputs() const { return inputs.size(); }
@@ -58,6 +60,8 @@ public:
   }
   mlir::Type elementType(unsigned index) const { return inputType(index).getElementType(); }
   int64_t rank(unsigned index) const { return inputType(index).getRank(); }
+
+  std::string inputText(unsigned index) { return text(inputType(index)); }
 
   // Outputs that the model names; those at the end that it does not are not counted.
   unsigned numOutputs() const { return outputCount; }

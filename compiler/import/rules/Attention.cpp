@@ -31,9 +31,14 @@ public:
     batch = q[0], sequence = q[2], length = k[2];
     AffineExpr shared = graph::size::exactDiv(q[1], k[1]);
     std::optional<int64_t> columns = graph::constantSize(q[3]);
+    if (!shared && graph::constantSize(q[1]) && graph::constantSize(k[1]))
+      return node.error(ErrorCode::BadShape) << node.type() << " has a query " << node.inputText(0) << " and a key "
+                                             << node.inputText(1) << ", whose heads do not divide those of the query";
     if (!shared || !columns)
-      return node.error(ErrorCode::BadShape) << node.type() << " of a query of type " << node.inputType(0)
-                                             << " needs known heads, a multiple of those of the key, and columns";
+      return hint(node.error(ErrorCode::UnsupportedShape)
+                      << node.type() << " needs known numbers of heads and columns, but its query is "
+                      << node.inputText(0) << " and its key " << node.inputText(1),
+                  "give these sizes with --dim");
     double scale = node.hasAttr("scale") ? node.floatAttr("scale", 0) : 1 / std::sqrt(double(*columns));
     double softcap = node.floatAttr("softcap", 0);
     int64_t mode = node.intAttr("qk_matmul_output_mode", 0);
@@ -108,7 +113,7 @@ private:
       Value mask = padded(node.input(3));
       bool isBool = node.elementType(3).isInteger(1);
       if (!isBool && node.elementType(3) != node.elementType(0))
-        return node.error(ErrorCode::BadType) << "attn_mask is of type " << node.elementType(3);
+        return node.error(ErrorCode::BadType) << "attn_mask is of type " << graph::elementText(node.elementType(3));
       (isBool ? visible : bias) = mask;
       if (!mask)
         return failure();

@@ -10,8 +10,8 @@ namespace {
 LogicalResult swiGlu(Node &node) {
   NamedAttribute alpha = node.floatAttrOf("alpha", node.floatAttr("alpha", 1));
   if (node.rank(0) != node.rank(1))
-    return node.error(ErrorCode::BadShape) << "the inputs of SwiGLU have types " << node.inputType(0) << " and "
-                                           << node.inputType(1) << " where equal sizes are needed";
+    return node.error(ErrorCode::BadShape) << "the inputs of SwiGLU have types " << node.inputText(0) << " and "
+                                           << node.inputText(1) << " where equal sizes are needed";
   return node.finish(node.emit("Mul", {node.emit("Swish", node.input(0), alpha, "gate"), node.input(1)}));
 }
 
@@ -21,8 +21,8 @@ LogicalResult causalConv(Node &node) {
   if (activation != "none" && activation != "silu" && activation != "swish")
     return node.error(ErrorCode::BadAttribute) << "activation '" << activation << "' of CausalConvWithState";
   if (node.rank(0) != 3 || node.rank(1) != 3)
-    return node.error(ErrorCode::BadShape) << "CausalConvWithState of an input of type " << node.inputType(0)
-                                           << " and a weight of type " << node.inputType(1);
+    return node.error(ErrorCode::BadShape) << "CausalConvWithState of an input of type " << node.inputText(0)
+                                           << " and a weight of type " << node.inputText(1);
   graph::Sizes input = graph::sizesOf(node.input(0)), weight = graph::sizesOf(node.input(1));
   std::optional<int64_t> channels = graph::constantSize(weight[0]), taps = graph::constantSize(weight[2]);
   if (!channels || !taps || *taps < 1)

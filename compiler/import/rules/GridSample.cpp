@@ -24,11 +24,11 @@ public:
     graph::Sizes grid = graph::sizesOf(node.input(1));
     if (rank < 1 || node.rank(1) != rank + 2 || graph::constantSize(grid.back()).value_or(rank) != rank)
       return node.error(ErrorCode::BadShape)
-             << "a grid of type " << node.inputType(1) << " does not go with an input of type " << node.inputType(0);
+             << "a grid of type " << node.inputText(1) << " does not go with an input of type " << node.inputText(0);
     number = node.elementType(1);
     if (!isa<FloatType>(number) || (mode != "nearest" && !isa<FloatType>(node.elementType(0))))
-      return node.error(ErrorCode::BadType)
-             << mode << " GridSample of " << node.elementType(0) << " by " << number << " is not defined";
+      return node.error(ErrorCode::BadType) << mode << " GridSample of " << graph::elementText(node.elementType(0))
+                                            << " by " << number << " is not defined";
     findPlaces(mode == "nearest");
     gatherRows();
     Value sum = mode == "nearest" ? pixel(places) : mode == "linear" ? interpolated(2) : interpolated(4);

@@ -18,10 +18,10 @@ public:
   LogicalResult run() {
     graph::Sizes sizes = graph::sizesOf(node.input(0));
     if (sizes.size() < 2 || !isa<FloatType>(node.elementType(0)))
-      return node.error(ErrorCode::BadShape) << "Det needs square matrices of floats, but has " << node.inputType(0);
+      return node.error(ErrorCode::BadShape) << "Det needs square matrices of floats, but has " << node.inputText(0);
     auto rows = graph::constantSize(sizes[sizes.size() - 2]), columns = graph::constantSize(sizes.back());
     if (rows && columns && *rows != *columns)
-      return node.error(ErrorCode::BadShape) << "Det needs square matrices, but has " << node.inputType(0);
+      return node.error(ErrorCode::BadShape) << "Det needs square matrices, but has " << node.inputText(0);
     graph::Sizes outer(ArrayRef(sizes).drop_back(2));
     batch = graph::product(outer, node.context());
     AffineExpr one = getAffineConstantExpr(1, node.context());

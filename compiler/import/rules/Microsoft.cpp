@@ -111,7 +111,7 @@ LogicalResult matMulNBits(Node &node) {
   int64_t blocks = llvm::divideCeil(depth, block);
   auto matrix = [&](unsigned index, int64_t rowElements, StringRef name) -> Value {
     if (!node.inputType(index).hasStaticShape() || node.inputType(index).getNumElements() != columns * rowElements) {
-      node.error(ErrorCode::BadShape) << name << " has type " << node.inputType(index) << ", where " << columns
+      node.error(ErrorCode::BadShape) << name << " has type " << node.inputText(index) << ", where " << columns
                                       << " rows of " << rowElements << " elements are needed";
       return {};
     }

@@ -24,9 +24,17 @@ Value splitHeads(Node &node, Value input, int64_t heads, StringRef suffix) {
   if (!sizes)
     return {};
   std::optional<int64_t> columns = graph::constantSize((*sizes)[2]);
-  if (!columns || heads < 1 || *columns % heads != 0) {
-    node.error(ErrorCode::BadShape) << suffix << " of " << node.type()
-                                    << " does not have a known number of columns for " << heads << " heads";
+  std::string text = node.text(input.getType());
+  if (!columns && heads >= 1) {
+    hint(node.error(ErrorCode::UnsupportedShape)
+             << suffix << " of " << node.type() << " is " << text
+             << ", whose columns must be known to be divided among " << heads << " heads",
+         "give the last size with --dim");
+    return {};
+  }
+  if (heads < 1 || *columns % heads != 0) {
+    node.error(ErrorCode::BadShape) << suffix << " of " << node.type() << " is " << text
+                                    << ", whose columns cannot be divided among " << heads << " heads";
     return {};
   }
   return reshapeTo(node, input, {(*sizes)[0], (*sizes)[1], constant(node, heads), constant(node, *columns / heads)},
@@ -40,7 +48,17 @@ Value rotate(Node &node, Value input, const Rotation &rotation, bool areHeadsFir
   std::optional<graph::Sizes> table = sizesOfRank(node, rotation.cos, 2, "cos_cache");
   std::optional<int64_t> half = table ? graph::constantSize((*table)[1]) : std::nullopt,
                          columns = graph::constantSize(sizes[3]);
-  if (!half || !columns || graph::sizesOf(rotation.sin) != *table || *half < 1 || 2 * *half > *columns) {
+  if (!table)
+    return {};
+  if (!half || !columns) {
+    hint(node.error(ErrorCode::UnsupportedShape)
+             << "the columns of a head and of the sine and cosine tables of " << node.type()
+             << " must be known, but they are " << node.text(input.getType()) << " and "
+             << node.text(rotation.cos.getType()),
+         "give the last sizes with --dim");
+    return {};
+  }
+  if (graph::sizesOf(rotation.sin) != *table || *half < 1 || 2 * *half > *columns) {
     node.error(ErrorCode::BadShape) << "the sine and cosine tables of " << node.type()
                                     << " must be matrices of the same size, with at most half the columns of a head";
     return {};

@@ -79,7 +79,7 @@ LogicalResult biasSplitGelu(Node &node) {
   std::optional<int64_t> columns = biased ? graph::constantSize(graph::sizesOf(biased).back()) : std::nullopt;
   if (!columns || *columns % 2)
     return node.error(ErrorCode::BadShape)
-           << "the columns of BiasSplitGelu must be an even number, but its input has type " << node.inputType(0);
+           << "the columns of BiasSplitGelu must be an even number, but its input has type " << node.inputText(0);
   int64_t axis = graph::sizesOf(biased).size() - 1;
   Value left = part(node, biased, axis, 0, *columns / 2, "left"),
         right = part(node, biased, axis, *columns / 2, *columns, "right");
@@ -125,7 +125,7 @@ LogicalResult groupNorm(Node &node) {
           isLast = node.intAttr("channels_last", 1), rank = node.rank(0);
   if (rank < 3 || activation < 0 || activation > 1)
     return node.error(ErrorCode::BadAttribute)
-           << "activation " << activation << " of " << node.type() << " for an input of type " << node.inputType(0);
+           << "activation " << activation << " of " << node.type() << " for an input of type " << node.inputText(0);
   Value sum = node.input(0);
   if (hasSkip) {
     Value skip = node.input(3);

@@ -46,7 +46,7 @@ LogicalResult averagePool(Node &node) {
   bool isLast = node.intAttr("channels_last", 0);
   int64_t rank = node.rank(0);
   if (rank < 3)
-    return node.error(ErrorCode::BadShape) << "the input of " << node.type() << " has type " << node.inputType(0);
+    return node.error(ErrorCode::BadShape) << "the input of " << node.type() << " has type " << node.inputText(0);
   StringRef name = node.type().drop_front(StringRef("QLinear").size());
   FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs(name);
   if (failed(attrs))
@@ -129,7 +129,7 @@ LogicalResult qGemm(Node &node) {
   bool isLeft = node.intAttr("transA", 0), isRight = node.intAttr("transB", 0), isFloat = !node.hasInput(7);
   if (node.rank(0) != 2 || node.rank(3) != 2)
     return node.error(ErrorCode::BadShape)
-           << "QGemm needs matrices, but has " << node.inputType(0) << " and " << node.inputType(3);
+           << "QGemm needs matrices, but has " << node.inputText(0) << " and " << node.inputText(3);
   Value lhs = isLeft ? transpose(node, node.input(0), {1, 0}, "lhs") : node.input(0);
   lhs = centred(node, lhs, node.input(2), "lhs");
   // Scale and zero point may be there for every column of the result.

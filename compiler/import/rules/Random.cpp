@@ -120,7 +120,7 @@ LogicalResult multinomial(Node &node) {
     return failure();
   if (node.rank(0) != 2 || !isa<FloatType>(node.elementType(0)) || samples < 1 || samples > INT32_MAX)
     return node.error(ErrorCode::BadShape)
-           << "Multinomial of " << samples << " samples of a tensor of type " << node.inputType(0);
+           << "Multinomial of " << samples << " samples of a tensor of type " << node.inputText(0);
   graph::Sizes scores = graph::sizesOf(node.input(0));
   SmallVector<AffineExpr> sizes{scores[0], getAffineConstantExpr(samples, node.context()), scores[1]};
   Value uniform = Random(node, node.elementType(0)).uniform(sizes, 0, /*isInside=*/true);

@@ -69,11 +69,11 @@ public:
     if (node.rank(0) != 4 || node.rank(1) != 2 || node.rank(2) != 1 || !isa<FloatType>(node.elementType(0)) ||
         !isa<IntegerType>(node.elementType(2)))
       return node.error(ErrorCode::BadShape)
-             << "the inputs of RoiAlign have types " << node.inputType(0) << ", " << node.inputType(1) << " and "
-             << node.inputType(2) << " where an image, boxes and the images' numbers are needed";
+             << "the inputs of RoiAlign have types " << node.inputText(0) << ", " << node.inputText(1) << " and "
+             << node.inputText(2) << " where an image, boxes and the images' numbers are needed";
     if (graph::constantSize(graph::sizesOf(node.input(1))[1]).value_or(4) != 4)
       return node.error(ErrorCode::BadShape)
-             << "rois of RoiAlign must have 4 columns, but have type " << node.inputType(1);
+             << "rois of RoiAlign must have 4 columns, but have type " << node.inputText(1);
     graph::Sizes image = graph::sizesOf(node.input(0));
     count = graph::sizesOf(node.input(1))[0];
     boxes = castAs(node, node.input(1), number, "rois");
@@ -194,8 +194,8 @@ public:
       return node.error(ErrorCode::BadAttribute) << "pooled_shape of MaxRoiPool must be two positive numbers";
     if (node.rank(0) != 4 || node.rank(1) != 2 || !isa<FloatType>(node.elementType(0)) ||
         graph::constantSize(graph::sizesOf(node.input(1))[1]).value_or(5) != 5)
-      return node.error(ErrorCode::BadShape) << "the inputs of MaxRoiPool have types " << node.inputType(0) << " and "
-                                             << node.inputType(1) << " where an image and rows of 5 are needed";
+      return node.error(ErrorCode::BadShape) << "the inputs of MaxRoiPool have types " << node.inputText(0) << " and "
+                                             << node.inputText(1) << " where an image and rows of 5 are needed";
     graph::Sizes image = graph::sizesOf(node.input(0));
     rois = castAs(node, node.input(1), number, "rois");
     count = graph::sizesOf(node.input(1))[0];
@@ -253,7 +253,7 @@ public:
   LogicalResult run() {
     if (node.rank(0) != 4 || node.rank(1) != 4 || node.rank(2) != 4 || (node.hasInput(4) && node.rank(4) != 4))
       return node.error(ErrorCode::UnsupportedShape)
-             << "DeformConv of an input of type " << node.inputType(0) << "; images of two dimensions are supported";
+             << "DeformConv of an input of type " << node.inputText(0) << "; images of two dimensions are supported";
     graph::Sizes image = graph::sizesOf(node.input(0)), weight = graph::sizesOf(node.input(1));
     auto list = [&](StringRef name, size_t length, int64_t otherwise) {
       return node.intsAttr(name).value_or(SmallVector<int64_t>(length, otherwise));

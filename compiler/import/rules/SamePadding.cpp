@@ -71,7 +71,7 @@ LogicalResult windowOp(Node &node) {
     return again(attrs);
   if (node.hasOutput(1))
     return node.error(ErrorCode::UnsupportedShape)
-           << "auto_pad with indices needs constant spatial sizes, but the input has type " << node.inputType(0);
+           << "auto_pad with indices needs constant spatial sizes, but the input has type " << node.inputText(0);
   SmallVector<AffineExpr> before(2, getAffineConstantExpr(0, node.context())), after = before;
   for (size_t i = 0; i < rank; ++i) {
     int64_t extent = ((*kernel)[i] - 1) * dilations[i] + 1;

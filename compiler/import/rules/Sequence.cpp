@@ -34,8 +34,8 @@ LogicalResult construct(Node &node) {
     if (failed(checkTensor(node, i)))
       return failure();
     if (node.elementType(i) != node.elementType(0))
-      return node.error(ErrorCode::BadType) << "elements of " << node.elementType(0) << " and of "
-                                            << node.elementType(i) << " cannot be in one sequence";
+      return node.error(ErrorCode::BadType) << "elements of " << graph::elementText(node.elementType(0)) << " and of "
+                                            << graph::elementText(node.elementType(i)) << " cannot be in one sequence";
   }
   return node.finish(listed(node, node.allInputs(), node.elementType(0)));
 }
@@ -145,7 +145,7 @@ LogicalResult split(Node &node) {
   Value lengths = node.input(1);
   AffineExpr size = graph::sizesOf(node.input(0))[*axis];
   if (node.rank(1) > 1 || !isa<IntegerType>(node.elementType(1)))
-    return node.error(ErrorCode::BadType) << "split must be an integer or a vector of them, not " << node.inputType(1);
+    return node.error(ErrorCode::BadType) << "split must be an integer or a vector of them, not " << node.inputText(1);
   if (!node.elementType(1).isInteger(64))
     lengths = node.emit("Cast", lengths, node.attr("to", TypeAttr::get(node.builder().getI64Type())), "split");
   std::optional<int64_t> whole = graph::constantSize(size);

@@ -56,7 +56,7 @@ func.func @overflow(%x: tensor<2x3xf32>) {
 // -----
 
 func.func @shapetype(%x: tensor<2x3xf32>, %s: tensor<2xf32>) {
-  // expected-error @below {{[F1007] Reshape: shape must hold integers, but holds 'f32'}}
+  // expected-error @below {{[F1007] Reshape: shape must hold integers, but holds float32}}
   %0 = graph.Reshape(%x, %s) : (tensor<2x3xf32>, tensor<2xf32>) -> tensor<2x3xf32>
   return
 }
@@ -259,7 +259,7 @@ func.func @delta() {
 // -----
 
 func.func @gather(%x: tensor<5xf32>, %i: tensor<2xf32>) {
-  // expected-error @below {{[F1007] Gather: indices must hold i32 or i64, but holds 'f32'}}
+  // expected-error @below {{[F1007] Gather: indices must hold int32 or int64, but holds float32}}
   %0 = graph.Gather(%x, %i) : (tensor<5xf32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }

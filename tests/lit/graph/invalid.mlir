@@ -94,7 +94,7 @@ func.func @broadcast(%x: tensor<2x3xf32>, %y: tensor<2xf32>) {
 // -----
 
 func.func @mixed(%x: tensor<2xf32>, %y: tensor<2xf64>) {
-  // expected-error @below {{[F1007] Mul: inputs must have one element type, but have 'f32' and 'f64'}}
+  // expected-error @below {{[F1007] Mul: inputs must have one element type, but have float32 and float64}}
   %0 = graph.Mul(%x, %y) : (tensor<2xf32>, tensor<2xf64>) -> tensor<2xf32>
   return
 }
@@ -102,7 +102,7 @@ func.func @mixed(%x: tensor<2xf32>, %y: tensor<2xf64>) {
 // -----
 
 func.func @kind(%x: tensor<2xi32>) {
-  // expected-error @below {{[F1007] Sqrt: the input must hold floats, but holds 'i32'}}
+  // expected-error @below {{[F1007] Sqrt: the input must hold floats, but holds int32}}
   %0 = graph.Sqrt(%x) : (tensor<2xi32>) -> tensor<2xi32>
   return
 }
@@ -110,7 +110,7 @@ func.func @kind(%x: tensor<2xi32>) {
 // -----
 
 func.func @unsignedneg(%x: tensor<2xui8>) {
-  // expected-error @below {{[F1007] Neg: the input must hold floats or signed integers, but holds 'ui8'}}
+  // expected-error @below {{[F1007] Neg: the input must hold floats or signed integers, but holds uint8}}
   %0 = graph.Neg(%x) : (tensor<2xui8>) -> tensor<2xui8>
   return
 }
@@ -142,7 +142,7 @@ func.func @slope(%x: tensor<2x3xf32>, %s: tensor<4x2x3xf32>) {
 // -----
 
 func.func @condition(%c: tensor<2xi32>, %x: tensor<2xf32>) {
-  // expected-error @below {{[F1007] Where: the condition must hold bools, but holds 'i32'}}
+  // expected-error @below {{[F1007] Where: the condition must hold bools, but holds int32}}
   %0 = graph.Where(%c, %x, %x) : (tensor<2xi32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return
 }
