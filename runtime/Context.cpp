@@ -8,6 +8,7 @@
 #include "Status.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace fathom;
 
@@ -255,6 +256,8 @@ fathom_status *fathom_context::describeFault(int32_t Code) const {
     break;
   }
   const fathom_artifact &Artifact = *Model->Artifact;
+  if (const char *Why = FaultNodes ? strchr(FaultNodes, '\n') : nullptr)
+    return makeStatus(Kind, "%s (fault %d at node '%.*s')", Why + 1, Code, int(Why - FaultNodes), FaultNodes);
   if (FaultNodes)
     return makeStatus(Kind, "%s (fault %d at node '%s')", What, Code, FaultNodes);
   if (LaunchFault.Code != Code || FaultKernel < 0 || uint32_t(FaultKernel) >= Artifact.kernel_count)

@@ -38,7 +38,8 @@ typedef struct fathom_services {
   void (*release)(void *host, void *memory);
   // Where an output goes whose dimensions (as many as its rank) are known only now; null when there is no room.
   void *(*output)(void *host, int32_t index, const int64_t *dims, int64_t bytes);
-  // Notes why the host code ends the run with this fault; `text` names the nodes. Returns the fault.
+  // Notes why the host code ends the run with this fault; `text` names the nodes, and behind a line break what is wrong
+  // where more is known than the fault. Returns the fault.
   int32_t (*refuse)(void *host, int32_t fault, const char *text);
 } fathom_services;
 

@@ -150,14 +150,14 @@ Value HostEmitter::text(StringRef words) {
   return LLVM::AddressOfOp::create(b, loc, pointer, name);
 }
 
-void HostEmitter::refuseIf(Value condition, int32_t fault, Location node) {
+void HostEmitter::refuseIf(Value condition, int32_t fault, Location node, StringRef why) {
   Block *refused = blockHere(), *next = blockHere();
   cf::CondBranchOp::create(b, loc, condition, refused, ValueRange{}, next, ValueRange{});
   b.setInsertionPointToStart(refused);
   auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i32, pointer});
   Value refuse = service(offsetof(fathom_services, refuse));
-  Value code =
-      LLVM::CallOp::create(b, loc, type, ValueRange{refuse, runtime, c.i32(fault), text(nodeName(node))}).getResult();
+  std::string words = why.empty() ? nodeName(node).str() : (nodeName(node) + "\n" + why).str();
+  Value code = LLVM::CallOp::create(b, loc, type, ValueRange{refuse, runtime, c.i32(fault), text(words)}).getResult();
   cf::BranchOp::create(b, loc, failed, ValueRange{code});
   b.setInsertionPointToStart(next);
 }

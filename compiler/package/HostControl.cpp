@@ -1,4 +1,5 @@
 // Host code of control flow: sizes read from data, conditions on them, branches and loops.
+#include "compiler/graph/TypeText.h"
 #include "compiler/package/HostEmitter.h"
 #include "runtime/abi.h"
 
@@ -29,13 +30,18 @@ void HostEmitter::copy(Value to, Value from, Value bytes) {
 }
 
 // Ops behind it may rely on the symbol's range.
-void HostEmitter::bindSymbol(unsigned position, Value value, Location node) {
+void HostEmitter::bindSymbol(unsigned position, Value value, Location node, StringRef why) {
   const Symbol &range = symbols[position];
   Value outside = c.cmp(arith::CmpIPredicate::slt, value, c.i64(range.min));
   if (range.max < INT64_MAX)
     outside = arith::OrIOp::create(b, loc, outside, c.cmp(arith::CmpIPredicate::sgt, value, c.i64(range.max)));
-  refuseIf(outside, FATHOM_FAULT_SHAPE, node);
+  refuseIf(outside, FATHOM_FAULT_SHAPE, node, why);
   c.symbols[position] = value;
+}
+
+static StringRef whyOf(Operation *op) {
+  auto why = op->getAttrOfType<StringAttr>(whyAttrName);
+  return why ? why.getValue() : "";
 }
 
 void HostEmitter::emitPin(PinOp op) {
@@ -46,7 +52,7 @@ void HostEmitter::emitPin(PinOp op) {
     if (element.getWidth() < 64)
       value = element.isUnsigned() ? Value(arith::ExtUIOp::create(b, loc, i64, value))
                                    : Value(arith::ExtSIOp::create(b, loc, i64, value));
-    bindSymbol(symbol, value, op.getLoc());
+    bindSymbol(symbol, value, op.getLoc(), whyOf(op));
   }
 }
 
@@ -57,7 +63,7 @@ void HostEmitter::emitAssert(AssertOp op) {
     bad = bad ? Value(arith::OrIOp::create(b, loc, bad, negative)) : negative;
   }
   if (bad)
-    refuseIf(bad, FATHOM_FAULT_SHAPE, op.getLoc());
+    refuseIf(bad, FATHOM_FAULT_SHAPE, op.getLoc(), whyOf(op));
 }
 
 // Where among the sizes of these values a symbol stands alone.

@@ -36,7 +36,8 @@ private:
   Value checkedExpr(mlir::AffineExpr expr, Value &overflow);
   // Ends the run with this fault where the condition holds, and goes on in a new block.
   void failIf(Value condition, Value fault);
-  void refuseIf(Value condition, int32_t fault, mlir::Location node);
+  // Ends the run where the condition holds; `why` says more than the fault where something is known.
+  void refuseIf(Value condition, int32_t fault, mlir::Location node, llvm::StringRef why = "");
   Value text(llvm::StringRef words);
   Value boolean(bool value);
 
@@ -48,7 +49,7 @@ private:
   Value loadScalar(Value tensor);
   void copy(Value to, Value from, Value bytes);
   mlir::Block *blockHere(llvm::ArrayRef<mlir::Type> arguments = {});
-  void bindSymbol(unsigned position, Value value, mlir::Location node);
+  void bindSymbol(unsigned position, Value value, mlir::Location node, llvm::StringRef why = "");
 
   const Program &program;
   mlir::func::FuncOp main;
