@@ -1,6 +1,8 @@
 // Takes diagnostics apart. The engine calls the handler under its lock, so no thread of the compiler needs another.
 #include "compiler/driver/DiagnosticLog.h"
 
+#include "compiler/support/ErrorCodeText.h"
+
 using namespace mlir;
 
 namespace fathom {
@@ -20,13 +22,9 @@ static LoggedDiagnostic takeApart(Diagnostic &diagnostic, StringRef modelName) {
   StringRef name = nodeName(diagnostic.getLocation());
   LoggedDiagnostic logged{
       diagnostic.getSeverity(), ErrorCode::Internal, false, name == modelName ? "" : name.str(), diagnostic.str(), {}};
-  // A coded message opens with "[F1003] ".
-  StringRef message = logged.message;
-  unsigned code;
-  if (message.consume_front("[F") && !message.consumeInteger(10, code) && message.consume_front("] ")) {
-    logged.code = ErrorCode(code);
+  if (std::optional<ErrorCode> code = takeErrorCode(logged.message)) {
+    logged.code = *code;
     logged.coded = true;
-    logged.message = message.str();
   }
   for (Diagnostic &note : diagnostic.getNotes())
     logged.notes.push_back(note.str());

@@ -3,6 +3,7 @@
 #include "compiler/graph/Graph.h"
 #include "compiler/import/Importer.h"
 #include "compiler/import/MappedFile.h"
+#include "compiler/support/ErrorCodeText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
@@ -38,6 +39,32 @@ static void describeFiles(ModuleOp module, const onnx::ModelProto &model, String
   module->setAttr("graph.files", Builder(module.getContext()).getStrArrayAttr(names));
 }
 
+// Of an If whose branches differ in rank, the smaller is imported. That is right where nothing else is possible: the
+// model must make no sense with the larger one, in any of these Ifs or in all of them. What is neither is a matter of
+// sizes that only the run knows, and there is no tensor without a rank.
+static LogicalResult checkRanks(ArrayRef<UnequalRanks> unequal, function_ref<bool(llvm::StringSet<>)> makesSense) {
+  auto refuse = [](const UnequalRanks &met) {
+    return hint(emitError(met.node, ErrorCode::UnsupportedShape)
+                    << "an output is " << met.types << ", and only the run decides which; ranks must be known",
+                met.dim.empty() ? "export the model for sizes that decide the condition"
+                                : "give a size that decides the condition: --dim " + met.dim +
+                                      "=1, or a range like --dim " + met.dim + "=2..8");
+  };
+  llvm::StringSet<> all;
+  for (const UnequalRanks &met : unequal)
+    all.insert(nodeName(met.node));
+  if (!unequal.empty() && makesSense(all))
+    return refuse(unequal.front());
+  constexpr size_t most = 16; // imports of a hostile model
+  for (const UnequalRanks &met : unequal.take_front(unequal.size() > 1 ? most : 0)) {
+    llvm::StringSet<> one;
+    one.insert(nodeName(met.node));
+    if (makesSense(one))
+      return refuse(met);
+  }
+  return success();
+}
+
 static OwningOpRef<ModuleOp> importModel(StringRef bytes, StringRef path, StringRef folder, Location loc,
                                          MLIRContext &context, const ImportOptions &options, bool keepGoing) {
   context.loadDialect<graph::GraphDialect, func::FuncDialect>();
@@ -51,8 +78,21 @@ static OwningOpRef<ModuleOp> importModel(StringRef bytes, StringRef path, String
     emitError(loc, ErrorCode::BadGraph) << "the model has no opset_import";
     return {};
   }
-  OwningOpRef<ModuleOp> module = Importer(model, folder, context, options, loc, keepGoing).run(*opsets);
-  if (!module)
+  Importer importer(model, folder, context, options, loc, keepGoing);
+  OwningOpRef<ModuleOp> module = importer.run(*opsets);
+  // What is valid, but not supported, makes sense all the same.
+  auto makesSense = [&](llvm::StringSet<> takesLarger) {
+    bool isWrong = false;
+    ScopedDiagnosticHandler quiet(&context, [&](Diagnostic &diagnostic) {
+      std::string message = diagnostic.str();
+      std::optional<ErrorCode> code = takeErrorCode(message);
+      isWrong |= code && exitCodeFor(*code) == exitCodeFor(ErrorCode::BadShape);
+      return success();
+    });
+    Importer(model, folder, context, options, loc, /*keepGoing=*/false, std::move(takesLarger)).run(*opsets);
+    return !isWrong;
+  };
+  if (!module || failed(checkRanks(importer.unequalRanks(), makesSense)))
     return {};
   describe(*module, *model, *opsets, bytes);
   describeFiles(*module, *model, path, folder);
@@ -90,19 +130,16 @@ std::vector<Problem> collectUnsupported(StringRef path, MLIRContext &context, co
       return failure();
     StringRef node = nodeName(diagnostic.getLocation());
     Problem problem{ErrorCode::Internal, node == whole ? "" : node.str(), diagnostic.str(), ""};
-    // Messages open with their code: "[F1003] ...".
-    StringRef message = problem.message;
-    unsigned code;
-    if (message.consume_front("[F") && !message.consumeInteger(10, code) && message.consume_front("] ")) {
-      problem.code = ErrorCode(code);
-      problem.message = message.str();
-    }
+    problem.code = takeErrorCode(problem.message).value_or(problem.code);
     for (Diagnostic &note : diagnostic.getNotes()) {
       std::string text = note.str();
       if (StringRef hint = text; hint.consume_front("hint: "))
         problem.hint = hint.str();
     }
-    problems.push_back(std::move(problem));
+    // Graphs that are imported several times say the same again.
+    auto isSame = [&](const Problem &other) { return other.node == problem.node && other.message == problem.message; };
+    if (llvm::none_of(problems, isSame))
+      problems.push_back(std::move(problem));
     return success();
   });
   importFile(path, context, options, /*keepGoing=*/true);

@@ -12,6 +12,10 @@ using Values = FailureOr<SmallVector<Value>>;
 
 bool Importer::isControl(StringRef op) { return llvm::is_contained({"If", "Loop", "Scan", "SequenceMap"}, op); }
 
+StringRef Importer::partOf(StringRef graphAttribute) {
+  return graphAttribute == "then_branch" ? "then/" : graphAttribute == "else_branch" ? "else/" : "";
+}
+
 const onnx::GraphProto *Importer::graphOf(Node &node, const Attributes &attributes, StringRef name) {
   const onnx::AttributeProto *attribute = attributes.lookup(name);
   if (attribute && attribute->has_g())
@@ -58,12 +62,18 @@ Values Importer::importIf(Node &node, const Attributes &attributes, Scope &scope
   if (branches[0]->output_size() != branches[1]->output_size())
     return node.error(ErrorCode::BadGraph)
            << "its branches give " << branches[1]->output_size() << " and " << branches[0]->output_size() << " values";
-  auto body = [&](bool isThen) { return importGraph(*branches[isThen], {}, scope, node, isThen ? "then/" : "else/"); };
+  auto body = [&](bool isThen) {
+    return importGraph(*branches[isThen], {}, scope, node, partOf(isThen ? "then_branch" : "else_branch"));
+  };
   Value condition = node.input(0);
   // Exporters guard cases that cannot occur for the shapes at hand.
   if (auto known = graph::constantElementsOf(condition); known && known->size() == 1)
     return body(known->front() != 0);
-  return branchOf(node, condition, body);
+  Values values = branchOf(node, condition, body);
+  // The branch that failed says nothing about the other.
+  if (failed(values))
+    reportOperatorsIn(node.onnx(), scope.opsets, scope.prefix);
+  return values;
 }
 
 Values Importer::importLoop(Node &node, const Attributes &attributes, Scope &scope) {

@@ -32,9 +32,11 @@ static std::string symbolName(const onnx::ValueInfoProto &input, int axis) {
 LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
   llvm::StringSet<> used, known;
   auto setRange = [&](const std::string &symbol, const std::string &key, DimRange range) -> LogicalResult {
-    if (range.min < 0 || range.max < range.min)
-      return emitError(loc, ErrorCode::BadInput)
-             << "dimension '" << key << "' cannot range from " << range.min << " to " << range.max;
+    if (range.max < range.min)
+      return emitError(loc, ErrorCode::BadInput) << "the range of dimension '" << key << "' is empty: its minimum "
+                                                 << range.min << " is above its maximum " << range.max;
+    if (range.min < 0)
+      return emitError(loc, ErrorCode::BadInput) << "dimension '" << key << "' cannot be negative: " << range.min;
     auto [it, isNew] = ranges.try_emplace(symbol, range);
     if (!isNew && it->second != range)
       return emitError(loc, ErrorCode::BadInput) << "dimension '" << symbol << "' is given two ranges";
@@ -169,6 +171,8 @@ func::FuncOp Importer::importInputs(const onnx::GraphProto &graph, ModuleOp modu
   }
   Builder &builder = session.builder;
   graph::setSymbols(module, symbols);
+  noted = symbols;
+  narrowedBy.resize(symbols.size());
   auto types = llvm::map_to_vector(tensors, [](const BorderTensor &tensor) { return Type(tensor.type); });
   auto main = func::FuncOp::create(session.builder, loc, "main", builder.getFunctionType(types, {}));
   Block *body = main.addEntryBlock();

@@ -13,9 +13,11 @@ using namespace mlir;
 namespace fathom::importer {
 
 Importer::Importer(std::shared_ptr<const onnx::ModelProto> model, StringRef folder, MLIRContext &context,
-                   const ImportOptions &options, Location loc, bool keepGoing)
+                   const ImportOptions &options, Location loc, bool keepGoing, llvm::StringSet<> takesLarger)
     : model(model), options(options), loc(loc), keepGoing(keepGoing),
-      session{OpBuilder(&context), TensorLoader(model, folder, options.limits), {}, {}, {}, {}, {}} {}
+      session{OpBuilder(&context), TensorLoader(model, folder, options.limits), {}, {}, {}, {}, {}, {}} {
+  session.takesLarger = std::move(takesLarger);
+}
 
 OwningOpRef<ModuleOp> Importer::run(Opsets opsets) {
   const onnx::GraphProto &graph = model->graph();
@@ -40,13 +42,14 @@ OwningOpRef<ModuleOp> Importer::run(Opsets opsets) {
   if ((!good && !keepGoing) || failed(importOutputs(graph, main, scope)) || !good)
     return {};
   eraseCompounds(*module);
-  settleSymbols(*module);
+  if (failed(settleSymbols(*module)))
+    return {};
   return module;
 }
 
 // A dimension that can have one size only has it, and two that must be the same are one: the runtime checks inputs
 // against that, and everything behind them is known better.
-void Importer::settleSymbols(ModuleOp module) {
+LogicalResult Importer::settleSymbols(ModuleOp module) {
   SmallVector<graph::Symbol> before = graph::getSymbols(module), after;
   SmallVector<unsigned> leader(before.size());
   std::iota(leader.begin(), leader.end(), 0);
@@ -55,11 +58,21 @@ void Importer::settleSymbols(ModuleOp module) {
       i = leader[i];
     return i;
   };
-  for (auto [a, b] : session.same) {
+  for (auto [a, b, node] : session.same) {
     unsigned x = std::min(find(a), find(b)), y = std::max(find(a), find(b));
     leader[y] = x;
-    before[x].min = std::max(before[x].min, before[y].min);
-    before[x].max = std::max(before[x].min, std::min(before[x].max, before[y].max));
+    graph::Symbol one = before[x], other = before[y];
+    before[x].min = std::max(one.min, other.min);
+    before[x].max = std::min(one.max, other.max);
+    if (before[x].min > before[x].max)
+      return emitError(node, ErrorCode::BadShape)
+             << "dimensions '" << one.name << "' and '" << other.name << "' must be the same, but range from "
+             << one.min << " to " << one.max << " and from " << other.min << " to " << other.max;
+    auto note = [&](unsigned i, const graph::Symbol &was) {
+      if (was.min != before[x].min || was.max != before[x].max)
+        narrowedBy[i] = node;
+    };
+    note(x, one), note(y, other);
   }
   SmallVector<AffineExpr> replacements;
   for (auto [i, symbol] : llvm::enumerate(before)) {
@@ -73,10 +86,43 @@ void Importer::settleSymbols(ModuleOp module) {
       after.push_back(symbol);
     }
   }
+  for (unsigned i = 0; i < before.size(); ++i)
+    before[i].min = before[find(i)].min, before[i].max = before[find(i)].max;
+  warnOfNarrowed(before);
   if (after.size() == before.size())
-    return;
+    return success();
   graph::setSymbols(module, after);
   graph::replaceSymbols(module, replacements);
+  return success();
+}
+
+void Importer::noteNarrowed(Location node) {
+  // Only what the user asked for is worth a warning.
+  if (ranges.empty())
+    return;
+  auto list = session.main->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(graph::symbolsAttrName);
+  for (unsigned i = 0; list && i < symbols.size(); ++i) {
+    std::optional<graph::Symbol> now = graph::parseSymbol(list[i]);
+    if (now && (now->min > noted[i].min || now->max < noted[i].max))
+      narrowedBy[i] = node;
+    noted[i] = now.value_or(noted[i]);
+  }
+}
+
+void Importer::warnOfNarrowed(ArrayRef<graph::Symbol> settled) {
+  for (auto [i, symbol] : llvm::enumerate(ArrayRef(settled).take_front(symbols.size()))) {
+    auto given = ranges.find(symbols[i].name);
+    if (given == ranges.end() || (given->second.min == symbol.min && given->second.max == symbol.max))
+      continue;
+    auto warning = emitWarning(narrowedBy[i].value_or(loc));
+    warning << "dimension '" << symbols[i].name << "' was to range from " << given->second.min << " to "
+            << given->second.max << ", but the model runs with ";
+    if (symbol.min == symbol.max)
+      warning << symbol.min << " only";
+    else
+      warning << symbol.min << " to " << symbol.max;
+    warning << " because of this node; other sizes are refused when it runs";
+  }
 }
 
 LogicalResult Importer::importNodes(const Nodes &list, const llvm::StringSet<> &defined, Scope &scope, Location at) {
@@ -92,6 +138,7 @@ LogicalResult Importer::importNodes(const Nodes &list, const llvm::StringSet<> &
   bool good = true;
   for (const onnx::NodeProto *node : *order) {
     good &= succeeded(importNode(*node, scope));
+    noteNarrowed(NameLoc::get(session.builder.getStringAttr(scope.prefix + nameOf(*node))));
     if (!good && !keepGoing)
       return failure();
   }
@@ -161,42 +208,23 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
     inputs.push_back(*value);
   }
 
-  StringRef domain = domainOf(proto.domain());
-  auto function = functions.find(functionKey(domain, proto.op_type(), proto.overload()));
-  if (function != functions.end()) {
-    if (failed(attributes) || !haveInputs)
-      return failure();
-    return importCall(proto, *function->second, *attributes, inputs, scope);
-  }
-  bool isMicrosoftNode = isMicrosoft(domain, proto.op_type());
-  if (!domain.empty() && !isMicrosoftNode) {
-    auto diagnostic = emitError(at, ErrorCode::UnsupportedOp)
-                      << "operator " << proto.op_type() << " of domain '" << domain << "' is not supported";
-    if (domain == "com.microsoft")
-      diagnostic.attachNote()
-          << "hint: ONNX Runtime's optimizer makes such operators; give the model as it was exported";
-    return diagnostic;
-  }
-  auto opset = scope.opsets.find("");
-  if (opset == scope.opsets.end())
-    return emitError(at, ErrorCode::BadGraph)
-           << "the model has no opset_import of ONNX's own operators, but uses " << proto.op_type();
-  if (!isMicrosoftNode && isControl(proto.op_type())) {
-    if (failed(attributes) || !haveInputs)
-      return failure();
-    return importControl(proto, std::move(*attributes), std::move(inputs), scope);
-  }
-  if (!isMicrosoftNode && !isSupported(proto.op_type(), session.builder.getContext()))
-    return emitError(at, ErrorCode::UnsupportedOp)
-           << "operator " << proto.op_type() << " (operator set " << opset->second << ") is not supported";
-  if (failed(attributes) || !haveInputs)
+  if (failed(checkOperator(proto, scope.opsets, at)))
     return failure();
+  if (failed(attributes) || !haveInputs) {
+    reportOperatorsIn(proto, scope.opsets, scope.prefix);
+    return failure();
+  }
+  if (const onnx::FunctionProto *function = functionOf(proto))
+    return importCall(proto, *function, *attributes, inputs, scope);
+  bool isMicrosoftNode = isMicrosoft(domainOf(proto.domain()), proto.op_type());
+  if (!isMicrosoftNode && isControl(proto.op_type()))
+    return importControl(proto, std::move(*attributes), std::move(inputs), scope);
   if (isMicrosoftNode || !takesCompounds(proto.op_type()))
     if (auto compound = llvm::find_if(inputs, isCompound); compound != inputs.end())
       return emitError(at, ErrorCode::BadType) << proto.op_type() << " takes tensors, and its input "
                                                << compound - inputs.begin() << " is a sequence or an optional";
 
-  Node node(session, proto, std::move(*attributes), std::move(inputs), opset->second, scope.prefix);
+  Node node(session, proto, std::move(*attributes), std::move(inputs), scope.opsets.lookup(""), scope.prefix);
   if (failed(isMicrosoftNode ? normalizeMicrosoft(node) : normalize(node)))
     return failure();
   for (auto [name, value] : llvm::zip(proto.output(), node.results())) {
@@ -207,6 +235,57 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
       compareWithInfo(*info->second, value, at);
   }
   return success();
+}
+
+const onnx::FunctionProto *Importer::functionOf(const onnx::NodeProto &proto) const {
+  return functions.lookup(functionKey(domainOf(proto.domain()), proto.op_type(), proto.overload()));
+}
+
+LogicalResult Importer::checkOperator(const onnx::NodeProto &proto, const Opsets &opsets, Location at) {
+  if (functionOf(proto))
+    return success();
+  StringRef domain = domainOf(proto.domain());
+  bool isMicrosoftNode = isMicrosoft(domain, proto.op_type());
+  if (!domain.empty() && !isMicrosoftNode) {
+    auto diagnostic = emitError(at, ErrorCode::UnsupportedOp)
+                      << "operator " << proto.op_type() << " of domain '" << domain << "' is not supported";
+    if (domain == "com.microsoft")
+      diagnostic.attachNote()
+          << "hint: ONNX Runtime's optimizer makes such operators; give the model as it was exported";
+    return diagnostic;
+  }
+  auto opset = opsets.find("");
+  if (opset == opsets.end())
+    return emitError(at, ErrorCode::BadGraph)
+           << "the model has no opset_import of ONNX's own operators, but uses " << proto.op_type();
+  if (!isMicrosoftNode && !isControl(proto.op_type()) && !isSupported(proto.op_type(), session.builder.getContext()))
+    return emitError(at, ErrorCode::UnsupportedOp)
+           << "operator " << proto.op_type() << " (operator set " << opset->second << ") is not supported";
+  return success();
+}
+
+void Importer::reportOperatorsIn(const onnx::NodeProto &proto, const Opsets &opsets, StringRef prefix) {
+  if (!keepGoing)
+    return;
+  auto report = [&](const Nodes &list, const Opsets &own, const std::string &inside) {
+    for (const onnx::NodeProto &node : list) {
+      if (++nodes > options.limits.nodes)
+        return;
+      Location at = NameLoc::get(session.builder.getStringAttr(inside + nameOf(node)));
+      if (succeeded(checkOperator(node, own, at)))
+        reportOperatorsIn(node, own, inside);
+    }
+  };
+  std::string inside = prefix.str() + nameOf(proto) + "/";
+  if (const onnx::FunctionProto *function = functionOf(proto)) {
+    FailureOr<Opsets> own = readOpsets(function->opset_import(), loc);
+    if (succeeded(own))
+      report(function->node(), *own, inside);
+    return;
+  }
+  for (const auto &attribute : proto.attribute())
+    if (attribute.has_g())
+      report(attribute.g().node(), opsets, inside + partOf(attribute.name()).str());
 }
 
 FailureOr<Attributes> Importer::resolveAttributes(const onnx::NodeProto &proto, Scope &scope, Location at) {

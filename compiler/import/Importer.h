@@ -10,10 +10,12 @@ namespace fathom::importer {
 class Importer {
 public:
   // With `keepGoing` a node that fails is reported and skipped, so that all problems of a model show; there is no
-  // module then.
+  // module then. `takesLarger` names Ifs whose branches differ in rank and of which the larger is to be taken.
   Importer(std::shared_ptr<const onnx::ModelProto> model, llvm::StringRef folder, mlir::MLIRContext &context,
-           const ImportOptions &options, mlir::Location loc, bool keepGoing);
+           const ImportOptions &options, mlir::Location loc, bool keepGoing, llvm::StringSet<> takesLarger = {});
   mlir::OwningOpRef<mlir::ModuleOp> run(Opsets opsets);
+  // The Ifs whose branches differ in rank.
+  llvm::ArrayRef<UnequalRanks> unequalRanks() const { return session.unequal; }
 
 private:
   // The names that nodes see: the model's main graph, the body of a function that is being inlined, or a branch or
@@ -34,10 +36,15 @@ private:
   llvm::LogicalResult importOutputs(const onnx::GraphProto &graph, mlir::func::FuncOp main, Scope &scope);
   mlir::FailureOr<mlir::Value> valueOf(llvm::StringRef name, Scope &scope);
   llvm::LogicalResult importNode(const onnx::NodeProto &proto, Scope &scope);
+  // Whether there is a rule or function for the node's operator; reports where not.
+  llvm::LogicalResult checkOperator(const onnx::NodeProto &proto, const Opsets &opsets, mlir::Location at);
+  const onnx::FunctionProto *functionOf(const onnx::NodeProto &proto) const;
   llvm::LogicalResult importNodes(const Nodes &list, const llvm::StringSet<> &defined, Scope &scope, mlir::Location at);
 
   // Control flow, in ImportControl.cpp. The values of a graph's outputs, imported at the builder's place.
   static bool isControl(llvm::StringRef op);
+  // What the names of nodes in a graph are told apart by: the branch that it is.
+  static llvm::StringRef partOf(llvm::StringRef graphAttribute);
   llvm::LogicalResult importControl(const onnx::NodeProto &proto, Attributes attributes,
                                     llvm::SmallVector<mlir::Value> inputs, Scope &scope);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importIf(Node &node, const Attributes &attributes, Scope &scope);
@@ -52,7 +59,13 @@ private:
   llvm::LogicalResult importCall(const onnx::NodeProto &call, const onnx::FunctionProto &function,
                                  const Attributes &attributes, llvm::ArrayRef<mlir::Value> inputs, Scope &caller);
 
-  void settleSymbols(mlir::ModuleOp module);
+  // Every operator that is not supported in the graphs of a node, which cannot be imported themselves.
+  void reportOperatorsIn(const onnx::NodeProto &proto, const Opsets &opsets, llvm::StringRef prefix);
+
+  llvm::LogicalResult settleSymbols(mlir::ModuleOp module);
+  // Ranges that the user gave and the model does not fill.
+  void noteNarrowed(mlir::Location node);
+  void warnOfNarrowed(llvm::ArrayRef<graph::Symbol> settled);
 
   // Types, in ImportSignature.cpp.
   mlir::FailureOr<mlir::RankedTensorType> inputType(const onnx::ValueInfoProto &input);
@@ -89,6 +102,9 @@ private:
   llvm::StringMap<DimRange> ranges; // options.dims by the symbol that each entry means
   bool warned = false;              // about a declared type that differs
   bool failedSignature = false;     // an input was reported while going on
+  // The node that narrowed the range of each of the inputs' symbols last, and what it was then.
+  llvm::SmallVector<std::optional<mlir::Location>> narrowedBy;
+  llvm::SmallVector<graph::Symbol> noted;
 };
 
 } // namespace fathom::importer

@@ -12,6 +12,18 @@
 
 namespace fathom::importer {
 
+// Two symbols of inputs that a node needs to have the same value.
+struct SameSize {
+  unsigned first, second;
+  mlir::Location node;
+};
+// An If whose branches differ in rank, of which one was taken.
+struct UnequalRanks {
+  mlir::Location node;
+  std::string types; // of the branches, for a message
+  std::string dim;   // of an input, that one of the branches lacks; may be empty
+};
+
 // What all nodes of a model share.
 struct Session {
   mlir::OpBuilder builder;
@@ -20,9 +32,13 @@ struct Session {
   mlir::Value none;                         // graph.None's result, made when first needed
   mlir::func::FuncOp main = {};             // constants go into its first block, where branches see them too
   llvm::DenseSet<mlir::AffineExpr> checked; // conditions on sizes that are checked in its first block already
+  llvm::DenseSet<std::pair<mlir::Value, mlir::AffineExpr>> checkedBelow = {}; // the same of integers and their limits
   bool isGuess = false; // a rank is being tried: one that disagrees must fail, and not be taken for a squeezed one
   // Symbols of inputs that must have the same value for the model to run.
-  llvm::SmallVector<std::pair<unsigned, unsigned>> same = {};
+  llvm::SmallVector<SameSize> same = {};
+  // Ifs whose branches differ in rank, and the names of those of which the branch of the larger rank is to be taken.
+  llvm::SmallVector<UnequalRanks> unequal = {};
+  llvm::StringSet<> takesLarger = {};
   // Sizes to which two others broadcast, and what each was made of.
   llvm::MapVector<std::pair<mlir::AffineExpr, mlir::AffineExpr>, mlir::AffineExpr> common = {};
   llvm::MapVector<mlir::AffineExpr, llvm::SmallVector<mlir::AffineExpr>> parts = {};
@@ -38,6 +54,7 @@ public:
 
   llvm::StringRef type() const { return proto.op_type(); }
   std::string name() const { return nameOf(proto); }
+  const onnx::NodeProto &onnx() const { return proto; }
   // The version of the operator set that the node was written for.
   int64_t opset() const { return version; }
   mlir::Location loc() const { return location; }
@@ -110,10 +127,16 @@ public:
 
   // Sizes that data decides (NodeControl.cpp): an integer tensor of rank 0 or 1 as one with known elements. Those that
   // are not known become computed symbols, which have their values once the model runs.
-  mlir::Value pinned(mlir::Value integers, llvm::StringRef suffix);
+  // `why` is what the run says where one of them is negative.
+  mlir::Value pinned(mlir::Value integers, llvm::StringRef suffix, llvm::StringRef why = "");
   mlir::Value sizesValue(llvm::ArrayRef<mlir::AffineExpr> elements, bool isScalar, llvm::StringRef suffix);
-  // A check that a scalar bool has this value when the model runs.
-  llvm::LogicalResult require(mlir::Value flag, bool value);
+  // Checks when the model runs, and what it says where they fail: that a scalar bool has this value, that bools are all
+  // true, that expressions over sizes are not negative.
+  llvm::LogicalResult require(mlir::Value flag, bool value, llvm::StringRef why = "");
+  llvm::LogicalResult requireAll(mlir::Value flags, llvm::StringRef why);
+  void requireSizes(llvm::ArrayRef<mlir::AffineExpr> notNegative, llvm::StringRef why = "");
+  // Integers that are all in [0, limit).
+  llvm::LogicalResult requireBelow(mlir::Value integers, mlir::AffineExpr limit, llvm::StringRef why);
   // A symbol that some op yet to be made defines, and a narrower range for a symbol.
   mlir::AffineExpr newSymbol(llvm::StringRef suffix) { return graph::addComputedSymbol(module(), nameFor(suffix)); }
   void limitSymbol(mlir::AffineExpr symbol, int64_t min, int64_t max);
@@ -153,6 +176,10 @@ private:
   bool alignOperands(llvm::MutableArrayRef<mlir::Value> operands, size_t skipped);
   mlir::Value expanded(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> sizes);
   mlir::Value expandedWhereOne(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> sizes);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  takeOneRank(mlir::Value condition, BranchBody body, mlir::RankedTensorType thenType, mlir::RankedTensorType elseType);
+  void pin(mlir::Value integers, llvm::ArrayRef<int64_t> positions, llvm::ArrayRef<int64_t> symbols,
+           llvm::StringRef why);
   mlir::RankedTensorType outsideType(graph::Sizes sizes, mlir::Type element, unsigned known,
                                      llvm::SmallVectorImpl<int64_t> &symbols);
 

@@ -16,15 +16,23 @@ static llvm::SmallBitVector symbolsIn(AffineExpr size) {
   return used;
 }
 
+static bool isMany(AffineExpr size, ArrayRef<graph::Symbol> symbols) {
+  return graph::size::lowerBound(size, symbols).value_or(0) >= 2;
+}
+
 // Two expressions over the same symbols are one size, computed in two ways: the rows of an image that was halved and
-// doubled and those of the image itself. And a size that cannot be 1 meets what is meant to be as large. Taking these
-// to be the same keeps what is known about them.
+// doubled and those of the image itself. Taking these to be the same keeps what is known about them. And a size that
+// cannot be 1 meets what is as large, or 1.
 bool Node::areMeantEqual(AffineExpr a, AffineExpr b) {
-  if (graph::size::same(a, b) || graph::constantSize(a) || graph::constantSize(b))
+  if (graph::size::same(a, b) || (graph::constantSize(a) && graph::constantSize(b)))
     return true;
   SmallVector<graph::Symbol> symbols = this->symbols();
-  auto isMany = [&](AffineExpr size) { return graph::size::lowerBound(size, symbols).value_or(0) >= 2; };
-  if (isMany(a) || isMany(b))
+  if (graph::constantSize(a) || graph::constantSize(b))
+    return isMany(graph::constantSize(a) ? b : a, symbols);
+  // Two dimensions of inputs have the ranges that the user gave, and nothing else relates them.
+  bool areGiven = isa<AffineSymbolExpr>(a) && isa<AffineSymbolExpr>(b) && !graph::isComputed(a, symbols) &&
+                  !graph::isComputed(b, symbols);
+  if (areGiven ? isMany(a, symbols) && isMany(b, symbols) : isMany(a, symbols) || isMany(b, symbols))
     return true;
   llvm::SmallBitVector x = symbolsIn(a), y = symbolsIn(b);
   x.resize(std::max(x.size(), y.size()));
@@ -33,6 +41,12 @@ bool Node::areMeantEqual(AffineExpr a, AffineExpr b) {
 }
 
 AffineExpr Node::commonSize(AffineExpr a, AffineExpr b) {
+  // Whatever the other is, it must be 1 or the same.
+  if (graph::constantSize(a) || graph::constantSize(b))
+    return graph::constantSize(a) && !graph::isConstant(a, 1) ? a : b;
+  SmallVector<graph::Symbol> symbols = this->symbols();
+  if (isMany(a, symbols) || isMany(b, symbols))
+    return isMany(a, symbols) ? a : b;
   auto partsOf = [&](AffineExpr size) {
     auto found = session.parts.find(size);
     return found == session.parts.end() ? SmallVector<AffineExpr>{size} : found->second;
@@ -48,7 +62,6 @@ AffineExpr Node::commonSize(AffineExpr a, AffineExpr b) {
   for (auto key : {std::pair(a, b), std::pair(b, a)})
     if (auto found = session.common.find(key); found != session.common.end())
       return found->second;
-  SmallVector<graph::Symbol> symbols = this->symbols();
   auto isPositive = [&](AffineExpr size) {
     return session.parts.contains(size) || graph::size::lowerBound(size, symbols).value_or(0) >= 1;
   };
@@ -94,7 +107,8 @@ Value Node::expandedWhereOne(Value value, ArrayRef<AffineExpr> sizes) {
     return value;
   bool isChanged = false;
   for (auto [size, target] : llvm::zip_equal(own, sizes.take_back(own.size()))) {
-    if (graph::isConstant(size, 1) || areMeantEqual(size, target))
+    // A constant other than 1 must be the same.
+    if (graph::constantSize(size) || areMeantEqual(size, target))
       continue;
     size = target;
     isChanged = true;
@@ -115,23 +129,25 @@ bool Node::alignOperands(MutableArrayRef<Value> operands, size_t skipped) {
       rank = std::max<size_t>(rank, type.getRank());
   llvm::SmallDenseMap<size_t, AffineExpr> targets;
   for (size_t i = skipped; i < rank; ++i) {
-    AffineExpr common;
+    SmallVector<AffineExpr> sizes;
+    for (Value operand : operands)
+      if (AffineExpr size = sizeFromEnd(operand, i); size && !graph::isConstant(size, 1))
+        sizes.push_back(size);
+    if (sizes.empty())
+      continue;
+    // A known size is what all others have or are expanded to.
+    auto known = llvm::find_if(sizes, [](AffineExpr size) { return graph::constantSize(size).has_value(); });
+    AffineExpr common = known == sizes.end() ? sizes.front() : *known;
     bool isMixed = false;
-    for (Value operand : operands) {
-      AffineExpr size = sizeFromEnd(operand, i);
-      if (!size || graph::isConstant(size, 1))
+    for (AffineExpr size : sizes) {
+      if (areMeantEqual(common, size))
         continue;
-      if (!common || graph::constantSize(size)) {
-        common = size;
-      } else if (!areMeantEqual(common, size)) {
-        isMixed = true;
-        common = commonSize(common, size);
-        if (!common)
-          return false;
-      }
+      isMixed = true;
+      common = commonSize(common, size);
+      if (!common)
+        return false;
     }
-    // A known size is what all others are taken to have.
-    if (isMixed && !graph::constantSize(common))
+    if (isMixed)
       targets[i] = common;
   }
   for (Value &operand : operands) {
@@ -142,7 +158,8 @@ bool Node::alignOperands(MutableArrayRef<Value> operands, size_t skipped) {
     bool isChanged = false;
     for (size_t i = 0; i < sizes.size(); ++i) {
       AffineExpr &size = sizes[sizes.size() - 1 - i], target = targets.lookup(i);
-      if (!target || graph::isConstant(size, 1) || graph::size::same(size, target))
+      if (!target || graph::isConstant(size, 1) || graph::size::same(size, target) ||
+          (graph::constantSize(target) && areMeantEqual(size, target)))
         continue;
       size = target;
       isChanged = true;
@@ -162,7 +179,8 @@ bool Node::alignForBroadcast(StringRef op, SmallVectorImpl<Value> &operands, Arr
   auto expandTo = [&](size_t i, ArrayRef<AffineExpr> sizes) {
     return !isTensor(i, 1) || (operands[i] = expandedWhereOne(operands[i], sizes));
   };
-  if (llvm::is_contained({"PRelu", "QuantizeLinear", "DequantizeLinear"}, op)) {
+  if (llvm::is_contained({"PRelu", "QuantizeLinear", "DequantizeLinear", "LayerNormalization", "RMSNormalization"},
+                         op)) {
     if (!isTensor(0, 1))
       return true;
     graph::Sizes sizes = graph::sizesOf(operands[0]);

@@ -44,7 +44,7 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
     auto other = dyn_cast<AffineSymbolExpr>(b);
     if (isOutermost && symbol && other && !symbols[symbol.getPosition()].isComputed &&
         !symbols[other.getPosition()].isComputed) {
-      session.same.push_back(std::minmax(symbol.getPosition(), other.getPosition()));
+      session.same.push_back({symbol.getPosition(), other.getPosition(), location});
       continue;
     }
     require(a, b);
@@ -58,8 +58,20 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
     return success();
   OpBuilder::InsertionGuard guard(session.builder);
   session.builder.setInsertionPoint(op);
-  graph::AssertOp::create(session.builder, location, graph::shapeMapOf(conditions, context()));
+  requireSizes(conditions, isa<graph::ExpandOp>(op) ? "a size is neither 1 nor the one that it is broadcast to" : "");
   return success();
+}
+
+void Node::requireSizes(ArrayRef<AffineExpr> notNegative, StringRef why) {
+  auto op = graph::AssertOp::create(session.builder, location, graph::shapeMapOf(notNegative, context()));
+  if (!why.empty())
+    op->setAttr(graph::whyAttrName, builder().getStringAttr(why));
+}
+
+void Node::pin(Value integers, ArrayRef<int64_t> positions, ArrayRef<int64_t> symbols, StringRef why) {
+  auto op = graph::PinOp::create(session.builder, location, integers, positions, symbols);
+  if (!why.empty())
+    op->setAttr(graph::whyAttrName, builder().getStringAttr(why));
 }
 
 Value Node::sizesValue(ArrayRef<AffineExpr> elements, bool isScalar, StringRef suffix) {
@@ -73,7 +85,7 @@ Value Node::sizesValue(ArrayRef<AffineExpr> elements, bool isScalar, StringRef s
   return op;
 }
 
-Value Node::pinned(Value integers, StringRef suffix) {
+Value Node::pinned(Value integers, StringRef suffix, StringRef why) {
   if (!integers)
     return {};
   auto type = cast<RankedTensorType>(integers.getType());
@@ -81,7 +93,7 @@ Value Node::pinned(Value integers, StringRef suffix) {
   if (elements && !llvm::is_contained(*elements, AffineExpr()))
     return elements->empty() ? sizesValue({}, /*isScalar=*/false, suffix) : integers;
   if (!elements || type.getRank() > 1 || !isa<IntegerType>(type.getElementType())) {
-    error(ErrorCode::UnsupportedShape) << "a tensor of type " << type << " cannot decide about sizes";
+    error(ErrorCode::UnsupportedShape) << text(type) << " cannot decide about sizes";
     return {};
   }
   SmallVector<int64_t> positions, symbols;
@@ -93,7 +105,7 @@ Value Node::pinned(Value integers, StringRef suffix) {
     positions.push_back(i);
     symbols.push_back(cast<AffineSymbolExpr>(element).getPosition());
   }
-  graph::PinOp::create(session.builder, location, integers, positions, symbols);
+  pin(integers, positions, symbols, why);
   return sizesValue(*elements, type.getRank() == 0, suffix);
 }
 
@@ -132,15 +144,68 @@ void Node::limitSymbol(AffineExpr symbol, int64_t min, int64_t max) {
   graph::setSymbols(module(), symbols);
 }
 
-LogicalResult Node::require(Value flag, bool value) {
+LogicalResult Node::require(Value flag, bool value, StringRef why) {
   Value number = emit("Cast", flag, attr("to", TypeAttr::get(builder().getI64Type())), "condition");
   if (!number)
     return failure();
   AffineExpr symbol = newSymbol("taken");
   limitSymbol(symbol, value, value);
-  graph::PinOp::create(session.builder, location, number, ArrayRef<int64_t>{0},
-                       ArrayRef<int64_t>{cast<AffineSymbolExpr>(symbol).getPosition()});
+  pin(number, {0}, {cast<AffineSymbolExpr>(symbol).getPosition()}, why);
   return success();
+}
+
+LogicalResult Node::requireAll(Value flags, StringRef why) {
+  // The wrong ones are counted, which also holds where there are none at all.
+  Value wrong =
+      emit("Cast", emit("Not", {flags}, {}, "wrong"), attr("to", TypeAttr::get(builder().getI64Type())), "wrong");
+  Value count = emit("ReduceSum", {wrong, none()}, attr("keepdims", int64_t(0)), "wrong");
+  if (!count)
+    return failure();
+  AffineExpr symbol = newSymbol("wrong");
+  limitSymbol(symbol, 0, 0);
+  pin(count, {0}, {cast<AffineSymbolExpr>(symbol).getPosition()}, why);
+  return success();
+}
+
+LogicalResult Node::requireBelow(Value integers, AffineExpr limit, StringRef why) {
+  // Every layer of a decoder has the same lengths. What is inside a branch need not hold outside of it.
+  bool isOutermost = session.builder.getInsertionBlock() == &session.main.getBody().front();
+  if (session.checkedBelow.contains({integers, limit}))
+    return success();
+  if (isOutermost)
+    session.checkedBelow.insert({integers, limit});
+  auto i64 = attr("to", TypeAttr::get(builder().getI64Type()));
+  Value wide = getElementTypeOrSelf(integers).isInteger(64) ? integers : emit("Cast", integers, i64, "wide");
+  Value isLow = emit("Less", {wide, sizesValue({limit}, /*isScalar=*/true, "limit")}, {}, "is_low");
+  Value isHigh = emit("GreaterOrEqual", {wide, scalar(0, builder().getI64Type(), "zero")}, {}, "is_high");
+  Value flags = emit("And", {isLow, isHigh}, {}, "fits");
+  return flags ? requireAll(flags, why) : failure();
+}
+
+// One of two branches that differ in rank. Frameworks squeeze a dimension "if it is 1", and most mean that it is: the
+// branch with fewer dimensions is taken, and whether the model could go on with the other is found out by importing it
+// once more (Import.cpp).
+FailureOr<SmallVector<Value>> Node::takeOneRank(Value condition, BranchBody body, RankedTensorType thenType,
+                                                RankedTensorType elseType) {
+  bool isThenSmaller = thenType.getRank() < elseType.getRank();
+  auto [smaller, larger] = isThenSmaller ? std::pair(thenType, elseType) : std::pair(elseType, thenType);
+  std::string types = text(thenType) + " in one branch and " + text(elseType) + " in the other";
+  StringRef name = nodeName(location);
+  if (session.isGuess)
+    return error(ErrorCode::UnsupportedShape) << "an output is " << types << "; only sizes may differ";
+  if (llvm::none_of(session.unequal, [&](const UnequalRanks &met) { return nodeName(met.node) == name; })) {
+    std::string dim;
+    SmallVector<graph::Symbol> symbols = this->symbols();
+    for (AffineExpr size : graph::sizesOf(larger))
+      if (auto symbol = dyn_cast<AffineSymbolExpr>(size))
+        if (!symbols[symbol.getPosition()].isComputed && !llvm::is_contained(graph::sizesOf(smaller), size))
+          dim = symbols[symbol.getPosition()].name;
+    session.unequal.push_back({location, types, dim});
+  }
+  bool isThen = isThenSmaller != session.takesLarger.contains(name);
+  if (failed(require(condition, isThen, "the model was compiled for the other branch of this If")))
+    return failure();
+  return body(isThen);
 }
 
 FailureOr<SmallVector<Value>> Node::branch(Value condition, BranchBody body) {
@@ -163,16 +228,11 @@ FailureOr<SmallVector<Value>> Node::branch(Value condition, BranchBody body) {
     Type a = thenValue.getType(), b = elseValue.getType();
     std::optional<graph::Sizes> sizes = join(a, b);
     if (!sizes) {
-      // Frameworks squeeze a dimension "if it is 1", and mean that it is: the branch with fewer dimensions is meant.
-      bool isThen = cast<RankedTensorType>(a).getRank() < cast<RankedTensorType>(b).getRank();
-      bool mayAssume = getElementTypeOrSelf(a) == getElementTypeOrSelf(b) && !session.isGuess;
-      if (!mayAssume)
-        error(ErrorCode::UnsupportedShape)
-            << "output " << i << " is " << a << " in one branch and " << b << " in the other; only sizes may differ";
       op->erase();
-      if (!mayAssume || failed(require(condition, isThen)))
-        return failure();
-      return body(isThen);
+      if (getElementTypeOrSelf(a) == getElementTypeOrSelf(b))
+        return takeOneRank(condition, body, cast<RankedTensorType>(a), cast<RankedTensorType>(b));
+      return error(ErrorCode::BadType) << "output " << i << " is " << text(a) << " in one branch and " << text(b)
+                                       << " in the other";
     }
     results.push_back(outsideType(*sizes, getElementTypeOrSelf(a), known, symbols));
   }
@@ -219,8 +279,9 @@ FailureOr<SmallVector<Value>> Node::loop(Value trip, Value condition, ValueRange
       Type next = (*made)[1 + i].getType();
       std::optional<graph::Sizes> sizes = join(type, next);
       if (!sizes) {
-        error(ErrorCode::UnsupportedShape) << "carried value " << i << " is " << type << " before an iteration and "
-                                           << next << " after it; only sizes may change";
+        error(ErrorCode::UnsupportedShape)
+            << "carried value " << i << " is " << text(type) << " before an iteration and " << text(next)
+            << " after it; only sizes may change";
         return op->erase(), failure();
       }
       for (auto [size, before] : llvm::zip_equal(*sizes, graph::sizesOf(cast<RankedTensorType>(type)))) {

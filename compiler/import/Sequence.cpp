@@ -121,14 +121,14 @@ SmallVector<int64_t> commonSizes(Value sequence, int64_t rank) {
 
 Value sizeScalar(Node &node, AffineExpr size, StringRef suffix) { return node.sizesValue({size}, true, suffix); }
 
-void assertNotNegative(Node &node, ArrayRef<AffineExpr> conditions) {
+void assertNotNegative(Node &node, ArrayRef<AffineExpr> conditions, StringRef why) {
   SmallVector<AffineExpr> open;
   AffineExpr zero = getAffineConstantExpr(0, node.context());
   for (AffineExpr condition : conditions)
     if (condition && !graph::size::isAtLeast(condition, zero, node.symbols()))
       open.push_back(condition);
   if (!open.empty())
-    graph::AssertOp::create(node.builder(), node.loc(), graph::shapeMapOf(open, node.context()));
+    node.requireSizes(open, why);
 }
 
 // The sizes of an element as a row of `shapes`.
@@ -211,13 +211,15 @@ static Value entry(Node &node, Value list, Value index, StringRef suffix) {
   return node.emit("Gather", {list, index}, {}, suffix);
 }
 
+constexpr StringLiteral outsideSequence = "the position is outside of the sequence";
+
 static Value asScalar(Node &node, Value position) {
   position = withLength(node, position, 1, "position");
   if (!position)
     return {};
   auto type = cast<RankedTensorType>(position.getType());
   if (!isa<IntegerType>(type.getElementType()) || !type.hasStaticShape() || type.getNumElements() != 1) {
-    node.error(ErrorCode::BadType) << "the position must be one integer, not " << type;
+    node.error(ErrorCode::BadType) << "the position must be one integer, not " << node.text(type);
     return {};
   }
   if (!type.getElementType().isInteger(64))
@@ -251,13 +253,13 @@ static AffineExpr positionOf(Node &node, Value given, Value sequence, AffineExpr
                    node.emit("Add", {position, sizeScalar(node, length, "length")}, {}, "wrapped"), position},
                   {}, "position");
     // Its symbol is not negative, which is checked where it gets its value.
-    Value pinned = node.pinned(wrapped, "position");
+    Value pinned = node.pinned(wrapped, "position", outsideSequence);
     std::optional<graph::Elements> elements = pinned ? graph::elementsOf(pinned) : std::nullopt;
     if (!elements)
       return {};
     at = elements->front();
   }
-  assertNotNegative(node, {at, graph::size::sub(last, at)});
+  assertNotNegative(node, {at, graph::size::sub(last, at)}, outsideSequence);
   return at;
 }
 
@@ -347,8 +349,9 @@ static Value movedTo(Node &node, Value all, Value start, AffineExpr count, Affin
 Value sequenceInsert(Node &node, Value sequence, Value tensor, Value position) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (type.getElementType() != elementTypeOf(sequence)) {
-    node.error(ErrorCode::BadType) << "a tensor of " << type.getElementType() << " cannot be put into a sequence of "
-                                   << elementTypeOf(sequence);
+    node.error(ErrorCode::BadType) << "a tensor of " << graph::elementText(type.getElementType())
+                                   << " cannot be put into a sequence of "
+                                   << graph::elementText(elementTypeOf(sequence));
     return {};
   }
   AffineExpr length = lengthOf(node, sequence);

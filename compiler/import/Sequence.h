@@ -62,7 +62,8 @@ mlir::Value sizeScalar(Node &node, mlir::AffineExpr size, llvm::StringRef suffix
 std::optional<graph::Sizes> sizesFrom(Node &node, mlir::Value vector, llvm::ArrayRef<int64_t> known);
 // Reports a list without elements, of which there is nothing to take.
 bool isEmptyList(Node &node, mlir::Value sequence);
-void assertNotNegative(Node &node, llvm::ArrayRef<mlir::AffineExpr> conditions);
+// A check when the model runs, where it is needed, and what is said where it fails.
+void assertNotNegative(Node &node, llvm::ArrayRef<mlir::AffineExpr> conditions, llvm::StringRef why = "");
 
 // What a value is made of, for values that must be alike: those of two branches, and what a loop carries.
 struct Kind {

@@ -101,6 +101,58 @@ def test_gemm_bias(transposed, random):
     agree(proto, feeds)
 
 
+K = 5
+CONSTANT = [  # nodes, inputs with the size n that meets K, constants
+    ([node("Add", "x c", "z")], [("x", ["n", 3])], {"c": (K, 3)}),
+    ([node("Sub", "c x", "z")], [("x", [2, "n", 1])], {"c": (K, 3)}),
+    ([node("Mul", "x c", "p"), node("Cos", "x", "q"), node("Mul", "p q", "z")], [("x", ["n"])], {"c": (K,)}),
+    ([node("Max", "x c y", "z")], [("x", [3, "n"]), ("y", ["n"])], {"c": (K,)}),
+    ([node("PRelu", "c x", "z")], [("x", ["n", 3])], {"c": (K, 3)}),
+    ([node("Gemm", "a b x", "z")], [("x", ["n", 3])], {"a": (K, 4), "b": (4, 3)}),
+    ([node("MatMul", "x c", "z")], [("x", ["n", 2, 4])], {"c": (K, 4, 3)}),
+    ([node("MatMul", "c x", "z")], [("x", ["n", 4, 7])], {"c": (2, K, 3, 4)}),
+    ([node("LayerNormalization", "c x", "z")], [("x", ["n"])], {"c": (2, 3, K)}),
+]
+
+
+@pytest.mark.parametrize("nodes, inputs, constants", CONSTANT, ids=[case[0][0].op_type for case in CONSTANT])
+@pytest.mark.parametrize("fixed", [False, True])
+def test_symbol_meets_constant(nodes, inputs, constants, fixed, random):
+    """It is that constant or 1, whether the other is a weight or an input of fixed size; all else is refused."""
+    arrays = {name: floats(random, *shape) for name, shape in constants.items()}
+    given = [(name, FLOAT, shape) for name, shape in inputs]
+    given += [(name, FLOAT, shape) for name, shape in constants.items() if fixed]
+    proto = model(nodes, given, [("z", FLOAT)], {} if fixed else arrays)
+
+    def feed(n):
+        values = {name: floats(random, *(n if size == "n" else size for size in shape)) for name, shape in inputs}
+        return values | (arrays if fixed else {})
+
+    feeds = [feed(n) for n in (1, K, 1, K)]
+    agree(proto, feeds)
+    agree(proto, feeds, dim={"n": (1, 8)})
+    session = fathom.Session(fathom.compile(proto, dim={"n": (0, 8)}))
+    for n in (0, 2, 4, 6):
+        with pytest.raises(fathom.Error, match="neither 1 nor"):
+            session.run(None, feed(n))
+
+
+def test_symbol_meets_constant_that_something_else_needs(random):
+    """A product needs the size to be the constant: what was expanded before is not any more."""
+    proto = model([node("Add", "x c", "s"), node("MatMul", "x w", "p"), node("ReduceSum", "s", "t"), node("Add", "t p", "z")],
+                  [("x", FLOAT, [3, "n"])], [("z", FLOAT)], {"c": floats(random, K), "w": floats(random, K, 2)})
+    session = fathom.Session(fathom.compile(proto))
+    with pytest.raises(fathom.Error, match=r"has shape \[3,5\]"):
+        session.run(None, {"x": floats(random, 3, 1)})
+    agree(proto, [{"x": floats(random, 3, K)} for _ in range(2)])
+
+
+def test_range_without_one_meets_range_with_it(random):
+    proto = model([node("Add", "x y", "z")], [("x", FLOAT, ["n", 3]), ("y", FLOAT, ["m", 3])], [("z", FLOAT)])
+    feeds = [{"x": floats(random, n, 3), "y": floats(random, m, 3)} for n in (2, 4) for m in (1, n)]
+    agree(proto, feeds, dim={"n": (2, 4), "m": (1, 8)})
+
+
 def test_expand_to_a_shape_of_data(random):
     # Either side may have the 1, and the shape may have more dimensions.
     proto = model([node("Expand", "x shape", "y"), node("Neg", "y", "z")],

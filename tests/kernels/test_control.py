@@ -3,6 +3,8 @@ import numpy as np
 import pytest
 from sizes import BOOL, FLOAT, INT64, PRIMES, agree, floats, graph, model, node
 
+import fathom
+
 
 def matrices(random, columns=3):
     return [floats(random, rows, columns) for rows in PRIMES]
@@ -54,6 +56,38 @@ def test_if_guards_a_size_that_only_one_branch_needs(random):
     agree(model(nodes, [X], [("y", FLOAT)], constants), [{"x": x} for x in matrices(random)])
 
 
+def squeezed_if_one(after):
+    """x, without its last dimension if that is 1."""
+    branches = dict(then_branch=graph([node("Squeeze", "x axis", "t")], [], [("t", FLOAT)]),
+                    else_branch=graph([node("Identity", "x", "e")], [], [("e", FLOAT)]))
+    nodes = [node("Shape", "x", "s", start=1), node("Squeeze", "s zero", "m"), node("Equal", "m one", "c"), node("If", "c", "y", **branches)]
+    constants = {"axis": np.array([1]), "zero": np.array([0]), "one": np.array(1)}
+    return model([*nodes, *after], [("x", FLOAT, ["n", "m"])], [("z", FLOAT)], constants)
+
+
+@pytest.mark.parametrize("sizes", [[1], [2, 5, 8]], ids=str)
+def test_if_of_another_rank_that_a_range_decides(sizes, random):
+    agree(squeezed_if_one([node("Neg", "y", "z")]), [{"x": floats(random, n, m)} for n in (1, 3) for m in sizes],
+          dim={"m": (min(sizes), max(sizes))})
+
+
+def test_if_of_another_rank_that_nothing_decides():
+    proto = squeezed_if_one([node("Neg", "y", "z")])
+    for options in ({}, {"dim": {"m": (1, 8)}}):
+        with pytest.raises(fathom.Error, match=r"float32\[n\] in one branch and float32\[n, m\] in the other") as error:
+            fathom.compile(proto, **options)
+        assert (error.value.code, error.value.node) == ("F3004", "If_y")
+        assert "--dim m=1" in error.value.hint
+
+
+def test_if_of_another_rank_that_the_rest_decides(random):
+    """What follows takes vectors only, so that the dimension must be 1."""
+    proto = squeezed_if_one([node("Einsum", "y y", "z", equation="i,i->")])
+    agree(proto, [{"x": floats(random, n, 1)} for n in (1, 3, 7)])
+    with pytest.raises(fathom.Error):
+        fathom.Session(fathom.compile(proto)).run(None, {"x": floats(random, 3, 2)})
+
+
 def test_if_in_if(random):
     inner = [graph([node(op, "x", "r")], [], [("r", FLOAT)]) for op in ("Abs", "Exp")]
     then = graph([node("If", "d", "a", then_branch=inner[0], else_branch=inner[1])], [], [("a", FLOAT)])
@@ -67,6 +101,19 @@ def loop(body, inputs, outputs, loop_inputs, loop_outputs, constants=None, after
 
 
 STATE = [("i", INT64, []), ("go", BOOL, [])]
+
+
+def test_loop_without_iterations(random):
+    """What is stacked keeps the sizes that no iteration is needed for. ONNX Runtime's depend on what the body declares."""
+    nodes = [node("Add", "s x", "next"), node("Identity", "go", "on"), node("Identity", "next", "out"), node("Concat", "out grown", "more", axis=0)]
+    body = graph(nodes, [*STATE, ("s", FLOAT, None), ("grown", FLOAT, None)], [("on", BOOL), ("next", FLOAT), ("more", FLOAT), ("out", FLOAT), ("more", FLOAT)])
+    proto = loop(body, [("n", INT64, []), ("x", FLOAT, ["k", 3])], [("r", FLOAT), ("o", FLOAT), ("p", FLOAT)], ["n", "", "x", "x"], "r g o p")
+    session = fathom.Session(fathom.compile(proto))
+    x = floats(random, 5, 3)
+    got = session.run(None, {"n": np.array(0), "x": x})
+    np.testing.assert_array_equal(got[0], x)
+    assert [y.shape for y in got[1:]] == [(0, 5, 3), (0, 0, 3)]
+    assert [y.shape for y in session.run(None, {"n": np.array(1), "x": x})[1:]] == [(1, 5, 3), (1, 10, 3)]
 
 
 def test_loop_with_condition_and_stacked_outputs(random):

@@ -20,8 +20,8 @@ std::optional<graph::Elements> sizesFrom(Node &node, Value integers, int64_t len
   if (!type)
     return std::nullopt;
   if (type.getRank() != 1 || type.getDimSize(0) != length || !isa<IntegerType>(type.getElementType())) {
-    node.error(ErrorCode::BadShape) << name << " of " << node.type() << " has type " << type << ", where " << length
-                                    << " integers are needed";
+    node.error(ErrorCode::BadShape) << name << " of " << node.type() << " is " << node.text(type) << ", where "
+                                    << length << " integers are needed";
     return std::nullopt;
   }
   Value pinned = node.pinned(list, name);
@@ -108,11 +108,19 @@ LogicalResult affineGrid(Node &node) {
   if (rank == 0 && theta.size() == 3 && node.rank(1) == 1)
     rank = graph::constantSize(graph::sizesOf(node.input(1))[0]).value_or(2) - 2;
   Type element = node.elementType(0);
+  bool isOpen = theta.size() == 3 && !graph::constantSize(theta[1]) && node.rank(1) == 1 &&
+                !graph::constantSize(graph::sizesOf(node.input(1))[0]);
+  if (isOpen)
+    return hint(node.error(ErrorCode::UnsupportedShape)
+                    << "theta of AffineGrid is " << node.inputText(0) << " and size " << node.inputText(1)
+                    << ", which leaves open whether images are flat",
+                "give the second size of theta with --dim");
   if ((rank != 2 && rank != 3) || graph::constantSize(theta[2]).value_or(rank + 1) != rank + 1)
     return node.error(ErrorCode::BadShape)
-           << "theta of AffineGrid must have sizes [N, 2, 3] or [N, 3, 4], but has type " << node.inputType(0);
+           << "theta of AffineGrid must have sizes [N, 2, 3] or [N, 3, 4], but is " << node.inputText(0);
   if (!isa<FloatType>(element))
-    return node.error(ErrorCode::BadType) << "theta of AffineGrid must hold floats, but holds " << element;
+    return node.error(ErrorCode::BadType)
+           << "theta of AffineGrid must hold floats, but holds " << graph::elementText(element);
   std::optional<graph::Elements> sizes = sizesFrom(node, node.input(1), rank + 2, "size");
   if (!sizes)
     return failure();
@@ -121,8 +129,7 @@ LogicalResult affineGrid(Node &node) {
   if (!images || (graph::constantSize(images) && !graph::isConstant(images, 0)))
     return node.error(ErrorCode::BadShape) << "size of AffineGrid asks for another number of images than theta has";
   if (!graph::isConstant(images, 0))
-    graph::AssertOp::create(node.builder(), node.loc(),
-                            graph::shapeMapOf({images, size::mul(images, -1)}, node.context()));
+    node.requireSizes({images, size::mul(images, -1)}, "size asks for another number of images than theta has");
   Type wide = element.isF64() ? element : Type(node.builder().getF32Type());
   Value matrices = castAs(node, node.input(0), wide, "theta"), sum;
   for (int64_t column = 0; column <= rank; ++column) {
@@ -174,7 +181,7 @@ LogicalResult col2Im(Node &node) {
     blockElements = blockElements > INT32_MAX ? blockElements : blockElements * size;
   AffineExpr channels = size::exactDiv(input[1], constantOf(node, blockElements));
   if (!channels)
-    return node.error(ErrorCode::BadShape) << "the input of Col2Im has type " << node.inputType(0)
+    return node.error(ErrorCode::BadShape) << "the input of Col2Im has type " << node.inputText(0)
                                            << ", which is not a multiple of blocks of " << blockElements << " elements";
   // Where each element of a block lies in the padded image: a sum over the dimensions.
   graph::Sizes padded, padding;
@@ -247,7 +254,7 @@ LogicalResult maxUnpool(Node &node) {
   SmallVector<int64_t> strides = list("strides", rank, 1), pads = list("pads", 2 * rank, 0);
   if (rank < 1 || node.rank(1) != node.rank(0))
     return node.error(ErrorCode::BadShape)
-           << "the inputs of MaxUnpool have types " << node.inputType(0) << " and " << node.inputType(1);
+           << "the inputs of MaxUnpool have types " << node.inputText(0) << " and " << node.inputText(1);
   auto isWrong = [](ArrayRef<int64_t> values, size_t length, int64_t least) {
     return values.size() != length || llvm::any_of(values, [&](int64_t v) { return v < least || v > INT32_MAX; });
   };

@@ -17,12 +17,12 @@ public:
     isInverse = node.intAttr("inverse", 0), isOneSided = node.intAttr("onesided", 0);
     if (node.rank(0) < 2)
       return node.error(ErrorCode::BadShape)
-             << "the input of DFT has type " << node.inputType(0) << " where a last size of 1 or 2 is needed";
+             << "the input of DFT has type " << node.inputText(0) << " where a last size of 1 or 2 is needed";
     auto known = node.hasInput(2) ? graph::constantElementsOf(node.input(2)) : std::nullopt;
     std::optional<int64_t> parts = graph::constantSize(graph::sizesOf(node.input(0)).back());
     if (parts != 1 && parts != 2)
       return node.error(ErrorCode::UnsupportedShape)
-             << "the last size of an input of type " << node.inputType(0) << " is not known to be 1 or 2";
+             << "the last size of an input of type " << node.inputText(0) << " is not known to be 1 or 2";
     if (node.hasInput(1) && !(givenLength = sizeFrom(node.input(1), "length")))
       return failure();
     if (node.hasInput(2) && !known)
@@ -42,7 +42,7 @@ public:
     std::optional<int64_t> parts = sizes.size() == 3 ? graph::constantSize(sizes[2]) : std::optional<int64_t>(1);
     if (sizes.size() < 2 || sizes.size() > 3 || (parts != 1 && parts != 2))
       return node.error(parts ? ErrorCode::BadShape : ErrorCode::UnsupportedShape)
-             << "a signal of type " << node.inputType(0) << " is not known to be [batch, length, 1 or 2]";
+             << "a signal of type " << node.inputText(0) << " is not known to be [batch, length, 1 or 2]";
     AffineExpr step = sizeFrom(node.input(1), "step"), length;
     if (node.hasInput(3))
       length = sizeFrom(node.input(3), "frame");
@@ -140,7 +140,7 @@ private:
     if (!symbol)
       return {};
     AffineExpr slack = graph::size::sub(getAffineConstantExpr(rank - 2, node.context()), symbol->front());
-    graph::AssertOp::create(node.builder(), node.loc(), graph::shapeMapOf({slack}, node.context()));
+    node.requireSizes({slack}, "the axis is out of range");
     return fromAxis(0, pinned, parts);
   }
 

@@ -86,9 +86,19 @@ TEST_F(SymbolTest, ExpandsWhatMayBeOne) {
   EXPECT_EQ(graph::getSymbols(*module).size(), 2u);
 }
 
+TEST_F(SymbolTest, ExpandsToWhatCannotBeOne) {
+  ImportOptions options;
+  options.dims["x.0"] = {2, 8};
+  import(twoSizes(), "", options);
+  ASSERT_TRUE(module);
+  EXPECT_EQ(countExpands(*module), 1u);
+  EXPECT_EQ(graph::getSymbols(*module).size(), 2u);
+}
+
 TEST_F(SymbolTest, TakesWhatCannotBeOneToBeTheSame) {
   ImportOptions options;
   options.dims["x.0"] = {2, 8};
+  options.dims["z.0"] = {2, 8};
   import(twoSizes(), "", options);
   ASSERT_TRUE(module);
   EXPECT_EQ(countExpands(*module), 0u);
