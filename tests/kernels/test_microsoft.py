@@ -275,10 +275,13 @@ def test_group_query_attention_of_sequences_that_differ_in_length(random):
 def test_group_query_attention_refuses_positions_outside_the_cache(random):
     query = GroupQuery(random, table=4096)
     session = fathom.Session(fathom.compile(query.case(query.inputs(1, 2, 7, room=32), shapes=SHAPES | ROOM).model))
-    for end in (32, 1000, 2**31 - 1):
-        with pytest.raises(fathom.Error, match="outside the dimension"):
+    for end in (32, 1000, 2**31 - 1, -1, -(2**31)):
+        with pytest.raises(fathom.Error, match="outside the dimension|seqlens_k is negative or not inside the cache"):
             session.run(None, query.inputs(1, 2, 7, room=32, ends=[end]))
-    session.run(None, query.inputs(1, 2, 7, room=32, ends=[-(2**31)]))
+    for total in (33, 2**31 - 1, -1, -(2**31)):
+        with pytest.raises(fathom.Error, match="total_sequence_length is negative or above the cache"):
+            session.run(None, query.inputs(1, 2, 7, room=32) | {"total": np.array(total, np.int32)})
+    session.run(None, query.inputs(1, 2, 7, room=32))
 
 
 @pytest.mark.parametrize("unidirectional", [0, 1])
@@ -358,7 +361,7 @@ def test_attention_with_other_values(random):
     "op, changes, code, words",
     [
         ("GroupQueryAttention", {"kv_num_heads": 3}, "F1006", "multiple of kv_num_heads"),
-        ("GroupQueryAttention", {"num_heads": 5, "kv_num_heads": 5}, "F1008", "known number of columns for 5 heads"),
+        ("GroupQueryAttention", {"num_heads": 5, "kv_num_heads": 5}, "F1008", "columns cannot be divided among"),
         ("GroupQueryAttention", {"k_quant_type": "PER_TENSOR"}, "F3002", "quantized cache"),
         ("GroupQueryAttention", {"sliding_window_cache": 1}, "F3002", "sliding_window_cache"),
         ("GroupQueryAttention", {"unknown": 1}, "F", "unknown"),

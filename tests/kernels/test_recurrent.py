@@ -119,14 +119,28 @@ def test_default_threshold(seed):
     agree(fathom.Session(fathom.compile(model)).run(None, {"X": operands["X"]}), expected)
 
 
-def test_lengths_beyond_the_input(seed):
-    """Lengths are cut to the time that there is."""
-    operands = tensors("LSTM", (4, 3, 5, 6), 2, np.random.default_rng(seed), "B sequence_lens")
-    model = model_of("LSTM", operands, ["X", "sequence_lens"], dict(direction="bidirectional", hidden_size=6), ["Y", "Y_h", "Y_c"])
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("op", GATES)
+def test_sequences_without_steps(op, direction, seed):
+    """They end with zeros and not with the state they were given, as in ONNX Runtime."""
+    operands = tensors(op, (4, 3, 5, 6), 1 + (direction == "bidirectional"), np.random.default_rng(seed), "B sequence_lens initial_h initial_c")
+    for lengths in ([4, 0, 2], [0, 0, 0]):
+        check(op, operands | {"sequence_lens": np.array(lengths, np.int32)}, direction=direction)
+
+
+@pytest.mark.parametrize("op", GATES)
+def test_impossible_lengths_are_refused(op, seed):
+    operands = tensors(op, (4, 3, 5, 6), 2, np.random.default_rng(seed), "B sequence_lens")
+    model = model_of(op, operands, ["X", "sequence_lens"], dict(direction="bidirectional", hidden_size=6), ["Y", "Y_h"], dynamic=True)
     session = fathom.Session(fathom.compile(model))
-    full, beyond = (session.run(None, {"X": operands["X"], "sequence_lens": np.full(3, n, np.int32)}) for n in (4, 2**31 - 1))
-    agree(beyond, full)
-    assert not session.run(None, {"X": operands["X"], "sequence_lens": np.full(3, -1, np.int32)})[0].any()
+    for wrong in (5, -1, 2**31 - 1, -(2**31)):
+        for place in range(3):
+            lengths = np.array([4, 1, 0], np.int32)
+            lengths[place] = wrong
+            with pytest.raises(fathom.Error, match="sequence_lens holds a length that is negative or above the time axis"):
+                session.run(None, {"X": operands["X"], "sequence_lens": lengths})
+    feeds = {name: operands[name] for name in ("X", "sequence_lens")}
+    agree(session.run(None, feeds), reference(model, feeds))
 
 
 @pytest.mark.parametrize("op", GATES)
@@ -207,5 +221,5 @@ def test_bad_attributes(attributes, words):
 def test_bad_shapes(name, shape):
     operands = tensors("RNN", (3, 2, 5, 4), 1, np.random.default_rng(0), "B initial_h sequence_lens")
     operands[name] = np.zeros(shape, operands[name].dtype)
-    with pytest.raises(fathom.Error, match=f"{name} of RNN has type"):
+    with pytest.raises(fathom.Error, match=f"{name} of RNN is"):
         fathom.compile(model_of("RNN", operands, ["X"], dict(hidden_size=4), ["Y"]))

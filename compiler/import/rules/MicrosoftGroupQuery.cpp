@@ -39,7 +39,8 @@ public:
     if (node.hasInput(PastKey) && failed(extendCache()))
       return failure();
     Value presentKey = attention.key, presentValue = attention.value;
-    if (!presentKey || !presentValue || failed(addMask(positions, lengths)) || failed(addBias()))
+    if (!presentKey || !presentValue || failed(checkLengths()) || failed(addMask(positions, lengths)) ||
+        failed(addBias()))
       return failure();
     if (node.hasInput(Sink))
       attention.sink = node.input(Sink);
@@ -134,7 +135,7 @@ private:
       needs.push_back(graph::size::sub(grown, wanted));
     }
     if (!needs.empty() && !llvm::is_contained(needs, AffineExpr()))
-      graph::AssertOp::create(node.builder(), node.loc(), graph::shapeMapOf(needs, node.context()));
+      node.requireSizes(needs, "total_sequence_length does not fit the cache");
     auto extend = [&](unsigned pastInput, Value added, StringRef name) -> Value {
       Value before = node.input(pastInput);
       if (!isShared && graph::isConstant(batch, 1))
@@ -150,6 +151,14 @@ private:
     attention.key = extend(PastKey, attention.key, "present_key");
     attention.value = attention.key ? extend(PastValue, attention.value, "present_value") : Value();
     return success(attention.key && attention.value);
+  }
+
+  LogicalResult checkLengths() {
+    AffineExpr room = graph::sizesOf(attention.key)[2];
+    return success(
+        succeeded(node.requireBelow(node.input(Lengths), room, "seqlens_k is negative or not inside the cache")) &&
+        succeeded(node.requireBelow(node.input(Total), graph::size::add(room, 1),
+                                    "total_sequence_length is negative or above the cache")));
   }
 
   // What each position sees: everything up to itself, or up to the end of a sequence that is shorter than the batch's.

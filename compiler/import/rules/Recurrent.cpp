@@ -124,7 +124,7 @@ private:
     }
     if (!fits) {
       auto report = node.error(ErrorCode::BadShape);
-      report << name << " of " << node.type() << " has type " << node.inputType(index) << ", not one of shape [";
+      report << name << " of " << node.type() << " is " << node.inputText(index) << ", not of shape [";
       for (auto [d, size] : llvm::enumerate(target))
         report << (d ? ", " : "") << (size ? std::to_string(size) : "?");
       return report << "]";
@@ -142,14 +142,15 @@ private:
     AffineExpr any, count = exact(directions.size());
     element = node.elementType(0);
     if (!isa<FloatType>(element))
-      return node.error(ErrorCode::BadType) << node.type() << " of " << element << " is not defined";
+      return node.error(ErrorCode::BadType)
+             << node.type() << " of " << graph::elementText(element) << " is not defined";
     if (failed(checkSizes(0, "X", {any, any, any})) || failed(checkSizes(2, "R", {any, any, any})))
       return failure();
     std::optional<int64_t> size = graph::constantSize(graph::sizesOf(node.input(2))[2]);
     hidden = size.value_or(givenHidden);
     if (hidden < 1 || (givenHidden && givenHidden != hidden))
       return node.error(ErrorCode::BadAttribute)
-             << node.type() << " has hidden_size " << givenHidden << " and R of type " << node.inputType(2);
+             << node.type() << " has hidden_size " << givenHidden << " and R is " << node.inputText(2);
     input = isBatchFirst ? transposed(node.input(0), {1, 0, 2}, "time_first") : node.input(0);
     if (!input)
       return failure();
@@ -167,10 +168,12 @@ private:
     if (node.hasInput(4)) {
       Type index = node.elementType(4);
       if (!index.isInteger(32) && !index.isInteger(64))
-        return node.error(ErrorCode::BadType) << "sequence_lens is of type " << index << ", not int32";
+        return node.error(ErrorCode::BadType)
+               << "sequence_lens holds " << graph::elementText(index) << " and must hold int32";
       lengths = node.emit("Cast", node.input(4), node.attr("to", TypeAttr::get(node.builder().getI64Type())), "lens");
-      lengths = node.emit("Min", {lengths, node.sizesValue({time}, /*isScalar=*/true, "length")}, {}, "lens");
-      lengths = node.emit("Max", {lengths, node.scalar(0, node.builder().getI64Type(), "zero")}, {}, "lens");
+      if (!lengths || failed(node.requireBelow(node.input(4), graph::size::add(time, 1),
+                                               "sequence_lens holds a length that is negative or above the time axis")))
+        return failure();
       // Spread over the state once, so that the mask is part of the gates' kernel in every step.
       Value column = node.emit("Unsqueeze", {lengths, node.ints({1}, "axis")}, {}, "lens");
       spreadLengths = node.emit("Expand", {column, node.sizesValue({batch, h}, false, "state")}, {}, "lens");
@@ -245,7 +248,14 @@ private:
     }
     // Its batch may be a symbol of its own that has to agree.
     bool isSame = state && graph::size::same(graph::sizesOf(state)[0], batch);
-    return isSame ? state : node.emit("Expand", {state, sizes}, {}, "initial");
+    if (!isSame)
+      state = node.emit("Expand", {state, sizes}, {}, "initial");
+    // As in ONNX Runtime, a sequence without steps ends with zeros and not with what it would have begun with.
+    if (!spreadLengths)
+      return state;
+    Value hasSteps =
+        node.emit("Greater", {spreadLengths, node.scalar(0, node.builder().getI64Type(), "zero")}, {}, "has_steps");
+    return node.emit("Where", {hasSteps, state, number(0)}, {}, "initial");
   }
 
   // The product of all inputs with the weights, and the operands of the loop.
