@@ -3,6 +3,8 @@ import numpy as np
 import pytest
 from sizes import BOOL, FLOAT, INT32, INT64, agree, floats, model, node, prime
 
+import fathom
+
 ROUNDS = 12
 
 
@@ -118,6 +120,33 @@ def test_pad(mode, random):
         pads = [int(random.integers(0, limit, endpoint=True)) for limit in most * 2]
         feeds.append({"x": floats(random, a, b), "p": np.array(pads), "v": np.array(2.5, np.float32)})
     agree(proto, feeds)
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
+def test_pad_crops_where_it_is_negative(mode, random):
+    inputs = [("x", FLOAT, ["a", "b"]), ("p", INT64, [4]), ("v", FLOAT, [])]
+    proto = model([node("Pad", "x p v", "y", mode=mode)], inputs, [("y", FLOAT)])
+    feeds = []
+    for _ in range(3 * ROUNDS):
+        sizes = [prime(random, 3) for _ in range(2)]
+        # What is left of every dimension is enough to be reflected as far as it grows.
+        crops = [int(random.integers(0, size // 3, endpoint=True)) for size in sizes]
+        ways = random.integers(0, 3, 2)
+        begin = [-crop if way == 0 else min(crop, size // 3) for crop, way, size in zip(crops, ways, sizes)]
+        end = [-crop if way == 1 else min(crop, size // 3) for crop, way, size in zip(crops, ways, sizes)]
+        feeds.append({"x": floats(random, *sizes), "p": np.array(begin + end), "v": np.array(2.5, np.float32)})
+    if mode == "constant":
+        feeds += [{"x": floats(random, 5, 3), "p": np.array(pads), "v": np.array(0, np.float32)}
+                  for pads in ([-5, 0, 0, 0], [-2, -1, -3, -1], [0, -3, 0, 2], [4, 0, -5, 0])]
+    agree(proto, feeds)
+
+
+def test_pad_that_crops_too_much(random):
+    proto = model([node("Pad", "x p", "y")], [("x", FLOAT, ["a", 3]), ("p", INT64, [4])], [("y", FLOAT)])
+    session = fathom.Session(fathom.compile(proto))
+    for pads in ([-6, 0, 0, 0], [-3, 0, -3, 0], [0, 0, 0, -4], [0, 0, -(2**62), 0]):
+        with pytest.raises(fathom.Error, match="Pad"):
+            session.run(None, {"x": floats(random, 5, 3), "p": np.array(pads)})
 
 
 def test_tile(random):

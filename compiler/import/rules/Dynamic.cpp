@@ -113,7 +113,7 @@ LogicalResult expandRule(Node &node) {
     wanted = result;
   }
   if (!conditions.empty())
-    graph::AssertOp::create(node.builder(), node.loc(), graph::shapeMapOf(conditions, node.context()));
+    node.requireSizes(conditions, "a size is neither 1 nor the one that it is broadcast to");
   return node.finish(node.emit("Expand", {node.input(0), node.sizesValue(*target, false, "sizes")}));
 }
 
@@ -357,13 +357,66 @@ LogicalResult sliceDynamic(Node &node) {
   return node.finish(node.emit("DynamicSlice", {result, join(at, "from"), lengths}, attrs));
 }
 
+// Pads that only the run knows may be negative, which a symbol may not. The padded sizes become symbols instead, which
+// also keeps what follows from them simple, and a pad is what they leave over.
+static Value pinnedPads(Node &node, Value pads) {
+  std::optional<graph::Elements> elements = pads ? graph::partialElementsOf(pads) : std::nullopt;
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, node.rank(0)));
+  auto axes = node.hasInput(3) ? graph::constantElementsOf(node.input(3)) : std::optional(all);
+  if (!elements || !llvm::is_contained(*elements, AffineExpr()) || !axes || elements->size() != 2 * axes->size())
+    return pads ? node.pinned(pads, "pads") : Value();
+  // The pads before and behind of every axis of which one is not known, and the size between them.
+  SmallVector<int64_t> before, behind, bothOpen;
+  graph::Sizes sizes;
+  for (auto [i, given] : llvm::enumerate(*axes)) {
+    AffineExpr begin = (*elements)[i], end = (*elements)[i + axes->size()];
+    std::optional<int64_t> axis = graph::normalizeAxis(given, node.rank(0));
+    if (!axis || (begin && end))
+      continue;
+    before.push_back(i), behind.push_back(i + axes->size());
+    sizes.push_back(graph::sizesOf(node.input(0))[*axis]);
+    if (!begin && !end)
+      bothOpen.push_back(i);
+  }
+  auto entries = [&](ArrayRef<int64_t> places, StringRef name) {
+    return node.emit("Gather", {pads, node.ints(places, name)}, {}, name);
+  };
+  auto known = [&](Value value, StringRef name) {
+    Value pinned = node.pinned(value, name, "pads take away more than there is");
+    return pinned ? graph::elementsOf(pinned) : std::nullopt;
+  };
+  // Where neither is known, the first is what it adds less what it crops.
+  if (!bothOpen.empty()) {
+    Value first = entries(bothOpen, "begin"), zero = node.scalar(0, getElementTypeOrSelf(pads), "zero");
+    auto added = known(node.emit("Max", {first, zero}, {}, "added"), "added");
+    auto cropped = known(node.emit("Max", {node.emit("Neg", first, {}, "crop"), zero}, {}, "cropped"), "cropped");
+    if (!added || !cropped)
+      return {};
+    for (auto [i, more, less] : llvm::zip_equal(bothOpen, *added, *cropped))
+      (*elements)[i] = graph::size::sub(more, less);
+  }
+  Value sum = node.emit("Add", {entries(before, "begin"), entries(behind, "end")}, {}, "sum");
+  auto padded = known(node.emit("Add", {sum, node.sizesValue(sizes, false, "sizes")}, {}, "padded"), "padded");
+  if (!padded)
+    return {};
+  for (auto [first, last, size, total] : llvm::zip_equal(before, behind, sizes, *padded)) {
+    AffineExpr &begin = (*elements)[first], &end = (*elements)[last], rest = graph::size::sub(total, size);
+    (begin ? end : begin) = graph::size::sub(rest, begin ? begin : end);
+  }
+  if (llvm::is_contained(*elements, AffineExpr())) {
+    node.error(ErrorCode::UnsupportedShape) << "the sizes of Pad are too complex";
+    return {};
+  }
+  return node.sizesValue(*elements, /*isScalar=*/false, "pads");
+}
+
 LogicalResult padDynamic(Node &node) {
   if (node.numInputs() < 2 || node.rank(1) != 1)
     return copyNode(node);
   SmallVector<Value> operands = node.allInputs();
   if (!node.hasInput(3))
     operands[1] = withLength(node, operands[1], 2 * node.rank(0), "pads");
-  operands[1] = node.pinned(operands[1], "pads");
+  operands[1] = pinnedPads(node, operands[1]);
   return node.finishAs("Pad", operands);
 }
 
