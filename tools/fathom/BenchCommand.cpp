@@ -1,8 +1,7 @@
 // fathom bench: the time of a run as percentiles, and where it goes as a Chrome trace.
 #include "compiler/package/OutputFile.h"
 #include "tools/fathom/ArtifactReader.h"
-#include "tools/fathom/CompileCommand.h"
-#include "tools/fathom/Inputs.h"
+#include "tools/fathom/PreparedRun.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
 
@@ -17,13 +16,12 @@ static double secondsSince(Clock::time_point start) {
 }
 
 // Times runs until both enough time and enough runs for percentiles have passed.
-static Expected<std::vector<double>> measure(LoadedModel &model, ArrayRef<Array> inputs, MutableArrayRef<Array> outputs,
-                                             double minTime, size_t minRuns) {
+static Expected<std::vector<double>> measure(PreparedRun &prepared, double minTime, size_t minRuns) {
   std::vector<double> times;
   auto start = Clock::now();
   do {
     auto begin = Clock::now();
-    if (Error error = model.run(inputs, outputs))
+    if (Error error = prepared.run())
       return std::move(error);
     times.push_back(secondsSince(begin) * 1e3);
     showProgress("bench", times.size(), 0);
@@ -40,9 +38,10 @@ static double percentile(ArrayRef<double> sorted, double fraction) {
 }
 
 // One run in the format of chrome://tracing and Perfetto.
-static Error writeTrace(LoadedModel &model, ArrayRef<Array> inputs, MutableArrayRef<Array> outputs, StringRef path) {
+static Error writeTrace(PreparedRun &prepared, StringRef path) {
+  LoadedModel &model = *prepared.model;
   fathom_context_set_profiling(model.context, 1);
-  if (Error error = model.run(inputs, outputs))
+  if (Error error = prepared.run())
     return error;
   fathom_context_set_profiling(model.context, 0);
   json::Array events;
@@ -77,45 +76,33 @@ static std::string targetOf(const ArtifactSummary &artifact) {
 
 Expected<int> benchCommand(const Arguments &arguments) {
   const OptionValues &options = arguments.options;
-  std::string path = arguments.positional[0];
-  TemporaryArtifact temporary;
-  if (!looksCompiled(path)) {
-    CompileReport report;
-    Expected<int> exitCode = temporary.compile(path, options, BenchBit, report);
-    if (!exitCode || *exitCode)
-      return exitCode;
-    path = temporary.path();
-  } else if (Error error = refuseCompileOptions(options, path)) {
-    return std::move(error);
-  }
-  auto artifact = readArtifact(path);
+  GivenArtifact given;
+  Expected<int> exitCode = given.open(arguments.positional[0], options, BenchBit);
+  if (!exitCode || *exitCode)
+    return exitCode;
+  auto artifact = readArtifact(given.path());
   if (!artifact)
     return artifact.takeError();
-  auto model = LoadedModel::load(path, options.integer("threads"));
-  if (!model)
-    return model.takeError();
-  auto inputs = gatherInputs(**model, options);
-  if (!inputs)
-    return inputs.takeError();
-  auto outputs = (*model)->allocateOutputs(*inputs);
-  if (!outputs)
-    return outputs.takeError();
-  auto arena = (*model)->arenaBytes(*inputs);
+  auto prepared = prepareRun(given.path(), options);
+  if (!prepared)
+    return prepared.takeError();
+  LoadedModel &model = *prepared->model;
+  auto arena = model.arenaBytes(prepared->inputs);
   if (!arena)
     return arena.takeError();
-  auto warmUp = measure(**model, *inputs, *outputs, options.number("warm-up"), 1);
+  auto warmUp = measure(*prepared, options.number("warm-up"), 1);
   if (!warmUp)
     return warmUp.takeError();
-  auto times = measure(**model, *inputs, *outputs, options.number("min-time"), 5);
+  auto times = measure(*prepared, options.number("min-time"), 5);
   if (!times)
     return times.takeError();
   sort(*times);
   json::Object shapes;
-  for (auto [spec, value] : zip((*model)->inputs, *inputs))
+  for (auto [spec, value] : zip(model.inputs, prepared->inputs))
     shapes[spec.name] = json::Array(value.dims);
   printJson(json::Object{{"model", sys::path::filename(arguments.positional[0])},
                          {"target", targetOf(*artifact)},
-                         {"threads", fathom_context_threads((*model)->context)},
+                         {"threads", fathom_context_threads(model.context)},
                          {"inputs", std::move(shapes)},
                          {"runs", int64_t(times->size())},
                          {"median_ms", percentile(*times, 0.5)},
@@ -124,10 +111,10 @@ Expected<int> benchCommand(const Arguments &arguments) {
                          {"min_ms", times->front()},
                          {"first_ms", warmUp->front()},
                          {"arena_bytes", int64_t(*arena)},
-                         {"weight_bytes", int64_t(fathom_model_weights_bytes((*model)->model))}},
+                         {"weight_bytes", int64_t(fathom_model_weights_bytes(model.model))}},
             options.flag("json"));
   if (options.has("profile"))
-    if (Error error = writeTrace(**model, *inputs, *outputs, options.text("profile")))
+    if (Error error = writeTrace(*prepared, options.text("profile")))
       return std::move(error);
   return 0;
 }

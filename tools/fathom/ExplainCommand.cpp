@@ -1,8 +1,7 @@
 // fathom explain: what became of every node, what each kernel has to do, and how long it took.
 #include "tools/fathom/ArtifactReader.h"
-#include "tools/fathom/CompileCommand.h"
-#include "tools/fathom/Inputs.h"
 #include "tools/fathom/MachinePeak.h"
+#include "tools/fathom/PreparedRun.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -55,30 +54,25 @@ struct Run {
 
 // The least time of each kernel over a few runs: what else the machine does only adds to it.
 Expected<Run> profile(StringRef path, const OptionValues &options) {
-  auto model = LoadedModel::load(path, options.integer("threads"));
-  if (!model)
-    return model.takeError();
-  auto inputs = gatherInputs(**model, options);
-  if (!inputs)
-    return inputs.takeError();
-  auto outputs = (*model)->allocateOutputs(*inputs);
-  if (!outputs)
-    return outputs.takeError();
+  auto prepared = prepareRun(path, options);
+  if (!prepared)
+    return prepared.takeError();
+  LoadedModel &model = *prepared->model;
   Run result;
-  for (auto [spec, value] : zip((*model)->inputs, *inputs))
+  for (auto [spec, value] : zip(model.inputs, prepared->inputs))
     for (auto [size, dim, name] : zip(value.dims, spec.dims, spec.dimNames))
       if (dim < 0)
         result.sizes[name] = size;
-  result.kernels.resize(fathom_model_kernel_count((*model)->model));
-  fathom_context_set_profiling((*model)->context, 1);
+  result.kernels.resize(fathom_model_kernel_count(model.model));
+  fathom_context_set_profiling(model.context, 1);
   constexpr int runs = 6;
   for (int run = 0; run < runs; ++run) {
-    if (Error error = (*model)->run(*inputs, *outputs))
+    if (Error error = prepared->run())
       return std::move(error);
     std::vector<Measured> now(result.kernels.size());
-    for (size_t i = 0; i < fathom_context_profile_count((*model)->context); ++i) {
+    for (size_t i = 0; i < fathom_context_profile_count(model.context); ++i) {
       fathom_profile_entry entry;
-      if (Error error = takeStatus(fathom_context_profile((*model)->context, i, &entry)))
+      if (Error error = takeStatus(fathom_context_profile(model.context, i, &entry)))
         return std::move(error);
       now[entry.kernel].seconds += double(entry.end_ns - entry.start_ns) * 1e-9;
       ++now[entry.kernel].launches;
@@ -88,7 +82,7 @@ Expected<Run> profile(StringRef path, const OptionValues &options) {
       if (run < 2 || one.seconds < best.seconds)
         best = one;
   }
-  result.threads = fathom_context_threads((*model)->context);
+  result.threads = fathom_context_threads(model.context);
   result.peak = measurePeak(result.threads);
   return std::move(result);
 }
@@ -217,18 +211,11 @@ void printKernel(const json::Object &kernel, size_t index) {
 
 Expected<int> explainCommand(const Arguments &arguments) {
   const OptionValues &options = arguments.options;
-  std::string path = arguments.positional[0], model;
-  TemporaryArtifact temporary;
-  if (!looksCompiled(path)) {
-    CompileReport report;
-    Expected<int> exitCode = temporary.compile(path, options, ExplainBit, report);
-    if (!exitCode || *exitCode)
-      return exitCode;
-    model = std::exchange(path, temporary.path());
-  } else if (Error error = refuseCompileOptions(options, path)) {
-    return std::move(error);
-  }
-  auto artifact = readArtifact(path);
+  GivenArtifact given;
+  Expected<int> exitCode = given.open(arguments.positional[0], options, ExplainBit);
+  if (!exitCode || *exitCode)
+    return exitCode;
+  auto artifact = readArtifact(given.path());
   if (!artifact)
     return artifact.takeError();
   auto sizes = parseDims(options);
@@ -236,7 +223,7 @@ Expected<int> explainCommand(const Arguments &arguments) {
     return sizes.takeError();
   std::optional<Run> run;
   if (options.flag("run")) {
-    auto profiled = profile(path, options);
+    auto profiled = profile(given.path(), options);
     if (!profiled)
       return profiled.takeError();
     run = std::move(*profiled);
@@ -248,7 +235,7 @@ Expected<int> explainCommand(const Arguments &arguments) {
     for (auto [i, kernel] : enumerate(*kernels))
       if (json::Object *object = kernel.getAsObject())
         measureKernel(*object, i, *sizes, run ? &*run : nullptr);
-  json::Array others = otherNodes(manifest, model, options);
+  json::Array others = otherNodes(manifest, given.source(), options);
   if (options.flag("json")) {
     json::Object result{{"kernels", kernels ? json::Array(*kernels) : json::Array()},
                         {"other_nodes", std::move(others)}};

@@ -1,6 +1,5 @@
 // fathom run: one run of a compiled model, with its outputs as .npy files or as a summary.
-#include "tools/fathom/Commands.h"
-#include "tools/fathom/Inputs.h"
+#include "tools/fathom/PreparedRun.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -67,11 +66,11 @@ static json::Object summarize(const TensorSpec &spec, const Array &value) {
   return summary;
 }
 
-static Error writeOutputs(StringRef folder, const LoadedModel &model, ArrayRef<Array> values) {
+static Error writeOutputs(StringRef folder, const PreparedRun &run) {
   if (std::error_code code = sys::fs::create_directories(folder))
     return fail(ErrorCode::FileUnwritable, "cannot create the folder '" + folder + "': " + code.message());
   StringSet<> taken;
-  for (auto [spec, value] : zip(model.outputs, values)) {
+  for (auto [spec, value] : zip(run.model->outputs, run.outputs)) {
     std::string name = spec.name;
     std::replace(name.begin(), name.end(), '/', '_');
     if (!taken.insert(name).second)
@@ -90,24 +89,18 @@ Expected<int> runCommand(const Arguments &arguments) {
   const OptionValues &options = arguments.options;
   if (Error error = refuseCompileOptions(options, arguments.positional[0]))
     return std::move(error);
-  auto model = LoadedModel::load(arguments.positional[0], options.integer("threads"));
-  if (!model)
-    return model.takeError();
-  auto inputs = gatherInputs(**model, options);
-  if (!inputs)
-    return inputs.takeError();
-  auto outputs = (*model)->allocateOutputs(*inputs);
-  if (!outputs)
-    return outputs.takeError();
-  if (Error error = (*model)->run(*inputs, *outputs))
+  auto prepared = prepareRun(arguments.positional[0], options);
+  if (!prepared)
+    return prepared.takeError();
+  if (Error error = prepared->run())
     return std::move(error);
   if (options.has("output-dir"))
-    if (Error error = writeOutputs(options.text("output-dir"), **model, *outputs))
+    if (Error error = writeOutputs(options.text("output-dir"), *prepared))
       return std::move(error);
   if (options.has("output-dir") && !options.flag("json"))
     return 0;
   json::Array summaries;
-  for (auto [spec, value] : zip((*model)->outputs, *outputs)) {
+  for (auto [spec, value] : zip(prepared->model->outputs, prepared->outputs)) {
     json::Object summary = summarize(spec, value);
     if (!options.flag("json"))
       outs() << printable(spec.name) << " " << fathom_dtype_name(value.dtype) << spellDims(value.dims)

@@ -1,0 +1,37 @@
+// Opening, loading and gathering, in this order.
+#include "tools/fathom/PreparedRun.h"
+
+#include "tools/fathom/ArtifactReader.h"
+#include "tools/fathom/Inputs.h"
+
+using namespace llvm;
+
+namespace fathom {
+
+Expected<int> GivenArtifact::open(StringRef given, const OptionValues &options, CommandBit command) {
+  artifact = given.str();
+  if (looksCompiled(given)) {
+    if (Error error = refuseCompileOptions(options, given))
+      return std::move(error);
+    return 0;
+  }
+  CompileReport report;
+  Expected<int> exitCode = temporary.compile(given, options, command, report);
+  model = std::exchange(artifact, temporary.path());
+  return exitCode;
+}
+
+Expected<PreparedRun> prepareRun(StringRef artifact, const OptionValues &options) {
+  auto model = LoadedModel::load(artifact, options.integer("threads"));
+  if (!model)
+    return model.takeError();
+  auto inputs = gatherInputs(**model, options);
+  if (!inputs)
+    return inputs.takeError();
+  auto outputs = (*model)->allocateOutputs(*inputs);
+  if (!outputs)
+    return outputs.takeError();
+  return PreparedRun{std::move(*model), std::move(*inputs), std::move(*outputs)};
+}
+
+} // namespace fathom
