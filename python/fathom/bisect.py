@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .compare import Comparison, compare
+from .compare import Comparison, compare, tensors_of
 from .compile import compile as compile_model
 from .errors import Error
 from .reference import import_onnx
 from .session import Session
-from .subgraphs import CONTROL, as_model, free_names, graphs_of, require_arrays, steps
+from .subgraphs import CONTROL, as_model, call_step, free_names, function_of, graphs_of, steps
 
 # Every value that becomes an output stays in memory, so not all of them at once.
 BATCH = 48
@@ -29,20 +29,23 @@ class Bisection:
         self.rtol, self.atol = rtol, atol
         self.note = note
         self.declared = self._declared_values()
+        # Of all values, inputs too.
+        self.types = {info.name: info.type for info in [*proto.graph.input, *self.declared.values()]}
         self.candidates = [
-            (node, name) for node in proto.graph.node for name in node.output if name and self._is_tensor(name)
+            (node, name) for node in proto.graph.node for name in node.output if name in self.declared
         ]
 
     def run(self, failed: list[str]) -> dict | None:
         """The first node that diverges, or None. `failed` are the outputs that differ.
 
-        Where it is a branch or a loop, the first node in there that does.
+        Where it is a branch, a loop or a call of the model's own function, the first node in there that does.
         """
         found = self._first(failed)
         if not found:
             return None
         node, description = found
-        if node.op_type not in CONTROL or node.domain not in ("", "ai.onnx"):
+        is_control = node.op_type in CONTROL and node.domain in ("", "ai.onnx")
+        if not is_control and function_of(self.proto, node) is None:
             return description
         try:
             return self._run_inside(node) or description
@@ -62,30 +65,30 @@ class Bisection:
         return self._run_cut(candidates)
 
     def _run_inside(self, node) -> dict | None:
-        """The first node that diverges in a branch or an iteration which starts from the reference's values."""
+        """The first node that diverges in a branch, an iteration or a call which starts from the reference's values."""
         weights = {tensor.name: tensor for tensor in self.proto.graph.initializer}
         captured = {name: None for graph in graphs_of(node) for name in free_names(graph) if name not in weights}
         wanted = dict.fromkeys([*captured, *(name for name in node.input if name)])
         values = self._reference_values(list(wanted), weights)
         options = {key: value for key, value in self.options.items() if key not in ("dim", "shape", "plan")}
         sessions: dict[tuple, tuple] = {}
-        walk = steps(node, values.__getitem__)
+        function = function_of(self.proto, node)
+        walk = _single(call_step(node, function, values.__getitem__)) if function else steps(node, values.__getitem__)
         step = next(walk, None)
         while step:
             feed = {name: values[name] for name in captured} | step.feed
             names = [info.name for info in step.graph.output]
-            key = tuple((name, value.shape, value.dtype) for name, value in feed.items())
+            key = tuple((name, _kind(value)) for name, value in feed.items())
             if key not in sessions:
-                model = as_model(self.proto, step.graph, feed, weights)
+                model = as_model(self.proto, step, feed, weights, self.types)
                 data = model.SerializeToString()
                 compiled = Session(compile_model(data, base_folder=self.folder, **options), self.threads)
                 sessions[key] = (model, compiled, self.reference(data, self.folder, 1))
             model, compiled, reference = sessions[key]
             self.note(f"looking into {step.where} of '{node.name}'")
             got = compiled.run(None, {info.name: feed[info.name] for info in compiled.inputs})
-            want = require_arrays(names, reference.run(names, feed))
-            pairs = [compare(name, a, b, self.rtol, self.atol) for name, a, b in zip(names, got, want)]
-            if failed := [comparison.name for comparison in pairs if not comparison.ok]:
+            want = reference.run(names, feed)
+            if failed := [name for name, a, b in zip(names, got, want) if not self._worst(name, a, b).ok]:
                 search = Bisection(
                     model, self.folder, self.reference, feed, options, self.threads, self.rtol, self.atol, self.note
                 )
@@ -111,7 +114,7 @@ class Bisection:
         if computed:
             data = self._with_outputs(computed).SerializeToString()
             results = self.reference(data, self.folder, 1).run(computed, self.inputs)
-            values |= zip(computed, require_arrays(computed, results))
+            values |= zip(computed, results)
         return values
 
     def _run_cut(self, candidates) -> tuple | None:
@@ -161,10 +164,7 @@ class Bisection:
         except Exception:
             # Types then come from the file alone; values without one are not looked at.
             pass
-        return declared
-
-    def _is_tensor(self, name: str) -> bool:
-        return name in self.declared and self.declared[name].type.HasField("tensor_type")
+        return {name: info for name, info in declared.items() if info.type.WhichOneof("value")}
 
     def _with_outputs(self, names: list[str]):
         model = self.onnx.ModelProto()
@@ -188,4 +188,21 @@ class Bisection:
                 return [None]
             middle = len(names) // 2
             return self._compare(names[:middle]) + self._compare(names[middle:])
-        return [compare(name, a, b, self.rtol, self.atol) for name, a, b in zip(names, results, wanted)]
+        return [self._worst(*three) for three in zip(names, results, wanted)]
+
+    def _worst(self, name: str, got, want) -> Comparison:
+        """The first difference of a value, which may be a sequence or an optional."""
+        compared = [compare(*pair, self.rtol, self.atol) for pair in tensors_of(name, got, want)]
+        return next((comparison for comparison in compared if not comparison.ok), compared[0])
+
+
+def _single(step):
+    """A walk of one step."""
+    yield step
+
+
+def _kind(value):
+    """What must agree for two values to be inputs of the same model."""
+    if isinstance(value, list):
+        return ("sequence", value[0].dtype if value else None, *sorted({element.ndim for element in value}))
+    return ("absent",) if value is None else (value.shape, value.dtype)
