@@ -89,7 +89,7 @@ OneNodeModel::OneNodeModel(const onnx::ModelProto &proto, std::vector<int64_t> i
       outputDims(std::move(outputDims)) {
   std::string bytes = proto.SerializeAsString();
   auto mlirContext = createContext();
-  auto module = importOnnxBytes(bytes, ".", *mlirContext);
+  auto module = importOnnx(ModelSource::memory(bytes, "."), *mlirContext);
   if (!module)
     stop("the model cannot be imported");
   CompileOptions options;

@@ -3,7 +3,6 @@
 
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/DiagnosticLog.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -17,17 +16,17 @@ static Problem problemOf(const LoggedDiagnostic &logged) {
   return problem;
 }
 
-std::vector<Problem> findProblems(StringRef path, MLIRContext &context, const ImportOptions &options) {
-  std::vector<Problem> problems = collectUnsupported(path, context, options);
+std::vector<Problem> findProblems(const ModelSource &source, MLIRContext &context, const ImportOptions &options) {
+  std::vector<Problem> problems = collectUnsupported(source, context, options);
   if (!problems.empty())
     return problems;
   // Some things show only when constants are folded or loops are made.
-  DiagnosticLog log(context, llvm::sys::path::filename(path), [&](const LoggedDiagnostic &logged) {
+  DiagnosticLog log(context, source.name(), [&](const LoggedDiagnostic &logged) {
     if (logged.severity == DiagnosticSeverity::Error)
       problems.push_back(problemOf(logged));
   });
   auto target = parseTarget("host");
-  OwningOpRef<ModuleOp> module = importOnnxFile(path, context, options);
+  OwningOpRef<ModuleOp> module = importOnnx(source, context, options);
   if (!module || !target) {
     llvm::consumeError(target.takeError());
     return problems;

@@ -7,6 +7,7 @@ namespace fathom {
 
 // All problems of the import at once, or else the first of a later stage: a model without any compiles. The context is
 // one of createContext().
-std::vector<Problem> findProblems(llvm::StringRef path, mlir::MLIRContext &context, const ImportOptions &options = {});
+std::vector<Problem> findProblems(const ModelSource &source, mlir::MLIRContext &context,
+                                  const ImportOptions &options = {});
 
 } // namespace fathom

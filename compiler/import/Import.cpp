@@ -39,6 +39,8 @@ static void describeFiles(ModuleOp module, const onnx::ModelProto &model, String
   module->setAttr("graph.files", Builder(module.getContext()).getStrArrayAttr(names));
 }
 
+StringRef ModelSource::name() const { return path.empty() ? "model" : llvm::sys::path::filename(path); }
+
 // Of an If whose branches differ in rank, the smaller is imported. That is right where nothing else is possible: the
 // model must make no sense with the larger one, in any of these Ifs or in all of them. What is neither is a matter of
 // sizes that only the run knows, and there is no tensor without a rank.
@@ -65,7 +67,7 @@ static LogicalResult checkRanks(ArrayRef<UnequalRanks> unequal, function_ref<boo
   return success();
 }
 
-static OwningOpRef<ModuleOp> importModel(StringRef bytes, StringRef path, StringRef folder, Location loc,
+static OwningOpRef<ModuleOp> importBytes(StringRef bytes, StringRef path, StringRef folder, Location loc,
                                          MLIRContext &context, const ImportOptions &options, bool keepGoing) {
   context.loadDialect<graph::GraphDialect, func::FuncDialect>();
   std::shared_ptr<onnx::ModelProto> model = parseModel(bytes, options.limits, loc);
@@ -99,32 +101,28 @@ static OwningOpRef<ModuleOp> importModel(StringRef bytes, StringRef path, String
   return module;
 }
 
-static OwningOpRef<ModuleOp> importFile(StringRef path, MLIRContext &context, const ImportOptions &options,
-                                        bool keepGoing) {
-  Location loc = NameLoc::get(StringAttr::get(&context, llvm::sys::path::filename(path)));
-  auto file = MappedFile::open(path);
+static OwningOpRef<ModuleOp> importModel(const ModelSource &source, MLIRContext &context, const ImportOptions &options,
+                                         bool keepGoing) {
+  Location loc = NameLoc::get(StringAttr::get(&context, source.name()));
+  if (source.path.empty())
+    return importBytes(source.bytes, /*path=*/"", source.folder, loc, context, options, keepGoing);
+  auto file = MappedFile::open(source.path);
   if (!file) {
-    emitError(loc, ErrorCode::FileUnreadable) << "cannot read '" << path << "': " << toString(file.takeError());
+    emitError(loc, ErrorCode::FileUnreadable) << "cannot read '" << source.path << "': " << toString(file.takeError());
     return {};
   }
-  StringRef folder = llvm::sys::path::parent_path(path);
-  return importModel((*file)->bytes(), path, folder.empty() ? "." : folder, loc, context, options, keepGoing);
+  StringRef folder = llvm::sys::path::parent_path(source.path);
+  return importBytes((*file)->bytes(), source.path, folder.empty() ? "." : folder, loc, context, options, keepGoing);
 }
 
-OwningOpRef<ModuleOp> importOnnxFile(StringRef path, MLIRContext &context, const ImportOptions &options) {
-  return importFile(path, context, options, /*keepGoing=*/false);
+OwningOpRef<ModuleOp> importOnnx(const ModelSource &source, MLIRContext &context, const ImportOptions &options) {
+  return importModel(source, context, options, /*keepGoing=*/false);
 }
 
-OwningOpRef<ModuleOp> importOnnxBytes(StringRef bytes, StringRef baseFolder, MLIRContext &context,
-                                      const ImportOptions &options) {
-  Location loc = NameLoc::get(StringAttr::get(&context, "model"));
-  return importModel(bytes, /*path=*/"", baseFolder, loc, context, options, /*keepGoing=*/false);
-}
-
-std::vector<Problem> collectUnsupported(StringRef path, MLIRContext &context, const ImportOptions &options) {
+std::vector<Problem> collectUnsupported(const ModelSource &source, MLIRContext &context, const ImportOptions &options) {
   std::vector<Problem> problems;
-  // The whole model's location is its file's name, which is no node.
-  StringRef whole = llvm::sys::path::filename(path);
+  // The whole model's location is its own name, which is no node.
+  StringRef whole = source.name();
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return failure();
@@ -142,7 +140,7 @@ std::vector<Problem> collectUnsupported(StringRef path, MLIRContext &context, co
       problems.push_back(std::move(problem));
     return success();
   });
-  importFile(path, context, options, /*keepGoing=*/true);
+  importModel(source, context, options, /*keepGoing=*/true);
   return problems;
 }
 

@@ -39,14 +39,26 @@ struct ImportOptions {
   ImportLimits limits;
 };
 
+// A model as it is given: a file, or a serialized ModelProto in memory. External data of one in memory is looked for
+// beneath `folder`, and refused when that is empty.
+struct ModelSource {
+  static ModelSource file(llvm::StringRef path) { return {path, {}, {}}; }
+  static ModelSource memory(llvm::StringRef bytes, llvm::StringRef folder) { return {{}, bytes, folder}; }
+  // What messages about the whole model name.
+  llvm::StringRef name() const;
+
+  llvm::StringRef path; // empty: the bytes are the model
+  llvm::StringRef bytes, folder;
+};
+
 // The module holds func.func @main; null when the model cannot be imported, with the reason in the context's
 // diagnostics.
-mlir::OwningOpRef<mlir::ModuleOp> importOnnxFile(llvm::StringRef path, mlir::MLIRContext &context,
-                                                 const ImportOptions &options = {});
-// The same for a serialized ModelProto in memory. External data is looked for beneath `baseFolder`, and refused when
-// that is empty.
-mlir::OwningOpRef<mlir::ModuleOp> importOnnxBytes(llvm::StringRef bytes, llvm::StringRef baseFolder,
-                                                  mlir::MLIRContext &context, const ImportOptions &options = {});
+mlir::OwningOpRef<mlir::ModuleOp> importOnnx(const ModelSource &source, mlir::MLIRContext &context,
+                                             const ImportOptions &options = {});
+
+// The attribute of an argument of main that says which values its integers may have: a map whose results are the two
+// inclusive ends of ranges, all of which hold. It is there where an operator would refuse others.
+inline constexpr llvm::StringLiteral valuesAttrName = "graph.values";
 
 struct Problem {
   ErrorCode code;
@@ -56,7 +68,7 @@ struct Problem {
 };
 // Everything that keeps the model from being imported, not only the first problem. A node whose inputs could not be
 // imported is still checked for its operator.
-std::vector<Problem> collectUnsupported(llvm::StringRef path, mlir::MLIRContext &context,
+std::vector<Problem> collectUnsupported(const ModelSource &source, mlir::MLIRContext &context,
                                         const ImportOptions &options = {});
 
 } // namespace fathom

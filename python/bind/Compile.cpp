@@ -7,7 +7,6 @@
 #include "compiler/driver/Options.h"
 #include "compiler/package/OutputFile.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include <chrono>
 
 using namespace llvm;
@@ -62,24 +61,31 @@ static CompileOutcome refuse(CompileOutcome outcome, ErrorCode code, const Twine
   return outcome;
 }
 
-static mlir::OwningOpRef<mlir::ModuleOp> import(const CompileCall &call, mlir::MLIRContext &context,
-                                                const ImportOptions &options) {
-  return call.path.empty() ? importOnnxBytes(call.bytes, call.baseFolder, context, options)
-                           : importOnnxFile(call.path, context, options);
+static ModelSource sourceOf(const GivenModel &model) {
+  return model.path.empty() ? ModelSource::memory(model.bytes, model.baseFolder) : ModelSource::file(model.path);
+}
+
+// The options of a command by the table; an error where one is unknown or has a wrong value.
+static Expected<OptionValues> readOptions(const GivenOptions &given, CommandBit command) {
+  OptionValues values;
+  for (const auto &[name, text] : given) {
+    const Option *option = findOption(name, command);
+    if (!option || !option->python)
+      return createStringError("unknown option '" + name + "'");
+    if (Error error = values.set(*option, text))
+      return std::move(error);
+  }
+  return values;
 }
 
 CompileOutcome compile(const CompileCall &call) {
   CompileOutcome outcome;
-  OptionValues values;
-  for (const auto &[name, text] : call.options) {
-    const Option *option = findOption(name, CompileBit);
-    if (!option || !option->python)
-      return refuse(std::move(outcome), usageError, "unknown option '" + name + "'");
-    if (Error error = values.set(*option, text))
-      return refuse(std::move(outcome), usageError, toString(std::move(error)));
-  }
+  Expected<OptionValues> values = readOptions(call.options, CompileBit);
+  if (!values)
+    return refuse(std::move(outcome), usageError, toString(values.takeError()));
+  ModelSource source = sourceOf(call.model);
   std::unique_ptr<mlir::MLIRContext> context = createContext();
-  DiagnosticLog log(*context, call.path.empty() ? "model" : sys::path::filename(call.path),
+  DiagnosticLog log(*context, source.name(),
                     [&](const LoggedDiagnostic &logged) { outcome.diagnostics.push_back(convert(logged)); });
   auto giveUp = [&] {
     const LoggedDiagnostic *worst = log.worst();
@@ -90,11 +96,11 @@ CompileOutcome compile(const CompileCall &call) {
         outcome.worst = i;
     return std::move(outcome);
   };
-  auto request = makeCompileRequest(values, *context);
+  auto request = makeCompileRequest(*values, *context);
   if (failed(request))
     return giveUp();
   auto start = std::chrono::steady_clock::now();
-  mlir::OwningOpRef<mlir::ModuleOp> module = import(call, *context, request->import);
+  mlir::OwningOpRef<mlir::ModuleOp> module = importOnnx(source, *context, request->import);
   if (!module)
     return giveUp();
   CompileReport report;
@@ -117,16 +123,29 @@ CompileOutcome compile(const CompileCall &call) {
   return outcome;
 }
 
-std::vector<Diagnostic> check(const std::string &path) {
+CompileOutcome check(const GivenModel &model, const GivenOptions &options) {
+  CompileOutcome outcome;
+  Expected<OptionValues> values = readOptions(options, CheckBit);
+  if (!values)
+    return refuse(std::move(outcome), usageError, toString(values.takeError()));
+  ModelSource source = sourceOf(model);
   std::unique_ptr<mlir::MLIRContext> context = createContext();
-  std::vector<Diagnostic> found;
-  for (const Problem &problem : findProblems(path, *context)) {
+  std::vector<Diagnostic> said;
+  DiagnosticLog log(*context, source.name(), [&](const LoggedDiagnostic &logged) { said.push_back(convert(logged)); });
+  auto request = makeCompileRequest(*values, *context, CheckBit);
+  if (failed(request)) {
+    outcome.diagnostics = std::move(said);
+    return outcome;
+  }
+  outcome.ok = true;
+  for (const Problem &problem : findProblems(source, *context, request->import)) {
     std::vector<std::string> hints;
     if (!problem.hint.empty())
       hints.push_back(problem.hint);
-    found.push_back({"error", problem.node, problem.message, hints, unsigned(problem.code), exitCodeFor(problem.code)});
+    outcome.diagnostics.push_back(
+        {"error", problem.node, problem.message, hints, unsigned(problem.code), exitCodeFor(problem.code)});
   }
-  return found;
+  return outcome;
 }
 
 std::string version() { return compilerVersion.str(); }

@@ -15,12 +15,18 @@ struct OptionInfo {
 // The options of the compiler that are keywords of fathom.compile.
 std::vector<OptionInfo> compileOptions();
 
-struct CompileCall {
+struct GivenModel {
   std::string path;       // of the model; empty: the bytes are the model
   std::string bytes;      // a serialized ModelProto
   std::string baseFolder; // for external data of a model in memory; empty: none is allowed
-  std::string output;     // a file, or /proc/self/fd/N
-  std::vector<std::pair<std::string, std::string>> options;
+};
+
+using GivenOptions = std::vector<std::pair<std::string, std::string>>;
+
+struct CompileCall {
+  GivenModel model;
+  std::string output; // a file, or /proc/self/fd/N
+  GivenOptions options;
 };
 
 struct Diagnostic {
@@ -41,8 +47,8 @@ struct CompileOutcome {
 
 CompileOutcome compile(const CompileCall &call);
 
-// Everything that keeps the model at `path` from being imported.
-std::vector<Diagnostic> check(const std::string &path);
+// Everything that keeps the model from being compiled, as diagnostics. Not ok: the options are wrong.
+CompileOutcome check(const GivenModel &model, const GivenOptions &options);
 
 std::string version();
 

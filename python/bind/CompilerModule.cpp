@@ -43,20 +43,28 @@ NB_MODULE(_compiler, module) {
     }
     return list;
   });
-  module.def("check", [](const std::string &path) {
-    std::vector<Diagnostic> found;
-    {
-      nb::gil_scoped_release release;
-      found = check(path);
-    }
-    return describe(found);
-  });
+  module.def(
+      "check",
+      [](std::string path, nb::bytes bytes, std::string baseFolder, GivenOptions options) {
+        GivenModel model{std::move(path), std::string(bytes.c_str(), bytes.size()), std::move(baseFolder)};
+        CompileOutcome outcome;
+        {
+          nb::gil_scoped_release release;
+          outcome = check(model, options);
+        }
+        nb::dict result;
+        result["ok"] = outcome.ok;
+        result["worst"] = outcome.worst;
+        result["diagnostics"] = describe(outcome.diagnostics);
+        return result;
+      },
+      nb::arg("path"), nb::arg("bytes"), nb::arg("base_folder"), nb::arg("options"));
   module.def(
       "compile",
-      [](std::string path, nb::bytes bytes, std::string baseFolder, std::string output,
-         std::vector<std::pair<std::string, std::string>> options) {
-        CompileCall call{std::move(path), std::string(bytes.c_str(), bytes.size()), std::move(baseFolder),
-                         std::move(output), std::move(options)};
+      [](std::string path, nb::bytes bytes, std::string baseFolder, std::string output, GivenOptions options) {
+        CompileCall call{{std::move(path), std::string(bytes.c_str(), bytes.size()), std::move(baseFolder)},
+                         std::move(output),
+                         std::move(options)};
         CompileOutcome outcome;
         {
           nb::gil_scoped_release release;

@@ -126,7 +126,7 @@ def _spell_options(given: dict) -> list[tuple[str, str]]:
     return texts
 
 
-def _read_model(model, base_folder) -> tuple[str, bytes, str]:
+def read_model(model, base_folder) -> tuple[str, bytes, str]:
     """The model as a path, or as bytes and the folder that its external data lies in."""
     folder = os.fspath(base_folder) if base_folder is not None else ""
     if isinstance(model, (str, os.PathLike)):
@@ -158,7 +158,7 @@ def compile(model, output=None, *, base_folder=None, **options):
     in memory. With the option `emit` the text of that stage is returned. External data of a model in memory is read
     from beneath `base_folder`. Raises fathom.Error.
     """
-    source = _read_model(model, base_folder)
+    source = read_model(model, base_folder)
     texts = _spell_options(options)
     if output is not None:
         path = os.fspath(output)
@@ -177,6 +177,14 @@ def compile(model, output=None, *, base_folder=None, **options):
     return Artifact(fd, _report(outcome))
 
 
-def check(path) -> list[dict]:
-    """Everything that keeps a model from being compiled, as dictionaries; empty when it is supported."""
-    return _compiler().check(os.fspath(path))
+def check(model, *, base_folder=None, dim=None, shape=None) -> list[dict]:
+    """Everything that keeps a model from being compiled, as dictionaries; empty when it is supported.
+
+    The model and the keywords are those of compile(). Raises fathom.Error where these are wrong.
+    """
+    path, data, folder = read_model(model, base_folder)
+    texts = _spell_options({"dim": dim, "shape": shape})
+    outcome = _compiler().check(path=path, bytes=data, base_folder=folder, options=texts)
+    if not outcome["ok"]:
+        raise_diagnostics(outcome["diagnostics"], outcome["worst"])
+    return outcome["diagnostics"]

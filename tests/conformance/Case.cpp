@@ -300,7 +300,7 @@ std::string compile(const Case &testCase, const std::string &bytes, const Memory
       firstError = diagnostic.str();
   });
   std::clock_t start = std::clock();
-  auto module = importOnnxBytes(bytes, testCase.folder.string(), *context);
+  auto module = importOnnx(ModelSource::memory(bytes, testCase.folder.string()), *context);
   if (!module)
     return firstError.empty() ? "import failed without an error" : firstError;
   CompileOptions options;
@@ -318,7 +318,7 @@ std::string compareWithCheck(const std::string &bytes, const std::string &proble
   MemoryFile model;
   std::ofstream(model.path, std::ios::binary) << bytes;
   auto context = createContext();
-  std::vector<Problem> problems = findProblems(model.path, *context);
+  std::vector<Problem> problems = findProblems(ModelSource::file(model.path), *context);
   if (problems.empty() == problem.empty())
     return "";
   return problems.empty() ? "check finds nothing, but: " + problem : "compiles, but check says: " + problems[0].message;

@@ -272,3 +272,24 @@ def test_session_does_not_load_the_compiler(model, tmp_path):
     path = fathom.compile(model, tmp_path / "m.fathom")
     script = "import sys, fathom; fathom.Session(sys.argv[1]); assert 'LLVM' not in open('/proc/self/maps').read()"
     subprocess.run([sys.executable, "-c", script, path], check=True, env={"PYTHONPATH": ":".join(sys.path)})
+
+
+def test_check_takes_what_compile_takes(tmp_path, model):
+    assert fathom.check(model) == fathom.check(model.SerializeToString()) == []
+    assert fathom.check(model, dim={"batch": (1, 8, 4)}) == fathom.check(model, shape="x:1..8x16") == []
+    assert "no input 'other'" in fathom.check(model, shape=["other:1x16"])[0]["message"]
+    odd = make_model([helper.make_node("Frobnicate", ["x"], ["y"], name="odd")], [value("x", [2])], [value("y", [2])])
+    assert [(problem["code"], problem["node"]) for problem in fathom.check(odd)] == [("F3001", "odd")]
+    for wrong in [{"dim": {"batch": "many"}}, {"shape": "x"}, {"dim": ["batch=1..2", "batch=3"]}]:
+        with pytest.raises(fathom.Error) as caught:
+            fathom.check(model, **wrong)
+        assert caught.value.code == "F2001"
+    with pytest.raises(fathom.Error, match="a model is a path"):
+        fathom.check(3)
+
+
+def test_check_reads_external_data(tmp_path, model):
+    onnx.save(model, tmp_path / "m.onnx", save_as_external_data=True, location="w.bin", size_threshold=0)
+    data = (tmp_path / "m.onnx").read_bytes()
+    assert fathom.check(data, base_folder=tmp_path) == []
+    assert fathom.check(data)

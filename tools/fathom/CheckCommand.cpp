@@ -28,7 +28,7 @@ Expected<int> checkCommand(const Arguments &arguments) {
   auto request = makeCompileRequest(arguments.options, *context, CheckBit);
   if (failed(request))
     return log.exitCode();
-  std::vector<Problem> problems = findProblems(model, *context, request->import);
+  std::vector<Problem> problems = findProblems(ModelSource::file(model), *context, request->import);
   if (arguments.options.flag("json")) {
     json::Array list;
     for (const Problem &problem : problems)

@@ -33,7 +33,7 @@ int compileTo(StringRef model, StringRef output, const OptionValues &options, Co
     return log.exitCode();
   auto start = std::chrono::steady_clock::now();
   showProgress("import", 0, 0);
-  mlir::OwningOpRef<mlir::ModuleOp> module = importOnnxFile(model, *context, request->import);
+  mlir::OwningOpRef<mlir::ModuleOp> module = importOnnx(ModelSource::file(model), *context, request->import);
   if (!module)
     return log.exitCode();
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

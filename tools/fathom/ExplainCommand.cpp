@@ -141,7 +141,7 @@ json::Array otherNodes(const json::Object &manifest, StringRef model, const Opti
   auto request = makeCompileRequest(options, *context, ExplainBit);
   mlir::OwningOpRef<mlir::ModuleOp> module;
   if (succeeded(request))
-    module = importOnnxFile(model, *context, request->import);
+    module = importOnnx(ModelSource::file(model), *context, request->import);
   if (module)
     module->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
       StringRef node = nodeName(op->getLoc());

@@ -274,7 +274,7 @@ TEST_F(GraphTest, CollectsAllProblems) {
   model.node("Neg", {"x"}, {"e"});
   TemporaryFolder folder;
   folder.write("model.onnx", model.bytes());
-  std::vector<Problem> problems = collectUnsupported(folder.path("model.onnx"), context);
+  std::vector<Problem> problems = collectUnsupported(ModelSource::file(folder.path("model.onnx")), context);
   ASSERT_EQ(problems.size(), 3u);
   EXPECT_EQ(problems[0].code, ErrorCode::UnsupportedOp);
   EXPECT_EQ(problems[0].node, "one");

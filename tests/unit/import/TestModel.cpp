@@ -150,7 +150,8 @@ static OwningOpRef<ModuleOp> capture(MLIRContext &context, std::vector<std::stri
 }
 
 ModuleOp ImportTest::importBytes(const std::string &bytes, const std::string &folder, const ImportOptions &options) {
-  module = capture(context, errors, warnings, [&] { return importOnnxBytes(bytes, folder, context, options); });
+  module = capture(context, errors, warnings,
+                   [&] { return importOnnx(ModelSource::memory(bytes, folder), context, options); });
   return module ? *module : ModuleOp();
 }
 
@@ -159,7 +160,7 @@ ModuleOp ImportTest::import(const TestModel &model, const std::string &folder, c
 }
 
 ModuleOp ImportTest::importFile(const std::string &path) {
-  module = capture(context, errors, warnings, [&] { return importOnnxFile(path, context); });
+  module = capture(context, errors, warnings, [&] { return importOnnx(ModelSource::file(path), context); });
   return module ? *module : ModuleOp();
 }
 
