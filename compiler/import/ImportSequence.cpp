@@ -78,14 +78,31 @@ FailureOr<SmallVector<Importer::BorderTensor>> Importer::compoundInput(const onn
   return tensors;
 }
 
-// What a caller gives is checked before anything relies on it: sizes are not negative, and there are as many values as
-// they say.
-static LogicalResult checkPacked(Node &node, const Packed &parts) {
-  Type i64 = node.builder().getI64Type();
+// How many sizes of elements are none that a tensor may have, and how many elements have too many values, which the
+// product of their sizes may hide by overflowing: floating point does not.
+static Value countWrongSizes(Node &node, const Packed &parts) {
+  Type i64 = node.builder().getI64Type(), f64 = node.builder().getF64Type();
   auto without = node.attr("keepdims", int64_t(0));
+  auto as = [&](Value value, Type type, StringRef name) {
+    return node.emit("Cast", value, node.attr("to", TypeAttr::get(type)), name);
+  };
+  auto count = [&](Value flags, StringRef name) { return node.emit("ReduceSum", as(flags, i64, name), without, name); };
   Value isNegative = node.emit("Less", {parts.shapes, node.scalar(0, i64, "zero")}, {}, "is_negative");
-  Value wrong = node.emit("ReduceSum", {node.emit("Cast", isNegative, node.attr("to", TypeAttr::get(i64)), "wrong")},
-                          without, "wrong");
+  Value isHuge = node.emit("Greater", {parts.shapes, node.scalar(INT32_MAX, i64, "largest_size")}, {}, "is_huge");
+  Value counts =
+      node.emit("ReduceProd", {as(parts.shapes, f64, "sizes"), node.ints({1}, "axis")}, without, "rough_counts");
+  Value tooMany = node.emit("Greater", {counts, node.scalar(INT32_MAX, f64, "most_values")}, {}, "too_many");
+  return node.emit(
+      "Add",
+      {count(node.emit("Or", {isNegative, isHuge}, {}, "is_wrong"), "wrong_sizes"), count(tooMany, "wrong_elements")},
+      {}, "wrong");
+}
+
+// What a caller gives is checked before anything relies on it: sizes are possible, and there are as many values as they
+// say.
+static LogicalResult checkPacked(Node &node, const Packed &parts) {
+  auto without = node.attr("keepdims", int64_t(0));
+  Value wrong = countWrongSizes(node, parts);
   Value counts = node.emit("ReduceProd", {parts.shapes, node.ints({1}, "axis")}, without, "counts");
   Value total = counts ? node.pinned(node.emit("ReduceSum", counts, without, "total"), "total") : Value();
   wrong = node.pinned(wrong, "wrong");

@@ -186,3 +186,26 @@ def test_tensors_of_a_sequence_on_the_command_line(fathom, save, tmp_path):
     fathom("verify", save(model), "--dim", "s.length=3").expect(0)
     fathom("compile", save(model), "--dim", "s.length=2..4", "-o", "model.fathom").expect(0)
     fathom("run", "model.fathom", "--dim", "s.length=5").expect(1, "s.length")
+
+
+@pytest.mark.parametrize("shape", [[2**32, 2**32], [2**62, 4], [2**33, 0], [-1, 0], [-2, -4], [3, 2**62]])
+def test_sizes_whose_product_overflows(fathom, save, tmp_path, shape):
+    """The values that such a shape seems to have are there: 0 or 8 of them."""
+    model = make_model([node("SequenceLength", "s", "r")], [sequence("s", FLOAT, ["a", "b"])], [value("r", [], INT64)])
+    fathom("compile", save(model), "-o", "model.fathom").expect(0)
+    with np.errstate(over="ignore"):
+        count = int(np.prod(np.array(shape)))
+    np.save(tmp_path / "d.npy", np.zeros(count if 0 <= count < 9 else 0, np.float32))
+    np.save(tmp_path / "s.npy", np.array([shape]))
+    fathom("run", "model.fathom", "--input", "s.data=@d.npy", "--input", "s.shapes=@s.npy").expect(1, "'s'")
+
+
+def test_sums_of_sizes_that_overflow(fathom, save, tmp_path):
+    model = make_model([node("SequenceLength", "s", "r")], [sequence("s", FLOAT, ["a", "b", "c"])], [value("r", [], INT64)])
+    fathom("compile", save(model), "-o", "model.fathom").expect(0)
+    np.save(tmp_path / "d.npy", np.zeros(0, np.float32))
+    np.save(tmp_path / "s.npy", np.array([[2**31 - 1, 2**31 - 1, 2**31 - 1]] * 4))
+    given = ["--input", "s.data=@d.npy", "--input", "s.shapes=@s.npy"]
+    fathom("run", "model.fathom", *given).expect(1, "'s'")
+    np.save(tmp_path / "s.npy", np.array([[2**31 - 1, 0, 2**31 - 1]] * 4))
+    fathom("run", "model.fathom", *given).expect(0)
