@@ -15,6 +15,28 @@ std::string spell(Type type) {
   return text;
 }
 
+// A number, or an expression in prefix form: ["*", 2, "batch"]. Null where it is unknown.
+llvm::json::Value spell(AffineExpr expr, ArrayRef<graph::Symbol> symbols) {
+  if (!expr)
+    return nullptr;
+  if (auto constant = graph::constantSize(expr))
+    return *constant;
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
+    return symbols[symbol.getPosition()].name;
+  static constexpr StringRef signs[] = {"+", "*", "mod", "floordiv", "ceildiv"};
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  return llvm::json::Array{signs[int(expr.getKind())], spell(binary.getLHS(), symbols),
+                           spell(binary.getRHS(), symbols)};
+}
+
+// The ranges that an input's integers must lie in, each as its two ends.
+llvm::json::Array describeValues(AffineMap ends, ArrayRef<graph::Symbol> symbols) {
+  llvm::json::Array ranges;
+  for (unsigned i = 0; i + 1 < ends.getNumResults(); i += 2)
+    ranges.push_back(llvm::json::Array{spell(ends.getResult(i), symbols), spell(ends.getResult(i + 1), symbols)});
+  return ranges;
+}
+
 llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool inputs, ArrayRef<graph::Symbol> symbols) {
   llvm::json::Array tensors;
   for (auto [i, type] : llvm::enumerate(types)) {
@@ -39,23 +61,11 @@ llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool input
       tensor["of"] = attr("graph.of").str();
       tensor["part"] = part.str();
     }
+    if (auto values = inputs ? main.getArgAttrOfType<AffineMapAttr>(i, valuesAttrName) : AffineMapAttr())
+      tensor["values"] = describeValues(values.getValue(), symbols);
     tensors.push_back(std::move(tensor));
   }
   return tensors;
-}
-
-// A number, or an expression in prefix form: ["*", 2, "batch"]. Null where it is unknown.
-llvm::json::Value spell(AffineExpr expr, ArrayRef<graph::Symbol> symbols) {
-  if (!expr)
-    return nullptr;
-  if (auto constant = graph::constantSize(expr))
-    return *constant;
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
-    return symbols[symbol.getPosition()].name;
-  static constexpr StringRef signs[] = {"+", "*", "mod", "floordiv", "ceildiv"};
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  return llvm::json::Array{signs[int(expr.getKind())], spell(binary.getLHS(), symbols),
-                           spell(binary.getRHS(), symbols)};
 }
 
 // What the kernel does at least, over the module's symbols.
@@ -80,7 +90,7 @@ llvm::json::Object describeSchedule(const Schedule &schedule) {
 llvm::json::Array describeOps(ArrayRef<OpNote> notes) {
   llvm::json::Array ops;
   for (const OpNote &note : notes)
-    ops.push_back(llvm::json::Object{{"op", note.op}, {"node", note.node}, {"why", note.why}});
+    ops.push_back(llvm::json::Object{{"op", note.op}, {"node", note.node}, {"why", note.why}, {"type", note.type}});
   return ops;
 }
 
@@ -104,6 +114,8 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
                                  {"nodes", kernel.nodes},
                                  {"schedule", describeSchedule(kernel.schedule)},
                                  {"versions", std::move(versions)},
+                                 {"algorithm", note.algorithm},
+                                 {"stages", llvm::json::Array(note.stages)},
                                  {"ops", describeOps(note.ops)},
                                  {"apart", std::move(apart)}};
     describeCost(program, kernel, symbols, described);

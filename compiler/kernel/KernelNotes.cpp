@@ -1,6 +1,7 @@
 // The reasons, read off the finished program by the rules that fusion follows (passes/FuseOps.cpp).
 #include "compiler/kernel/KernelNotes.h"
 
+#include "compiler/kernel/TypeNotes.h"
 #include "compiler/support/Diagnostics.h"
 
 using namespace mlir;
@@ -34,6 +35,20 @@ llvm::SmallSetVector<Operation *, 4> usersOf(Value value) {
   return users;
 }
 
+// How the kernel computes its anchor.
+std::string algorithmOf(Operation *anchor) {
+  if (auto conv = dyn_cast_or_null<WinogradConvOp>(anchor)) {
+    std::string tile = std::to_string(conv.getTile());
+    return "Winograd's F(" + tile + ",3): tiles of " + tile + " x " + tile + " pixels";
+  }
+  const KernelClass &klass = kernelClassOf(anchor);
+  auto conv = dyn_cast_or_null<ConvOp>(anchor);
+  if (conv && !isDepthwise(anchor))
+    return conv.getGroup() == 1 ? "a matrix product of windows, read in place, and weights"
+                                : "matrix products of windows, read in place, and weights, one for each group";
+  return klass.meaning.str();
+}
+
 class Explainer {
 public:
   explicit Explainer(const Program &program) : program(program), names(program.kernels.size()) {
@@ -48,11 +63,19 @@ public:
     KernelNotes notes;
     func::FuncOp code = codeOf(kernel);
     Operation *anchor = anchorOf(code);
+    notes.algorithm = algorithmOf(anchor);
+    std::string before, behind;
     bool isBehind = false;
     for (auto [op, node] : nodesOf(kernel)) {
-      notes.ops.push_back({shortName(op), node, partOf(*op, anchor, isBehind)});
+      notes.ops.push_back({shortName(op), node, partOf(*op, anchor, isBehind), explainType(op)});
       isBehind |= op == anchor;
+      std::string &stage = isBehind ? behind : before;
+      if (op != anchor)
+        stage += (stage.empty() ? "" : ", ") + shortName(op);
     }
+    for (const std::string &stage : {before, anchor ? shortName(anchor) : "", behind})
+      if (!stage.empty())
+        notes.stages.push_back(stage);
     func::CallOp call = calls.lookup(kernel);
     if (!call)
       return notes;
@@ -185,7 +208,7 @@ std::vector<OpNote> explainOthers(const Program &program) {
                         .Case([](AssertOp) { return "the host code checks sizes"; })
                         .Case([](SizesOp) { return "arithmetic on sizes, done where it is needed"; })
                         .Default([](Operation *) { return "a view of its input: no data moves"; });
-    notes.push_back({shortName(op), node.str(), why.str()});
+    notes.push_back({shortName(op), node.str(), why.str(), explainType(op)});
   });
   return notes;
 }

@@ -9,9 +9,13 @@ struct OpNote {
   std::string op;   // such as "Relu"
   std::string node; // the ONNX node
   std::string why;  // its part in the kernel, or why it has none
+  std::string type; // why its element type is what it is
 };
 
 struct KernelNotes {
+  std::string algorithm;
+  // What happens to an element one after the other, such as "Mul", "Conv", "Add, Relu".
+  std::vector<std::string> stages;
   std::vector<OpNote> ops;
   // Kernels whose results this one reads from memory, by name, and why they are not part of it.
   std::vector<std::pair<std::string, std::string>> apart;

@@ -76,7 +76,83 @@ def test_control_flow_is_host_code(fathom, save):
     nodes = [helper.make_node("If", ["c"], ["y"], then_branch=branches[0], else_branch=branches[1], name="choose")]
     model = make_model(nodes, [value("x", [3]), value("c", [], TensorProto.BOOL)], [value("y", None)])
     report = explained(fathom, save(model))
-    assert {"op": "If", "node": "choose", "why": "host code around kernels"} in report["other_nodes"]
+    assert {"op": "If", "node": "choose", "why": "host code around kernels", "type": "float32, as in the model"} in report["other_nodes"]
+
+
+def test_algorithm_and_stages(fathom, save):
+    kernel = explained(fathom, save(gemm_model(4)))["kernels"][0]
+    assert kernel["algorithm"] == "matrix products and convolutions" and kernel["stages"] == ["MatMul", "Relu"]
+    weight = numpy_helper.from_array(np.ones((8, 8, 3, 3), np.float32), "w")
+    model = make_model([helper.make_node("Conv", ["x", "w"], ["y"], name="conv")], [value("x", [1, 8, 32, 32])], [value("y", None)], [weight])
+    algorithms = {}
+    for algorithm in ("contract", "winograd2", "winograd4"):
+        report = explained(fathom, save(model), "--conv-algorithm", algorithm, "--max-weight-growth", "1000")
+        algorithms[algorithm] = [k["algorithm"] for k in report["kernels"] if "Conv" in " ".join(k["stages"])]
+    assert algorithms["contract"] == ["a matrix product of windows, read in place, and weights"]
+    assert algorithms["winograd2"][0].startswith("Winograd's F(2,3)") and algorithms["winograd4"][0].startswith("Winograd's F(4,3)")
+
+
+def types_of(report):
+    return {op["node"]: op["type"] for part in [*(k["ops"] for k in report["kernels"]), report["other_nodes"]] for op in part}
+
+
+def test_types_are_explained(fathom, save):
+    nodes = [
+        helper.make_node("Exp", ["d"], ["e"], name="double"),
+        helper.make_node("Cast", ["n"], ["f"], to=TensorProto.FLOAT, name="convert"),
+        helper.make_node("Add", ["n", "n"], ["m"], name="count"),
+        helper.make_node("Tanh", ["h"], ["t"], name="half"),
+        helper.make_node("Less", ["f", "f"], ["l"], name="compare"),
+        helper.make_node("ArgMax", ["d"], ["a"], name="where"),
+        helper.make_node("Sqrt", ["f"], ["s"], name="single"),
+    ]
+    inputs = [value("d", [3], TensorProto.DOUBLE), value("n", [3], TensorProto.INT64), value("h", [3], TensorProto.FLOAT16)]
+    kinds = {"e": TensorProto.DOUBLE, "m": TensorProto.INT64, "t": TensorProto.FLOAT16, "l": TensorProto.BOOL, "a": TensorProto.INT64, "s": TensorProto.FLOAT}
+    types = types_of(explained(fathom, save(make_model(nodes, inputs, [value(name, None, kind) for name, kind in kinds.items()]))))
+    assert types["double"].startswith("float64 kept") and types["count"].startswith("int64 kept")
+    assert types["convert"] == "int64 becomes float32, as the node says"
+    assert types["half"].startswith("float16 in memory, float32 in registers")
+    assert types["compare"] == "bool from float32, as the operator says"
+    assert types["where"] == "int64 from float64, as the operator says"
+    assert types["single"] == "float32, as in the model"
+
+
+def test_small_weights_are_explained(fathom, save):
+    weights = [numpy_helper.from_array(np.zeros((4, 2, 16), np.uint8), "w"), numpy_helper.from_array(np.ones(8, np.float32), "s")]
+    node = helper.make_node("MatMulNBits", ["x", "w", "s"], ["y"], name="product", domain="com.microsoft", K=64, N=4, bits=4, block_size=32)
+    model = make_model([node], [value("x", [2, 64])], [value("y", None)], weights)
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    assert types_of(explained(fathom, save(model)))["product"].startswith("weights stay in 4 bits with a scale for every 32")
+
+
+def test_nodes_without_code(fathom, save):
+    """Every node of the model is named, with what really became of it."""
+    weights = [numpy_helper.from_array(np.ones((2, 3), np.float32), "w"), numpy_helper.from_array(np.array([0]), "zero")]
+    inner = helper.make_graph([helper.make_node("Neg", ["x"], ["r"], name="never")], "other", [], [value("r", None)])
+    taken = helper.make_graph([helper.make_node("Abs", ["x"], ["q"], name="always")], "taken", [], [value("q", None)])
+    nodes = [
+        helper.make_node("Exp", ["w"], ["e"], name="fold"),
+        helper.make_node("Sin", ["x"], ["u"], name="unused"),
+        helper.make_node("Cos", ["u"], ["v"], name="unused too"),
+        helper.make_node("Shape", ["x"], ["s"], name="shape"),
+        helper.make_node("Gather", ["s", "zero"], ["n"], name="size"),
+        helper.make_node("Identity", ["x"], ["i"], name="same"),
+        helper.make_node("Constant", [], ["c"], name="yes", value=numpy_helper.from_array(np.array(True))),
+        helper.make_node("If", ["c"], ["k"], name="choose", then_branch=taken, else_branch=inner),
+        helper.make_node("Add", ["i", "e"], ["a"], name="add"),
+        helper.make_node("Expand", ["a", "s"], ["b"], name="expand"),
+        helper.make_node("Mul", ["b", "k"], ["y"], name="mul"),
+    ]
+    report = explained(fathom, save(make_model(nodes, [value("x", ["rows", 3])], [value("y", None)], weights)), "--dim", "rows=2")
+    why = {node["node"]: node["why"] for node in report["other_nodes"]}
+    assert why["fold"] == "folded: computed once, when the model is compiled"
+    assert why["unused"] == why["unused too"] == "unused: no output depends on it"
+    assert why["shape"] == "arithmetic on sizes, done where it is needed"
+    assert why["choose/else/never"].startswith("needs no code")
+    assert why["same"] == "passes its input on"
+    in_kernels = {op["node"] for kernel in report["kernels"] for op in kernel["ops"]}
+    assert {"add", "mul", "choose/then/always"} <= in_kernels
+    assert in_kernels | why.keys() >= {node.name for node in nodes}
 
 
 def test_bad_uses(fathom, save, tmp_path):

@@ -1,8 +1,9 @@
 // fathom explain: what became of every node, what each kernel has to do, and how long it took.
 #include "tools/fathom/ArtifactReader.h"
+#include "tools/fathom/ExplainNodes.h"
 #include "tools/fathom/MachinePeak.h"
 #include "tools/fathom/PreparedRun.h"
-#include "llvm/ADT/StringSet.h"
+#include "tools/fathom/SizeExpression.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -10,34 +11,6 @@ using namespace llvm;
 
 namespace fathom {
 namespace {
-
-using Sizes = StringMap<int64_t>;
-
-// A count of the manifest: a number, or an expression over symbolic dimensions. Nothing where a size is not known.
-std::optional<double> evaluate(const json::Value *value, const Sizes &sizes) {
-  if (!value)
-    return std::nullopt;
-  if (auto number = value->getAsNumber())
-    return *number;
-  if (auto name = value->getAsString()) {
-    auto found = sizes.find(*name);
-    return found == sizes.end() ? std::nullopt : std::optional<double>(found->second);
-  }
-  const json::Array *parts = value->getAsArray();
-  if (!parts || parts->size() != 3)
-    return std::nullopt;
-  StringRef sign = (*parts)[0].getAsString().value_or("");
-  auto x = evaluate(&(*parts)[1], sizes), y = evaluate(&(*parts)[2], sizes);
-  if (!x || !y)
-    return std::nullopt;
-  if (sign == "+")
-    return *x + *y;
-  if (sign == "*")
-    return *x * *y;
-  if (*y <= 0)
-    return std::nullopt;
-  return sign == "floordiv" ? std::floor(*x / *y) : sign == "ceildiv" ? std::ceil(*x / *y) : std::fmod(*x, *y);
-}
 
 // What a run tells about one kernel.
 struct Measured {
@@ -119,41 +92,6 @@ void measureKernel(json::Object &kernel, size_t index, const Sizes &sizes, const
       isKnown ? shareOfRoofline(*flop * launches, *bytes * launches, seconds, run->peak) : std::nullopt);
 }
 
-// The nodes that no kernel has. Those that the artifact knows nothing of were folded; only the model still names them.
-json::Array otherNodes(const json::Object &manifest, StringRef model, const OptionValues &options) {
-  json::Array nodes;
-  StringSet<> known;
-  if (const json::Array *kernels = manifest.getArray("kernels"))
-    for (const json::Value &kernel : *kernels)
-      if (const json::Array *ops = kernel.getAsObject() ? kernel.getAsObject()->getArray("ops") : nullptr)
-        for (const json::Value &op : *ops)
-          // A copy is the compiler's own, whatever node it copies for.
-          if (op.getAsObject()->getString("op") != "Relayout")
-            known.insert(op.getAsObject()->getString("node").value_or(""));
-  if (const json::Array *others = manifest.getArray("other_ops"))
-    for (const json::Value &op : *others)
-      if (known.insert(op.getAsObject()->getString("node").value_or("")).second)
-        nodes.push_back(op);
-  if (model.empty())
-    return nodes;
-  std::unique_ptr<mlir::MLIRContext> context = createContext();
-  DiagnosticLog log(*context, model, [](const LoggedDiagnostic &) {});
-  auto request = makeCompileRequest(options, *context, ExplainBit);
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  if (succeeded(request))
-    module = importOnnx(ModelSource::file(model), *context, request->import);
-  if (module)
-    module->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
-      StringRef node = nodeName(op->getLoc());
-      bool isWeight = op->getName().stripDialect() == "Constant";
-      if (op->getNumResults() && !node.empty() && !isWeight && known.insert(node).second)
-        nodes.push_back(json::Object{{"op", op->getName().stripDialect().str()},
-                                     {"node", node.str()},
-                                     {"why", "folded when the model is compiled, or expressed by others"}});
-    });
-  return nodes;
-}
-
 std::string spellCount(std::optional<double> count, StringRef unit) {
   if (!count)
     return "? " + unit.str();
@@ -165,11 +103,16 @@ std::string spellCount(std::optional<double> count, StringRef unit) {
   return formatv("{0:f1} {1}{2}", value, prefixes[prefix], unit);
 }
 
+std::string spellType(const json::Object &op) {
+  StringRef type = op.getString("type").value_or("");
+  return type.empty() ? "" : "; " + printable(type);
+}
+
 void printOps(const json::Array *ops, StringRef indent) {
   for (const json::Value &value : ops ? *ops : json::Array())
     if (const json::Object *op = value.getAsObject())
       outs() << indent << printable(op->getString("node").value_or("")) << " (" << op->getString("op").value_or("?")
-             << "): " << printable(op->getString("why").value_or("")) << "\n";
+             << "): " << printable(op->getString("why").value_or("")) << spellType(*op) << "\n";
 }
 
 void printKnobs(const json::Object &of) {
@@ -191,6 +134,11 @@ void printKernel(const json::Object &kernel, size_t index) {
     outs() << formatv(", {0:f1} GFLOP/s", *rate);
   if (auto share = kernel.getNumber("roofline_share"))
     outs() << formatv(", {0:f0} % of the roofline", 100 * *share);
+  outs() << "\n     algorithm: " << printable(kernel.getString("algorithm").value_or("?")) << "\n     stages: ";
+  const json::Array *stages = kernel.getArray("stages");
+  interleave(
+      stages ? *stages : json::Array(), outs(),
+      [](const json::Value &stage) { outs() << stage.getAsString().value_or("?"); }, " -> ");
   outs() << "\n     schedule:";
   printKnobs(kernel);
   const json::Array *versions = kernel.getArray("versions");
@@ -235,7 +183,7 @@ Expected<int> explainCommand(const Arguments &arguments) {
     for (auto [i, kernel] : enumerate(*kernels))
       if (json::Object *object = kernel.getAsObject())
         measureKernel(*object, i, *sizes, run ? &*run : nullptr);
-  json::Array others = otherNodes(manifest, given.source(), options);
+  json::Array others = explainOtherNodes(manifest, given.source(), options);
   if (options.flag("json")) {
     json::Object result{{"kernels", kernels ? json::Array(*kernels) : json::Array()},
                         {"other_nodes", std::move(others)}};
