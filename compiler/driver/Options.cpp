@@ -40,7 +40,7 @@ static const Option table[] = {
     {"jobs", 'j', OptionType::Integer, "N", "0", compiles, false, true, "threads of the compiler; 0: all CPUs"},
     {"threads", 0, OptionType::Integer, "N", "0", runs, false, false,
      "threads of a run; 0: FATHOM_NUM_THREADS, or else all CPUs; results do not depend on it"},
-    {"input", 'i', OptionType::Text, "NAME=@FILE.npy", "", RunBit | BenchBit | ExplainBit, true, false,
+    {"input", 'i', OptionType::Text, "NAME=@FILE.npy", "", runs, true, false,
      "an input's values; inputs that are not given are random"},
     {"output-dir", 0, OptionType::File, "DIR", "", RunBit, false, false,
      "write DIR/NAME.npy for every output, with _ for / in names"},

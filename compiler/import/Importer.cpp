@@ -3,6 +3,7 @@
 #include "compiler/import/Importer.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SymbolRewrite.h"
+#include "compiler/import/ElementRanges.h"
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/Sequence.h"
 #include "compiler/import/rules/Microsoft.h"
@@ -216,6 +217,7 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
   }
   if (const onnx::FunctionProto *function = functionOf(proto))
     return importCall(proto, *function, *attributes, inputs, scope);
+  noteElementRanges(proto, *attributes, inputs, session.main);
   bool isMicrosoftNode = isMicrosoft(domainOf(proto.domain()), proto.op_type());
   if (!isMicrosoftNode && isControl(proto.op_type()))
     return importControl(proto, std::move(*attributes), std::move(inputs), scope);

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from .errors import Error
+from .sequences import as_array
 
 _MASK = (1 << 64) - 1
 
@@ -27,7 +30,28 @@ def _normal(seed: int, count: int) -> np.ndarray:
     return (total - 6 * 65535) / 65536.0
 
 
+def _evaluate(value, sizes: dict) -> int:
+    """A number of the manifest, or an expression over symbolic dimensions in prefix form, such as ["*", 2, "batch"]."""
+    if isinstance(value, str):
+        return sizes[value]
+    if not isinstance(value, list):
+        return value
+    sign, x, y = value[0], _evaluate(value[1], sizes), _evaluate(value[2], sizes)
+    operations = {"+": lambda: x + y, "*": lambda: x * y, "mod": lambda: x % y, "floordiv": lambda: x // y}
+    return operations[sign]() if sign in operations else -(-x // y)
+
+
+def _declared_range(ranges: list, sizes: dict) -> tuple[int, int] | None:
+    """What the model says of an input's integers: the least, and how many there are from there on."""
+    if not ranges:
+        return None
+    ends = [[_evaluate(end, sizes) for end in pair] for pair in ranges]
+    low, high = max(low for low, _ in ends), min(high for _, high in ends)
+    return low, max(1, high - low + 1)
+
+
 def _integer_bound(info, bound: int) -> int:
+    """How many integers to draw from where the model does not say; 0: all of the type."""
     if info.dtype == np.bool_:
         return 2
     if info.dtype.itemsize == 1:
@@ -37,53 +61,89 @@ def _integer_bound(info, bound: int) -> int:
     return bound
 
 
-def _random(info, dims, seed: int, bound: int) -> np.ndarray:
+def _random(info, dims, seed: int, integers: tuple[int, int]) -> np.ndarray:
     count = int(np.prod(dims, dtype=np.int64))
     if info.dtype.kind not in "biu":
         return _normal(seed, count).astype(info.dtype).reshape(dims)
     bits = _splitmix64(seed, np.arange(count, dtype=np.uint64)) >> np.uint64(32)
-    bound = _integer_bound(info, bound)
-    if bound:
-        bits = bits % np.uint64(bound)
+    low, number = integers
+    if number:
+        bits = bits % np.uint64(number)
+    with np.errstate(over="ignore"):
+        bits = bits + np.uint64(low & _MASK)
     return bits.astype(f"u{info.dtype.itemsize}").view(info.dtype).reshape(dims)
 
 
-def _random_value(found, sizes: dict, seed: int, bound: int):
+def _random_value(found, sizes: dict, seed: int, integers: tuple[int, int]):
     """An array, or a list of arrays of one value each; what is optional is there."""
     info = found.info
     if not found.is_sequence:
         shape = [sizes.get(size, 1) if not isinstance(size, int) else size for size in info.shape]
-        return _random(info, shape, seed, bound)
+        return _random(info, shape, seed, integers)
     rank = len(info.shape) if info.shape is not None else sizes.get(f"{info.name}.rank", 1)
-    data = _random(info, [sizes.get(f"{info.name}.length", 1)], seed, bound)
+    data = _random(info, [sizes.get(f"{info.name}.length", 1)], seed, integers)
     return [value.reshape([1] * rank) for value in data]
 
 
-def _sizes(session, dims: dict) -> dict:
+def _sizes(session, dims: dict, given: dict) -> dict:
+    """The size of every symbolic dimension: that of a given input, what the caller says, or the least from 1 on."""
     sizes = {name: min(max(1, low), high) for name, low, high in session.symbols}
+    taken = {}
+    for info in session.inputs:
+        if info.name in given and info.kind in ("tensor", "optional") and given[info.name] is not None:
+            shape = given[info.name].shape
+            taken |= {name: size for name, size in zip(info.shape, shape) if isinstance(name, str)}
     for name, size in dims.items():
         if name not in sizes:
             known = ", ".join(f"'{symbol}'" for symbol in sizes)
             hint = f"it has {known}" if known else "all its dimensions are fixed"
             raise Error(f"the model has no symbolic dimension '{name}'", "F1012", 1, hint=hint)
-        sizes[name] = size
-    return sizes
+        if isinstance(size, bool) or not hasattr(size, "__index__"):
+            hint = f"a range to compile for is dim={{'{name}': (MIN, MAX)}}"
+            raise Error(f"dimension '{name}' of a run has one size, a whole number, not {size!r}", "F2001", 2, hint=hint)
+        if taken.get(name, size) != size:
+            raise Error(f"dimension '{name}' is {size}, and {taken[name]} in a given input", "F1012", 1)
+        sizes[name] = operator.index(size)
+    return sizes | taken
 
 
-def random_inputs(session, seed: int = 0, dims: dict | None = None) -> dict:
-    """Inputs for a session: floating-point ones nearly normal, integers small enough to be indices."""
-    sizes = _sizes(session, dims or {})
-    indices = any(info.kind == "tensor" and info.dtype in (np.int32, np.int64) for info in session.inputs)
-    values = {}
+def _checked(session, given: dict) -> dict:
+    """Given values as they go into a run; each must be of the model's type and rank."""
+    infos = {info.name: info for info in session.inputs}
+    if unknown := given.keys() - infos.keys():
+        names = ", ".join(f"'{name}'" for name in infos)
+        raise Error(f"the model has no input '{min(unknown)}'", "F1012", 1, hint=f"its inputs are {names}")
+    return {
+        name: value if value is None or "sequence" in infos[name].kind else as_array(value, name, infos[name])
+        for name, value in given.items()
+    }
+
+
+def random_inputs(session, seed: int = 0, dims: dict | None = None, given: dict | None = None) -> dict:
+    """Inputs for a session: floating-point ones nearly normal, integers within what the model can take.
+
+    `given` has values for some of the inputs, by name.
+    """
+    values = _checked(session, given or {})
+    sizes = _sizes(session, dims or {}, values)
+    groups = [found for found in session.groups if found.info.name not in values]
+    ranges = {}
+    for found in groups:
+        declared = session.manifest["inputs"][found.parts["data" if found.is_sequence else "value"]].get("values")
+        ranges[found.info.name] = _declared_range(declared, sizes)
+    integers = (np.int32, np.int64)
+    guesses = any(f.info.kind == "tensor" and f.info.dtype in integers and not ranges[f.info.name] for f in groups)
     for bound in (100, 2, 1):
-        for found in session.groups:
+        for found in groups:
+            info = found.info
             # The seed goes with the tensor's number in the artifact.
             number = found.parts["data" if found.is_sequence else "value"]
             key = int(_splitmix64(seed & _MASK, np.array([number]))[0])
-            values[found.info.name] = _random_value(found, sizes, key, bound)
-        if not indices or bound == 1:
+            values[info.name] = _random_value(found, sizes, key, ranges[info.name] or (0, _integer_bound(info, bound)))
+        if not guesses or bound == 1:
             break
-        # Indices must be small enough for what they select from, which only a run can tell.
+        # Where the model does not say which integers it takes, they must be small enough for what they select from,
+        # which only a run can tell.
         try:
             session.run(None, values)
             break
@@ -91,3 +151,21 @@ def random_inputs(session, seed: int = 0, dims: dict | None = None) -> dict:
             if not getattr(error, "index_out_of_range", False):
                 raise
     return values
+
+
+def read_inputs(session, texts: list[str]) -> dict:
+    """Inputs from files: NAME=@FILE.npy for each tensor of the artifact, as `fathom run` takes them."""
+    arrays = {}
+    for text in texts:
+        name, _, path = text.partition("=@")
+        if not name or not path:
+            raise Error(f"--input {text} is not NAME=@FILE.npy", "F2001", 2)
+        if name in arrays:
+            raise Error(f"input '{name}' is given twice", "F1012", 1)
+        try:
+            with open(path, "rb") as file:
+                arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            raise Error(f"cannot read '{path}': {reason}", "F1001", 1) from error
+    return session.assemble(arrays)

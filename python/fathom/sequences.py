@@ -115,8 +115,11 @@ def take_apart(found: Group, value, tensors: list[TensorInfo], sizes: dict) -> d
     return arrays
 
 
-def put_together(found: Group, results: list[np.ndarray]):
-    """An output as Python has it: an array, a list of arrays, or None for what is absent."""
+def put_together(found: Group, results):
+    """An input or output as Python has it: an array, a list of arrays, or None for what is absent.
+
+    `results` has its tensors by their numbers.
+    """
     if found.is_optional and not results[found.parts["present"]]:
         return None
     if not found.is_sequence:

@@ -84,6 +84,28 @@ class Session:
             results[i] = np.frombuffer(bytearray(data), self._results[i].dtype).reshape(dims)
         return [put_together(self._output_groups[i], results) for i in wanted]
 
+    def assemble(self, tensors: dict) -> dict:
+        """The model's inputs from the artifact's tensors by name: lists for sequences, None for what is absent."""
+        for name in tensors:
+            if name not in (known := [info.name for info in self._tensors]):
+                raise bad_input(f"the model has no input '{name}'", f"its inputs are {', '.join(known)}")
+        inputs = {}
+        for found in self.groups:
+            names = {part: self._tensors[number].name for part, number in found.parts.items()}
+            there = {part: name for part, name in names.items() if name in tensors}
+            if not there:
+                continue
+            # What is optional is there unless its flag says otherwise.
+            missing = [name for part, name in names.items() if part not in there and part != "present"]
+            if missing:
+                raise bad_input(f"input '{missing[0]}' is missing", f"it goes with '{min(there.values())}'")
+            arrays = {number: tensors.get(self._tensors[number].name, True) for number in found.parts.values()}
+            try:
+                inputs[found.info.name] = put_together(found, arrays)
+            except (ValueError, TypeError) as error:
+                raise bad_input(f"input '{found.info.name}' has sizes that do not go with its values") from error
+        return inputs
+
     def _find_output(self, name: str) -> int:
         if name not in self._output_index:
             raise bad_input(f"the model has no output '{name}'", f"its outputs are {', '.join(self._output_index)}")

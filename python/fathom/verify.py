@@ -8,12 +8,15 @@ import re
 import sys
 import traceback
 
+import numpy as np
+
 from .bisect import Bisection
 from .compare import compare, tensors_of
 from .compile import compile as compile_model
 from .compile import options as compile_options
+from .compile import read_model
 from .errors import Error, printable
-from .inputs import random_inputs
+from .inputs import random_inputs, read_inputs
 from .reference import REFERENCES, import_onnx
 from .session import Session
 
@@ -24,25 +27,33 @@ def verify(
     against="onnxruntime",
     seed=0,
     dims=None,
+    inputs=None,
     threads=0,
     rtol=1e-3,
     atol=1e-4,
     bisect=True,
     note=lambda text: None,
+    base_folder=None,
     **options,
 ) -> dict:
-    """Compiles `model`, runs it on random inputs and compares every output; `ok` in the result says whether all agree.
+    """Compiles `model`, runs it and compares every output; `ok` in the result says whether all agree.
 
-    `atol` is relative to each output's largest magnitude. Other options are those of fathom.compile.
+    `inputs` has values by name; those that it does not give are random, with the sizes `dims` of symbolic dimensions.
+    `atol` is relative to each output's largest magnitude. The model and other options are those of fathom.compile.
     """
-    model = os.fspath(model)
-    session = Session(compile_model(model, **options), threads)
-    inputs = random_inputs(session, seed, dims)
+    if against not in REFERENCES:
+        raise Error(f"against is one of {', '.join(REFERENCES)}, not {against!r}", "F2001", 2)
+    path, data, folder = read_model(model, base_folder)
+    session = Session(compile_model(model, base_folder=base_folder, **options), threads)
+    # The command line's are files, whose tensors only the compiled model can put together.
+    given = inputs(session) if callable(inputs) else inputs
+    inputs = random_inputs(session, seed, dims, given)
     results = session.run(None, inputs)
     onnx = import_onnx()
-    folder = os.path.dirname(model) or "."
-    with open(model, "rb") as file:
-        data = file.read()
+    if path:
+        folder = os.path.dirname(path) or "."
+        with open(path, "rb") as file:
+            data = file.read()
     reference = REFERENCES[against]
     names = [info.name for info in session.outputs]
     wanted = reference(data, folder, threads).run(names, inputs)
@@ -53,7 +64,7 @@ def verify(
         if not all(comparison.ok for comparison in compared):
             failed.append(output)
     report = {
-        "model": os.path.basename(model),
+        "model": os.path.basename(path) or "model",
         "against": against,
         "seed": seed,
         "inputs": {name: _shape_of(value) for name, value in inputs.items()},
@@ -70,8 +81,10 @@ def verify(
     return report
 
 
-def _shape_of(value) -> list:
-    return [list(element.shape) for element in value] if isinstance(value, list) else list(value.shape)
+def _shape_of(value) -> list | None:
+    if isinstance(value, (list, tuple)):
+        return [_shape_of(element) for element in value]
+    return list(np.shape(value)) if value is not None else None
 
 
 def _print_report(report: dict):
@@ -134,6 +147,7 @@ def main(request: dict) -> int:
         against=request["against"],
         seed=request["seed"],
         dims=sizes,
+        inputs=lambda session: read_inputs(session, request["input"]),
         threads=request["threads"],
         rtol=request["rtol"],
         atol=request["atol"],

@@ -36,6 +36,37 @@ def test_options_of_the_compilation(fathom, model):
     assert "no input 'other'" in fathom("verify", model, "--shape", "other:7x3").expect(1).err
 
 
+def test_given_inputs(fathom, model, tmp_path):
+    np.save(tmp_path / "x.npy", np.ones((6, 3), np.float32))
+    given = json.loads(fathom("verify", model, "--input", "x=@x.npy", "--json").expect(0).out)
+    assert given["inputs"] == {"x": [6, 3]}
+    fathom("verify", model, "--input", "x=x.npy").expect(2, "[F2001]", "NAME=@FILE.npy")
+    fathom("verify", model, "--input", "z=@x.npy").expect(1, "[F1012]", "no input 'z'", "its inputs are x")
+    fathom("verify", model, "--input", "x=@x.npy", "--input", "x=@x.npy").expect(1, "[F1012]", "given twice")
+    fathom("verify", model, "--input", "x=@x.npy", "--dim", "batch=5").expect(1, "[F1012]", "'batch' is 5, and 6")
+    fathom("verify", model, "--input", "x=@absent.npy").expect(1, "[F1001]", "absent.npy")
+    (tmp_path / "bad.npy").write_bytes(b"no array")
+    fathom("verify", model, "--input", "x=@bad.npy").expect(1, "[F1001]", "bad.npy")
+    np.save(tmp_path / "d.npy", np.ones((6, 3)))
+    fathom("verify", model, "--input", "x=@d.npy").expect(1, "[F1012]", "float32", "float64")
+    np.save(tmp_path / "n.npy", np.ones((6, 4), np.float32))
+    fathom("verify", model, "--input", "x=@n.npy").expect(1, "[F1012]", "shape [batch,3]")
+
+
+def test_given_sequences(fathom, save, tmp_path):
+    element = helper.make_tensor_type_proto(1, ["a", 2])
+    nodes = [helper.make_node("ConcatFromSequence", ["s"], ["y"], axis=0, name="join")]
+    model = save(make_model(nodes, [helper.make_value_info("s", helper.make_sequence_type_proto(element))], [value("y", None)]))
+    np.save(tmp_path / "d.npy", np.arange(8, dtype=np.float32))
+    np.save(tmp_path / "s.npy", np.array([[1, 2], [3, 2]]))
+    given = ["--input", "s.data=@d.npy", "--input", "s.shapes=@s.npy"]
+    report = json.loads(fathom("verify", model, *given, "--json").expect(0).out)
+    assert report["inputs"] == {"s": [[1, 2], [3, 2]]} and report["outputs"][0]["shape"] == [4, 2]
+    fathom("verify", model, *given[:2]).expect(1, "[F1012]", "'s.shapes' is missing")
+    np.save(tmp_path / "s.npy", np.array([[1, 2], [30, 2]]))
+    fathom("verify", model, *given).expect(1, "[F1012]", "sizes that do not go with its values")
+
+
 def test_text(fathom, model):
     result = fathom("verify", model).expect(0)
     for word in ("max abs", "max rel", "max ulp", "float32", "ok"):

@@ -90,3 +90,33 @@ def test_seeds_differ(tmp_path):
 
     one, two = (session.run(None, random_inputs(session, seed))[0] for seed in (1, 2))
     assert not compare("y", one, two, 5e-3, 5e-4).ok
+
+
+def test_model_in_memory(model):
+    assert verify(model, dims={"batch": 2})["ok"]
+    assert verify(model.SerializeToString())["model"] == "model"
+
+
+def test_size_of_a_run_is_one_number(model):
+    """A range is for the compiler."""
+    for size in [(2, 5), "3", 2.0, True]:
+        with pytest.raises(fathom.Error, match="dimension 'batch' of a run has one size") as caught:
+            verify(model, dims={"batch": size})
+        assert caught.value.code == "F2001" and "dim={'batch'" in caught.value.hint
+    assert verify(model, dims={"batch": np.int64(3)}, dim={"batch": (2, 5)})["inputs"] == {"x": [3, 16]}
+
+
+def test_unknown_reference(model):
+    with pytest.raises(fathom.Error, match="against is one of onnxruntime, reference"):
+        verify(model, against="guess")
+
+
+def test_given_inputs(model):
+    x = np.random.default_rng(0).standard_normal((5, 16)).astype(np.float32)
+    assert verify(model, inputs={"x": x})["inputs"] == {"x": [5, 16]}
+    with pytest.raises(fathom.Error, match="no input 'z'"):
+        verify(model, inputs={"z": x})
+    with pytest.raises(fathom.Error, match="float32"):
+        verify(model, inputs={"x": x.astype(np.float64)})
+    with pytest.raises(fathom.Error, match="is 4, and 5 in a given input"):
+        verify(model, inputs={"x": x}, dims={"batch": 4})

@@ -20,8 +20,8 @@ static const Command commands[] = {
      "MODEL is a compiled model, or an ONNX model that is compiled for this machine first. Prints one JSON object.",
      benchCommand},
     {VerifyBit, "verify", "MODEL.onnx", "compare the compiled model's outputs with a reference's",
-     "Compiles for this machine, runs on random inputs and prints the largest errors of every output. On a mismatch\n"
-     "(exit code 4) it finds the first node whose result diverges.",
+     "Compiles for this machine, runs on given or random inputs and prints the largest errors of every output. On a\n"
+     "mismatch (exit code 4) it finds the first node whose result diverges.",
      verifyCommand},
     {CheckBit, "check", "MODEL.onnx", "list everything in a model that cannot be compiled",
      "Lists every unsupported operator, attribute and type at once (exit code 3), with the nodes' names and hints.",
@@ -30,8 +30,8 @@ static const Command commands[] = {
      "Reads the file without loading it, so it works for models compiled for other machines too.", inspectCommand},
     {ExplainBit, "explain", "MODEL", "show what became of every node, and what each kernel does",
      "MODEL is a compiled model, or an ONNX model that is compiled for this machine first. For every\n"
-     "kernel: its nodes and why they are together or apart, its schedule, operations and bytes, and with --run its "
-     "time.",
+     "kernel: its nodes and why they are together or apart, and in their types; its algorithm, stages, schedule,\n"
+     "operations and bytes; and with --run its time and its share of what this machine could do.",
      explainCommand},
     {DoctorBit, "doctor", "", "show versions, CPU, Python packages and GPU driver",
      "What a report of a problem should contain. With --target it prints the description of that machine instead, "

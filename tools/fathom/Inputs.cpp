@@ -1,8 +1,10 @@
 // Inputs from files and from a counting generator, which gives the same values on every machine.
 #include "tools/fathom/Inputs.h"
 
+#include "tools/fathom/SizeExpression.h"
 #include "tools/fathom/Terminal.h"
 #include "llvm/ADT/APFloat.h"
+#include <cmath>
 
 using namespace llvm;
 
@@ -26,7 +28,13 @@ static double normal(uint64_t seed, uint64_t index) {
   return double(sum - 6 * 65535) / 65536.0;
 }
 
-// The exclusive bound of random integers; 0: the type's whole range, for pixels and quantised values.
+// Which integers to draw: `count` of them from `low` on. A count of 0 is the type's whole range.
+struct IntegerRange {
+  int64_t low = 0;
+  uint64_t count = 0;
+};
+
+// How many integers to draw from where the model does not say; 0: all, for pixels and quantised values.
 static uint64_t integerBound(const TensorSpec &spec, uint64_t bound) {
   if (spec.dtype == FATHOM_BOOL)
     return 2;
@@ -49,8 +57,7 @@ static void storeHalf(Array &array, int64_t index, double value, const fltSemant
   store(array, index, uint16_t(number.bitcastToAPInt().getZExtValue()));
 }
 
-static void fillRandom(Array &array, const TensorSpec &spec, uint64_t seed, uint64_t intBound) {
-  uint64_t bound = integerBound(spec, intBound);
+static void fillRandom(Array &array, uint64_t seed, const IntegerRange &range) {
   for (int64_t i = 0; i < array.elements; ++i) {
     switch (array.dtype) {
     case FATHOM_F32:
@@ -67,7 +74,7 @@ static void fillRandom(Array &array, const TensorSpec &spec, uint64_t seed, uint
       continue;
     }
     uint64_t bits = splitmix64(seed, i);
-    uint64_t value = bound ? (bits >> 32) % bound : bits >> 32;
+    uint64_t value = range.low + (range.count ? (bits >> 32) % range.count : bits >> 32);
     switch (fathom_dtype_bytes(array.dtype)) {
     case 1:
       store(array, i, uint8_t(value));
@@ -183,7 +190,7 @@ private:
     SmallVector<int64_t> dims = spec.dims;
     for (size_t axis = 0; axis < dims.size(); ++axis)
       if (dims[axis] < 0)
-        dims[axis] = sizeOf(spec.dimNames[axis]);
+        dims[axis] = sizes[spec.dimNames[axis]] = sizeOf(spec.dimNames[axis]);
     Expected<Array> value = Array::create(spec.dtype, dims);
     if (!value)
       return value.takeError();
@@ -203,16 +210,33 @@ private:
     }
   }
 
-  // Indices must be small enough for what they select from, which only a run can tell.
+  // What the model says of an input's integers, for the sizes of this run.
+  std::optional<IntegerRange> declaredRange(const TensorSpec &spec) {
+    double low = -INFINITY, high = INFINITY;
+    for (const auto &[first, last] : spec.values) {
+      low = std::max(low, evaluate(&first, sizes).value_or(-INFINITY));
+      high = std::min(high, evaluate(&last, sizes).value_or(INFINITY));
+    }
+    if (!std::isfinite(low) || !std::isfinite(high))
+      return std::nullopt;
+    return IntegerRange{int64_t(low), uint64_t(std::max(1.0, high - low + 1))};
+  }
+  IntegerRange rangeOf(const TensorSpec &spec, uint64_t bound) {
+    return declaredRange(spec).value_or(IntegerRange{0, integerBound(spec, bound)});
+  }
+
+  // Where the model does not say which integers it takes, they must be small enough for what they select from, which
+  // only a run can tell.
   Error fill() {
     fillParts();
     bool integers = false;
     for (auto [i, spec] : enumerate(model.inputs))
-      integers |= !given[i] && spec.part.empty() && (spec.dtype == FATHOM_I32 || spec.dtype == FATHOM_I64);
+      integers |= !given[i] && spec.part.empty() && (spec.dtype == FATHOM_I32 || spec.dtype == FATHOM_I64) &&
+                  !declaredRange(spec);
     for (uint64_t bound : {100, 2, 1}) {
       for (auto [i, spec] : enumerate(model.inputs))
         if (!given[i] && spec.part != "shapes" && spec.part != "present")
-          fillRandom(values[i], spec, splitmix64(options.integer("seed"), i), bound);
+          fillRandom(values[i], splitmix64(options.integer("seed"), i), rangeOf(spec, bound));
       if (!integers || bound == 1)
         break;
       Expected<bool> inRange = model.indicesInRange(values);
@@ -241,7 +265,7 @@ private:
   const OptionValues &options;
   std::vector<Array> values;
   SmallVector<bool> given;
-  StringMap<int64_t> sizes; // of symbolic dimensions, as far as they are known
+  Sizes sizes; // of symbolic dimensions, as far as they are known
 };
 
 } // namespace

@@ -2,7 +2,6 @@
 #include "tools/fathom/LoadedModel.h"
 
 #include "tools/fathom/Terminal.h"
-#include "llvm/Support/JSON.h"
 
 using namespace llvm;
 
@@ -20,22 +19,27 @@ Error takeStatus(fathom_status *status) {
 }
 
 static TensorSpec describe(const fathom_tensor_info &info) {
-  TensorSpec spec{info.name, info.dtype, {info.dims, info.dims + info.rank}, {}, ""};
+  TensorSpec spec{info.name, info.dtype, {info.dims, info.dims + info.rank}, {}};
   for (int i = 0; i < info.rank; ++i)
     spec.dimNames.push_back(info.symbols && info.symbols[i] ? info.symbols[i] : spec.name + "." + std::to_string(i));
   return spec;
 }
 
-// Which tensors are parts of something only the manifest says.
-static void describeParts(StringRef manifest, std::vector<TensorSpec> &inputs) {
+// Which tensors are parts of something, and what their integers may be, only the manifest says.
+static void describeFurther(StringRef manifest, std::vector<TensorSpec> &inputs) {
   Expected<json::Value> parsed = json::parse(manifest);
   if (!parsed)
     return consumeError(parsed.takeError());
   const json::Object *object = parsed->getAsObject();
   const json::Array *tensors = object ? object->getArray("inputs") : nullptr;
   for (size_t i = 0; tensors && i < std::min(tensors->size(), inputs.size()); ++i)
-    if (const json::Object *tensor = (*tensors)[i].getAsObject())
+    if (const json::Object *tensor = (*tensors)[i].getAsObject()) {
       inputs[i].part = tensor->getString("part").value_or("").str();
+      const json::Array *ranges = tensor->getArray("values");
+      for (const json::Value &range : ranges ? *ranges : json::Array())
+        if (const json::Array *ends = range.getAsArray(); ends && ends->size() == 2)
+          inputs[i].values.emplace_back((*ends)[0], (*ends)[1]);
+    }
 }
 
 Expected<std::unique_ptr<LoadedModel>> LoadedModel::load(StringRef path, int threads) {
@@ -48,7 +52,7 @@ Expected<std::unique_ptr<LoadedModel>> LoadedModel::load(StringRef path, int thr
       return std::move(error);
     loaded->inputs.push_back(describe(info));
   }
-  describeParts(fathom_model_manifest(loaded->model), loaded->inputs);
+  describeFurther(fathom_model_manifest(loaded->model), loaded->inputs);
   for (size_t i = 0; i < fathom_model_output_count(loaded->model); ++i) {
     if (Error error = takeStatus(fathom_model_output(loaded->model, i, &info)))
       return std::move(error);

@@ -3,6 +3,7 @@
 
 #include "runtime/fathom_rt.h"
 #include "tools/fathom/Npy.h"
+#include "llvm/Support/JSON.h"
 #include <memory>
 
 namespace fathom {
@@ -12,7 +13,9 @@ struct TensorSpec {
   int32_t dtype;
   llvm::SmallVector<int64_t> dims;         // -1 where it is known only at run time
   llvm::SmallVector<std::string> dimNames; // of those; INPUT.AXIS where the model gives no name
-  std::string part;                        // of a sequence or an optional: "data", "shapes", "present", "value"
+  std::string part = {};                   // of a sequence or an optional: "data", "shapes", "present", "value"
+  // The ranges that all its integers must lie in, each as two inclusive ends; see SizeExpression.h.
+  std::vector<std::pair<llvm::json::Value, llvm::json::Value>> values = {};
 };
 
 struct SymbolSpec {
