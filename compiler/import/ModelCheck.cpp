@@ -168,8 +168,13 @@ FailureOr<Opsets> readOpsets(const RepeatedPtrField<onnx::OperatorSetIdProto> &i
   Opsets opsets;
   for (const auto &import : imports) {
     StringRef domain = domainOf(import.domain());
-    if (!opsets.try_emplace(domain, import.version()).second)
-      return emitError(loc, ErrorCode::BadGraph) << "operator set '" << domain << "' is imported twice";
+    // Tools that merge models leave the same import several times.
+    auto [known, isNew] = opsets.try_emplace(domain, import.version());
+    if (!isNew && known->second != import.version())
+      return emitError(loc, ErrorCode::BadGraph) << "operator set '" << domain << "' is imported in versions "
+                                                 << known->second << " and " << import.version();
+    if (!isNew)
+      continue;
     if (!domain.empty())
       continue;
     if (import.version() < 1)

@@ -120,6 +120,19 @@ TEST_F(GraphTest, RefusesMissingOpset) {
   expectError(model, ErrorCode::BadGraph, "opset_import");
 }
 
+TEST_F(GraphTest, TakesTheSameOpsetTwice) {
+  TestModel model;
+  model.input("x", {2});
+  model.output("y");
+  model.node("Relu", {"x"}, {"y"});
+  auto *again = model.proto.add_opset_import();
+  *again = model.proto.opset_import(0);
+  import(model);
+  ASSERT_TRUE(module);
+  again->set_version(again->version() - 1);
+  expectError(model, ErrorCode::BadGraph, "is imported in versions");
+}
+
 TEST_F(GraphTest, RefusesOtherOpsets) {
   for (auto [version, code] : {std::pair(int64_t(0), ErrorCode::BadGraph),
                                {int64_t(-1), ErrorCode::BadGraph},
