@@ -127,7 +127,7 @@ LogicalResult SqueezeOp::inferTypes(SmallVectorImpl<Type> &types) {
       if (!constantSize(size))
         return hint(fathom::emitError(*this, ErrorCode::UnsupportedShape)
                         << "without axes it cannot be known whether " << text(*this, size) << " is 1",
-                    "give the axes to squeeze");
+                    "give the axes to squeeze, or compile for one size with --dim");
       dropped[dim] = isConstant(size, 1);
     }
   } else {

@@ -208,6 +208,24 @@ FailureOr<SmallVector<Value>> Node::takeOneRank(Value condition, BranchBody body
   return body(isThen);
 }
 
+// Whether both are a number, with dimensions of size 1 or none around it.
+static bool areOneNumber(Type a, Type b) {
+  auto x = cast<RankedTensorType>(a), y = cast<RankedTensorType>(b);
+  return x.getElementType() == y.getElementType() && x.hasStaticShape() && y.hasStaticShape() &&
+         x.getNumElements() == 1 && y.getNumElements() == 1;
+}
+
+// Gives a number that the block yields fewer dimensions around it.
+static Value yieldReshaped(Node &node, Region &branch, unsigned number, ArrayRef<int64_t> shape) {
+  OpBuilder::InsertionGuard guard(node.builder());
+  Operation *yield = branch.front().getTerminator();
+  node.builder().setInsertionPoint(yield);
+  Value value = node.emit("Reshape", {yield->getOperand(number), node.ints(shape, "number_shape")}, {}, "number");
+  if (value)
+    yield->setOperand(number, value);
+  return value;
+}
+
 FailureOr<SmallVector<Value>> Node::branch(Value condition, BranchBody body) {
   unsigned known = graph::getSymbols(module()).size();
   auto op = graph::IfOp::create(session.builder, location, TypeRange{}, condition, builder().getDenseI64ArrayAttr({}));
@@ -227,6 +245,13 @@ FailureOr<SmallVector<Value>> Node::branch(Value condition, BranchBody body) {
   for (auto [i, thenValue, elseValue] : llvm::enumerate(values[0], values[1])) {
     Type a = thenValue.getType(), b = elseValue.getType();
     std::optional<graph::Sizes> sizes = join(a, b);
+    if (!sizes && areOneNumber(a, b) && !session.isGuess) {
+      bool isThen = cast<RankedTensorType>(a).getRank() > cast<RankedTensorType>(b).getRank();
+      auto meant = cast<RankedTensorType>(isThen ? b : a);
+      if (!yieldReshaped(*this, isThen ? op.getThenBranch() : op.getElseBranch(), i, meant.getShape()))
+        return op->erase(), failure();
+      sizes = graph::sizesOf(meant);
+    }
     if (!sizes) {
       op->erase();
       if (getElementTypeOrSelf(a) == getElementTypeOrSelf(b))
@@ -249,17 +274,44 @@ FailureOr<SmallVector<Value>> Node::branch(Value condition, BranchBody body) {
   return SmallVector<Value>(finished->getResults());
 }
 
+// Zeros of a type whose sizes are over the first symbols only; null for others.
+static Value filler(Node &node, Type type, unsigned symbols) {
+  auto tensor = cast<RankedTensorType>(type);
+  graph::Sizes sizes = graph::sizesOf(tensor);
+  llvm::SmallBitVector used;
+  for (AffineExpr size : sizes)
+    graph::collectSymbols(size, used);
+  if (used.find_last() >= int(symbols))
+    return {};
+  Attribute zero = node.builder().getZeroAttr(RankedTensorType::get({1}, tensor.getElementType()));
+  Value shape = node.sizesValue(sizes, /*isScalar=*/false, "filler_sizes");
+  return node.emit("ConstantOfShape", shape, node.attr("value", zero), "filler");
+}
+
+// Checks at run time that a loop runs at all.
+static LogicalResult requireIteration(Node &node, Value trip, Value condition) {
+  auto asScalar = [&](Value value) { return node.emit("Reshape", {value, node.ints({}, "scalar")}, {}, "scalar"); };
+  if (trip) {
+    Value zero = node.scalar(0, getElementTypeOrSelf(trip), "zero");
+    if (failed(node.require(node.emit("Greater", {asScalar(trip), zero}, {}, "has_trips"), true)))
+      return failure();
+  }
+  return condition ? node.require(asScalar(condition), true) : success();
+}
+
 FailureOr<SmallVector<Value>> Node::loop(Value trip, Value condition, ValueRange carried, LoopBody body,
                                          StringRef suffix) {
   Type i64 = builder().getI64Type();
   unsigned known = graph::getSymbols(module()).size();
   SmallVector<Type> types(carried.getTypes());
+  SmallVector<Value> start(carried);
   SmallVector<int64_t> bodySymbols;
+  bool mustRun = false;
   auto scalar = [&](Type element) { return RankedTensorType::get({}, element); };
   // Each round makes at least one more size a symbol.
   for (unsigned round = 0; round < 16; ++round) {
     auto op = graph::LoopOp::create(session.builder, location, TypeRange{}, trip ? trip : none(),
-                                    condition ? condition : none(), carried, bodySymbols, ArrayRef<int64_t>{});
+                                    condition ? condition : none(), start, bodySymbols, ArrayRef<int64_t>{});
     Block *block;
     FailureOr<SmallVector<Value>> made = failure();
     {
@@ -278,6 +330,18 @@ FailureOr<SmallVector<Value>> Node::loop(Value trip, Value condition, ValueRange
     for (auto [i, type] : llvm::enumerate(types)) {
       Type next = (*made)[1 + i].getType();
       std::optional<graph::Sizes> sizes = join(type, next);
+      // Frameworks carry a number into a loop as a scalar and through it as a vector of one: the latter is meant.
+      if (!sizes && areOneNumber(type, next)) {
+        auto shape = cast<RankedTensorType>(next).getShape();
+        start[i] = emit("Reshape", {carried[i], ints(shape, "carried_shape")}, {}, "carried_number");
+        type = next, isStable = false;
+        continue;
+      }
+      // What no iteration reads before it is there may be anything before the first one, which must then come.
+      if (!sizes && block->getArgument(2 + i).use_empty() && (start[i] = filler(*this, next, known))) {
+        type = next, isStable = false, mustRun = true;
+        continue;
+      }
       if (!sizes) {
         error(ErrorCode::UnsupportedShape)
             << "carried value " << i << " is " << text(type) << " before an iteration and " << text(next)
@@ -300,6 +364,8 @@ FailureOr<SmallVector<Value>> Node::loop(Value trip, Value condition, ValueRange
       op->erase();
       continue;
     }
+    if (mustRun && failed(requireIteration(*this, trip, condition)))
+      return op->erase(), failure();
     SmallVector<int64_t> symbols;
     SmallVector<Type> results;
     auto outside = [&](Type type) {

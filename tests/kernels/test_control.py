@@ -1,5 +1,6 @@
 """Branches, loops and scans against ONNX Runtime, with sizes of zero, one and primes on fresh random data."""
 import numpy as np
+import fathom
 import pytest
 from sizes import BOOL, FLOAT, INT64, PRIMES, agree, floats, graph, model, node
 
@@ -277,3 +278,39 @@ def test_loop_hands_on_memory_of_known_size(random):
     proto = model(nodes, inputs, [("y", FLOAT), ("z", FLOAT)], {"zero": np.float32(0)})
     feeds = [{"x": x, "m": np.array(m), "from": np.array([0]), "to": np.array([1])} for x in matrices(random) for m in (0, 1, 4)]
     agree(proto, feeds)
+
+
+def test_if_with_a_number_in_several_forms(random):
+    """A scalar in one branch and a vector of one in the other, as converters of Paddle's models write it."""
+    then = graph([node("ReduceSum", "x", "r", keepdims=0)], [], [("r", FLOAT)])
+    other = graph([node("ReduceMax", "w", "m", keepdims=0), node("Reshape", "m one", "r")], [], [("r", FLOAT)])
+    nodes = [node("If", "c", "p", then_branch=then, else_branch=other), node("Mul", "x p", "y")]
+    agree(model(nodes, [X, C], [("y", FLOAT)], {"one": np.array([1]), "w": floats(random, 5)}), feeds_of(random))
+
+
+def test_loop_carries_a_number_in_several_forms(random):
+    """It goes into the loop as a scalar and through it as a vector of one."""
+    body = graph([node("Identity", "go", "on"), node("Add", "s one", "t"), node("Mul", "x t", "o")], [*STATE, ("s", FLOAT, None)],
+                 [("on", BOOL), ("t", FLOAT), ("o", FLOAT)])
+    proto = loop(body, [X, ("n", INT64, [])], [("last", FLOAT), ("y", FLOAT)], ["n", "", "s0"], "last y", {"one": floats(random, 1), "s0": floats(random)[()]})
+    agree(proto, [{"x": x, "n": np.array(trips)} for x in matrices(random) for trips in (1, 2, 5)])
+
+
+def placeholder_loop():
+    """A carried value that no iteration reads: what it is before the first one does not matter."""
+    body = graph([node("Identity", "go", "on"), node("Add", "s x", "t"), node("Exp", "t", "made")], [*STATE, ("s", FLOAT, None), ("nothing", FLOAT, None)],
+                 [("on", BOOL), ("t", FLOAT), ("made", FLOAT)])
+    constants = {"none": np.float32(0)}
+    return loop(body, [X, ("n", INT64, [])], [("last", FLOAT), ("y", FLOAT)], ["n", "", "x", "none"], "last y", constants)
+
+
+def test_loop_carries_what_it_does_not_read(random):
+    agree(placeholder_loop(), [{"x": x, "n": np.array(trips)} for x in matrices(random) for trips in (1, 3)])
+
+
+def test_loop_must_run_to_make_what_it_carries(random):
+    """Without an iteration the value would have another number of dimensions, which is refused."""
+    session = fathom.Session(fathom.compile(placeholder_loop()))
+    with pytest.raises(fathom.Error) as caught:
+        session.run(None, {"x": floats(random, 2, 3), "n": np.array(0)})
+    assert caught.value.code == "F1012"
