@@ -42,7 +42,8 @@ private:
   void tailRows(Value row, Value panel, std::optional<int64_t> columns);
   void tile(Value row, int64_t rows, Value panel, std::optional<int64_t> columns);
   RegisterTile registers();
-  SmallVector<Value> multiply(ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart);
+  Ahead nextPanel(Value row, Value panelStart, Value depth);
+  SmallVector<Value> multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart);
   SmallVector<Value> multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart,
                                     ValueRange sums);
   void emitPacked(llvm::function_ref<void()> overTiles);
@@ -176,10 +177,26 @@ Value Contraction::rowStart(ArrayRef<Index> index, Value panel) {
   return at;
 }
 
-SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart) {
+// The share of a tile of rows in fetching the next panel, while all tiles of the task pass the current one: weights
+// come from memory, and the hardware does not know where the next panel of this block lies.
+Ahead Contraction::nextPanel(Value row, Value panelStart, Value depth) {
+  int64_t rows = std::min(k.schedule["task_m"], constantSize(iterations(rowLoops, k.context())).value_or(INT64_MAX));
+  int64_t tiles = llvm::divideCeil(rows, tileM), perStep = llvm::divideCeil(tileN, tiles);
+  if (k.schedule["rows_outer"] || tiles == 1)
+    return {};
+  Value tile = c.div(c.sub(row, rowLow), c.i64(tileM));
+  Value next = c.add(panelStart, c.expr(right.layout.blockStride));
+  return {c.add(next, c.mul(c.mul(tile, depth), perStep)), perStep};
+}
+
+SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> pieces,
+                                         Value panelStart) {
   RegisterTile tile = registers();
   int64_t rows = starts.size(), sets = tile.setsFor(rows * pieces.size(), constantSize(run));
-  Value length = c.expr(run);
+  Value length = c.expr(run), steps = length;
+  for (const Tap &tap : taps)
+    steps = c.mul(steps, tap.count);
+  Ahead ahead = nextPanel(row, panelStart, steps);
   std::function<SmallVector<Value>(size_t, Value, Value, SmallVector<Value>)> nest =
       [&](size_t depth, Value offset, Value position, SmallVector<Value> carried) -> SmallVector<Value> {
     if (depth < taps.size())
@@ -190,8 +207,10 @@ SmallVector<Value> Contraction::multiply(ArrayRef<Value> starts, ArrayRef<int64_
     SmallVector<Value> moved;
     for (Value start : starts)
       moved.push_back(c.add(start, offset));
-    Value panel = c.add(panelStart, c.mul(c.mul(position, length), tileN));
-    return tile.multiply(left.pointer, scalarOf(lhs), moved, panel, length, pieces, sets, carried);
+    Value before = c.mul(position, length);
+    Ahead part = ahead.perStep ? Ahead{c.add(ahead.start, c.mul(before, ahead.perStep)), ahead.perStep} : Ahead();
+    return tile.multiply(left.pointer, scalarOf(lhs), moved, c.add(panelStart, c.mul(before, tileN)), length, pieces,
+                         sets, part, carried);
   };
   return tile.joinSets(nest(0, c.i64(0), c.i64(0), tile.zeros(rows * sets, pieces)), sets);
 }
@@ -207,9 +226,9 @@ SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef
   int64_t sets = tile.setsFor(sums.size(), constantSize(run));
   SmallVector<Value> first = llvm::to_vector(sums);
   llvm::append_range(first, tile.zeros(rows * (sets - 1), pieces));
-  return tile.joinSets(
-      tile.multiplyPacked(k.scratch, scalarOf(lhs), tileStart, tileM, rows, panel, blockLength, pieces, sets, first),
-      sets);
+  return tile.joinSets(tile.multiplyPacked(k.scratch, scalarOf(lhs), tileStart, tileM, rows, panel, blockLength, pieces,
+                                           sets, nextPanel(row, panel, c.i64(blockK)), first),
+                       sets);
 }
 
 // `count` neighbouring elements of a row of the left operand: from its buffer, or computed by the fused producers.
@@ -398,7 +417,7 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
     SmallVector<Value> starts;
     for (const Indices &index : rowIndices)
       starts.push_back(rowStart(index, panel));
-    return finish(multiply(starts, pieces, panelStart));
+    return finish(multiply(row, starts, pieces, panelStart));
   }
   // Partial sums wait in the result's buffer; the fused consumers see only the last.
   auto eachPiece = [&](llvm::function_ref<void(size_t, const Indices &, int64_t)> body) {

@@ -68,6 +68,20 @@ void RegisterTile::accumulate(ArrayRef<Value> factors, ArrayRef<int64_t> pieces,
     }
 }
 
+// Into the second-level cache: the first has no room beside the current panel. The last panel's next lies behind the
+// buffer, which does no harm; only its address must not be taken for one inside.
+void RegisterTile::prefetch(const Ahead &ahead, Value depth, int64_t steps) const {
+  constexpr int64_t lineBytes = 64, read = 0, secondLevel = 2, data = 1;
+  Code &c = e.c;
+  auto pointer = LLVM::LLVMPointerType::get(c.b.getContext());
+  Value first = c.add(ahead.start, c.mul(depth, ahead.perStep));
+  for (int64_t at = 0; at < ahead.perStep * steps; at += lineBytes / elementBytes(rightType)) {
+    Value address =
+        LLVM::GEPOp::create(c.b, c.loc, pointer, rightType, right, ArrayRef<LLVM::GEPArg>{c.add(first, at)});
+    LLVM::Prefetch::create(c.b, c.loc, address, read, secondLevel, data);
+  }
+}
+
 SmallVector<Value> RegisterTile::overDepth(Value length, int64_t sets, ValueRange sums, Steps steps) const {
   Code &c = e.c;
   int64_t each = std::max(unroll, sets);
@@ -78,11 +92,14 @@ SmallVector<Value> RegisterTile::overDepth(Value length, int64_t sets, ValueRang
 }
 
 SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Value> starts, Value panel, Value length,
-                                          ArrayRef<int64_t> pieces, int64_t sets, ValueRange sums) const {
+                                          ArrayRef<int64_t> pieces, int64_t sets, const Ahead &ahead,
+                                          ValueRange sums) const {
   Code &c = e.c;
   size_t size = starts.size() * pieces.size();
   return overDepth(length, sets, sums, [&](Value depth, int64_t count, ValueRange carried) {
     SmallVector<Value> next = llvm::to_vector(carried), vectors;
+    if (count > 1 && ahead.perStep)
+      prefetch(ahead, depth, count);
     // A vector along each row, whose lanes are the factors of as many steps.
     bool byLane = e.target.laneFma && count > 1;
     if (byLane)
@@ -102,11 +119,13 @@ SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Va
 
 SmallVector<Value> RegisterTile::multiplyPacked(Value left, Type leftType, Value start, int64_t height, int64_t rows,
                                                 Value panel, Value length, ArrayRef<int64_t> pieces, int64_t sets,
-                                                ValueRange sums) const {
+                                                const Ahead &ahead, ValueRange sums) const {
   Code &c = e.c;
   size_t size = rows * pieces.size();
   return overDepth(length, sets, sums, [&](Value depth, int64_t count, ValueRange carried) {
     SmallVector<Value> next = llvm::to_vector(carried);
+    if (count > 1 && ahead.perStep)
+      prefetch(ahead, depth, count);
     for (int64_t u = 0; u < count; ++u) {
       Value at = c.add(start, c.mul(c.add(depth, u), height));
       SmallVector<Value> factors;

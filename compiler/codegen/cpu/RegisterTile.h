@@ -5,6 +5,13 @@
 
 namespace fathom {
 
+// Elements of the right operand that will be needed soon: from element `start` on, `perStep` of them for each step of
+// the reduction, until all are on their way.
+struct Ahead {
+  mlir::Value start;
+  int64_t perStep = 0; // 0: none
+};
+
 struct RegisterTile {
   Emitter &e;
   mlir::Type acc;       // of the sums
@@ -28,12 +35,12 @@ struct RegisterTile {
   // at element `panel`.
   llvm::SmallVector<mlir::Value> multiply(mlir::Value left, mlir::Type leftType, llvm::ArrayRef<mlir::Value> starts,
                                           mlir::Value panel, mlir::Value length, llvm::ArrayRef<int64_t> pieces,
-                                          int64_t sets, mlir::ValueRange sums) const;
+                                          int64_t sets, const Ahead &ahead, mlir::ValueRange sums) const;
   // The same where the left operand is packed: `height` rows side by side for every step, of which the first `rows`
   // from element `start` on count.
   llvm::SmallVector<mlir::Value> multiplyPacked(mlir::Value left, mlir::Type leftType, mlir::Value start,
                                                 int64_t height, int64_t rows, mlir::Value panel, mlir::Value length,
-                                                llvm::ArrayRef<int64_t> pieces, int64_t sets,
+                                                llvm::ArrayRef<int64_t> pieces, int64_t sets, const Ahead &ahead,
                                                 mlir::ValueRange sums) const;
 
   mlir::Value widen(mlir::Value x) const;
@@ -43,6 +50,7 @@ private:
   // One step of the reduction: a factor for each row times a row of the panel.
   void accumulate(llvm::ArrayRef<mlir::Value> factors, llvm::ArrayRef<int64_t> pieces, mlir::Value panelRow,
                   llvm::MutableArrayRef<mlir::Value> sums) const;
+  void prefetch(const Ahead &ahead, mlir::Value depth, int64_t steps) const;
   // Steps of the reduction, unrolled, then the rest one at a time.
   using Steps = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value depth, int64_t count, mlir::ValueRange)>;
   llvm::SmallVector<mlir::Value> overDepth(mlir::Value length, int64_t sets, mlir::ValueRange sums, Steps steps) const;

@@ -194,7 +194,7 @@ private:
         starts.push_back(c.mul(c.add(first, r), channels));
       SmallVector<Value> sums =
           registers.joinSets(registers.multiply(k.scratch, element, starts, panelStart, c.i64(channels), pieces, sets,
-                                                registers.zeros(height * sets, pieces)),
+                                                Ahead(), registers.zeros(height * sets, pieces)),
                              sets);
       for (int64_t r = 0; r < height; ++r)
         for (int64_t p = 0, column = 0; p < int64_t(pieces.size()); column += pieces[p++])

@@ -1,0 +1,37 @@
+// A packed tile keeps the order of its steps, and fetches the next panel while rows pass the current one.
+// RUN: split-file %s %t
+// RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" --canonicalize --cse %t/many.mlir | FileCheck %t/many.mlir
+// RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" --canonicalize --cse %t/one.mlir | FileCheck %t/one.mlir
+
+//--- plan
+fathom-plan: 1
+target: 'aarch64-unknown-linux-gnu:neoverse-n1'
+kernels:
+  - kernel: p
+    class: contract
+    ops: [ p ]
+    schedule: { tile_m: 8, tile_n: 12, unroll_k: 8, in_flight: 8, pack_a: 1, block_k: 64, rows_outer: 0, through_scratch: 0, task_m: 24, task_n: 3 }
+
+//--- many.mlir
+// Three tiles of rows share a panel of 12 columns, 4 each for every step: 32 floats in 8 steps, two cache lines.
+// CHECK-LABEL: func @MatMul_p.0(
+// CHECK-SAME: passthrough = ["fathom-source-order"]
+// CHECK: scf.for {{.*}} step %c8_i64
+// CHECK-COUNT-2: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
+// CHECK-NOT: llvm.intr.prefetch
+// CHECK-COUNT-192: llvm.intr.fmuladd
+func.func @main(%x: tensor<24x64xf32>) -> tensor<24x36xf32> {
+  %w = graph.Constant dense<2.0> : tensor<64x36xf32> as tensor<64x36xf32>
+  %0 = graph.MatMul(%x, %w) {graph.name = "p"} : (tensor<24x64xf32>, tensor<64x36xf32>) -> tensor<24x36xf32>
+  return %0 : tensor<24x36xf32>
+}
+
+//--- one.mlir
+// One tile of rows passes every panel once, as one stream: nothing to fetch ahead.
+// CHECK-LABEL: func @MatMul_p.0(
+// CHECK-NOT: llvm.intr.prefetch
+func.func @main(%x: tensor<8x64xf32>) -> tensor<8x36xf32> {
+  %w = graph.Constant dense<2.0> : tensor<64x36xf32> as tensor<64x36xf32>
+  %0 = graph.MatMul(%x, %w) {graph.name = "p"} : (tensor<8x64xf32>, tensor<64x36xf32>) -> tensor<8x36xf32>
+  return %0 : tensor<8x36xf32>
+}
