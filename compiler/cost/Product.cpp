@@ -13,9 +13,9 @@ namespace fathom::cost {
 constexpr double tileStart = 30;
 // What it costs more where the rows of the next tile are a stream that prefetching has not seen yet, and where partial
 // sums come back from the result.
-constexpr double newRows = 60, partialSums = 15;
-// Cycles that a load of the inner loop costs beside its issue.
-constexpr double loadStall = 0.1;
+constexpr double newRows = 60, partialSums = 100;
+// Cycles that a load of the inner loop costs beside its issue, and an iteration for its branch.
+constexpr double loadStall = 0.05, iterationStart = 1;
 // A chain of multiply-adds that is exactly as long as their latency stalls at every hiccup.
 constexpr double latencySlack = 0.8;
 // What a load costs more that another row's line threw out of the first-level cache.
@@ -27,7 +27,8 @@ constexpr double usableCapacity = 0.75;
 // Prefetching hides most of a refill from the second-level cache behind arithmetic, and less of one from farther away:
 // the shares that remain.
 constexpr double exposedNear = 0.12, exposedFar = 0.3;
-// Panels follow each other in memory: one stream, which is prefetched from any distance.
+// Panels follow each other in memory: one stream, which is prefetched from any distance. Where rows pass a panel, the
+// code fetches the next one meanwhile.
 constexpr double exposedStream = 0.4;
 
 double Estimate::total(int64_t threads) const {
@@ -79,6 +80,8 @@ Refill &Refill::operator+=(const Refill &other) {
 }
 
 Refill Refill::operator*(double times) const { return {full * times, exposed * times}; }
+
+static Refill asStream(Refill refill) { return {refill.full, refill.exposed * exposedStream}; }
 
 double Refill::beside(double arithmetic) const { return std::max(exposed, full - arithmetic); }
 
@@ -146,7 +149,8 @@ struct Scheduled {
     int64_t stretch = s.packed ? std::min(blockK, p.run) : p.run, rest = stretch % unroll;
     // Steps that do not fill an iteration load their factors one by one.
     double perStretch = double(stretch) * stepCycles(rows, columns, s.packed, sets, target, p.bits) +
-                        double(rest) * double(rows) / target.loadsPerCycle + 4;
+                        double(rest) * double(rows) / target.loadsPerCycle +
+                        double(stretch / unroll + rest) * iterationStart + 4;
     if (collides)
       perStretch += double(stretch * rows) / double(target.laneFma ? lanes : 1) * collisionStall;
     double start = tileStart + (s.rowsOuter || s.packed ? 0 : newRows) + (blocks > 1 ? partialSums : 0);
@@ -172,13 +176,12 @@ struct Scheduled {
     double leftTile = left / rowTiles;
     Refill moved;
     if (s.rowsOuter && !s.packed) {
-      Refill panels = refill(allPanels * rowTiles, allPanels + leftTile, target);
-      moved += {panels.full, panels.exposed * exposedStream};
+      moved += asStream(refill(allPanels * rowTiles, allPanels + leftTile, target));
       // Rows too long to stay while the panels pass come anew with each of them.
       moved += refill(left * double(taskPanels), leftTile + panel, target);
     } else {
       moved += refill(left * double(taskPanels), left + panel, target);
-      moved += refill(panel * rowTiles * double(taskPanels), panel + leftTile, target);
+      moved += asStream(refill(panel * rowTiles * double(taskPanels), panel + leftTile, target));
     }
     moved = moved * double(blocks);
     // Partial sums wait in the result.
@@ -195,8 +198,9 @@ struct Scheduled {
     double right = double(p.columns * p.depth()) * element * (p.coldPanels ? 1 : double(p.batches));
     moved += refill(left, left, target) * double(panelTasks);
     moved += refill(right, right, target) * double(rowTasks - 1);
-    moved += p.coldPanels ? coldRefill(right, target) : refill(right, right, target);
-    return moved;
+    Refill first = p.coldPanels ? coldRefill(right, target) : refill(right, right, target);
+    bool fetchedAhead = !s.rowsOuter && taskRows > s.tileM;
+    return moved += fetchedAhead ? asStream(first) : first;
   }
 
   // A load and a store for each vector, and a share of transposing it.
