@@ -118,11 +118,11 @@ LogicalResult chooseAlgorithms(ModuleOp module, const CompileOptions &options, C
   Stopwatch watch(report, "algorithms");
   auto main = module.lookupSymbol<func::FuncOp>("main");
   nameOps(main);
-  if (options.strict || !options.fold)
-    return success();
-  if (failed(alterOpLayout(main, options.target, options.algorithms, options.plan ? &*options.plan : nullptr)))
+  AlgorithmOptions algorithms = options.algorithms;
+  algorithms.transforms = !options.strict && options.fold;
+  if (failed(alterOpLayout(main, options.target, algorithms, options.plan ? &*options.plan : nullptr)))
     return failure();
-  return foldConstants(module);
+  return algorithms.transforms ? foldConstants(module) : success();
 }
 
 } // namespace

@@ -24,10 +24,11 @@ static const Option table[] = {
      "take layouts, kernels and schedules from a plan that --emit plan wrote"},
     {"fp", 0, OptionType::Choice, "fast|strict", "fast", compiles, false, true,
      "floating point: fast allows approximations within 4 ulp, strict does not"},
-    {"conv-algorithm", 0, OptionType::Choice, "auto|contract|winograd2|winograd4", "auto", compiles, false, true,
-     "the algorithm of convolutions, wherever it is possible: the cheapest, matrix products, or Winograd's in tiles of "
-     "2 "
-     "or 4 pixels (with --fp fast only)"},
+    {"conv-algorithm", 0, OptionType::Choice,
+     "auto|contract|direct|gemm|spatial_pack|grouped_spatial_pack|winograd2|winograd4", "auto", compiles, false, true,
+     "the algorithm of convolutions, wherever it is possible: the cheapest; products that read in place (direct), that "
+     "pack their rows (gemm), or the cheaper of the two (contract); tiles of a row's pixels, without and with groups; "
+     "Winograd's in tiles of 2 or 4 pixels (with --fp fast only)"},
     {"max-weight-growth", 0, OptionType::Number, "PERCENT", "50", compiles, false, true,
      "how much weights that are transformed ahead may add to the model's"},
     {"weights", 0, OptionType::Text, "seed:N", "", CompileBit | BenchBit, false, true,

@@ -1,5 +1,6 @@
 // The schedules of contractions: the space of legal ones, and the one of least estimated cost.
 #include "compiler/codegen/common/Layout.h"
+#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/Spaces.h"
 #include "compiler/kernel/VectorWork.h"
@@ -9,6 +10,7 @@ using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
+
 namespace {
 
 constexpr int64_t scratchLimit = int64_t(16) << 20; // bytes of packed rows
@@ -17,8 +19,9 @@ struct Problem {
   cost::Product product;
   int64_t panel = 0; // columns of a panel where the weights are packed already
   bool knownColumns = true, knownRun = true;
-  bool producesLeft = false;    // the left operand is computed inside the kernel
-  bool keepsPartialSums = true; // the result's buffer can hold them between blocks of the reduction
+  bool producesLeft = false;                      // the left operand is computed inside the kernel
+  bool keepsPartialSums = true;                   // the result's buffer can hold them between blocks of the reduction
+  bool wantsPacked = false, wantsInPlace = false; // what was asked for, where it is possible
 };
 
 Problem problemOf(Operation *op) {
@@ -32,6 +35,7 @@ Problem problemOf(Operation *op) {
   p.product.consumerCycles = consumerCycles(op);
   p.panel = layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block;
   p.keepsPartialSums = width >= 32;
+  p.wantsPacked = algorithmOf(op) == "gemm", p.wantsInPlace = algorithmOf(op) == "direct";
   if (op->getParentOfType<func::FuncOp>().getName() != "main") {
     p.product.coldPanels = isa<BlockArgument>(op->getOperand(1));
     p.producesLeft = op->getOperand(0).getDefiningOp();
@@ -93,7 +97,7 @@ public:
   // Every schedule of the space that is worth a look, each of them legal.
   void enumerate(llvm::function_ref<void(const cost::ProductSchedule &)> body) {
     for (bool packed : {false, true})
-      if (packed ? canPack(p) : !p.producesLeft)
+      if (packed ? canPack(p) && !p.wantsInPlace : !p.producesLeft && !(p.wantsPacked && canPack(p)))
         for (int64_t width : widths())
           for (int64_t height : heights(width, packed))
             overBlocks(width, height, packed, body);

@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/common/Emitter.h"
 #include "compiler/graph/SizeMath.h"
+#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelVersions.h"
 
 using namespace mlir;
@@ -58,6 +59,10 @@ bool isDepthwise(Operation *op) {
   return weight.getDimSize(1) == 1 && !multiplied && conv.getType().getElementType().isF32();
 }
 
+int64_t panelWidth(const Schedule &schedule) {
+  return schedule["tile_n"] ? schedule["tile_n"] : schedule["tile_o"] * schedule["groups"];
+}
+
 constexpr Knob contractKnobs[] = {
     {"tile_m", 1, 32, "rows (pixels) of the register tile"},
     {"tile_n", 1, 256, "columns (channels) of the register tile and of a packed panel"},
@@ -80,6 +85,16 @@ constexpr Knob winogradKnobs[] = {
     {"task_t", 1, 1 << 20, "tiles of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
+constexpr Knob spatialPackKnobs[] = {
+    {"tile_w", 1, 32, "pixels of the register tile, side by side in a row"},
+    {"tile_o", 1, 256, "output channels of a group in the register tile and in a packed panel"},
+    {"groups", 1, 64, "groups in a panel; several of them are there as a whole"},
+    {"tile_i", 1, 64, "input channels of a group per step"},
+    {"unroll_w", 0, 1, "1: the window's pixels along a row are unrolled and share what they load; 0: they are a loop"},
+    {"rows_outer", 0, 1, "1: panels stream past a row of pixels; 0: rows stream past a panel"},
+    {"task_h", 1, 1 << 30, "rows of pixels of a task"},
+    {"task_n", 1, 1 << 30, "panels of a task"}};
+
 static const KernelClass mapClass{"map", "elements computed on demand", mapKnobs, mapFamily};
 static const KernelClass concatClass{"concat", "copies of several inputs side by side", concatKnobs, concatFamily};
 static const KernelClass reduceClass{"reduce", "elements combined along axes", rowKnobs, rowFamily};
@@ -99,14 +114,17 @@ static const KernelClass depthwiseClass{"depthwise", "convolutions of single cha
                                         depthwiseFamily};
 static const KernelClass winogradClass{"winograd", "convolutions in tiles by Winograd's method", winogradKnobs,
                                        winogradFamily};
+static const KernelClass spatialPackClass{"spatial_pack", "convolutions in tiles of a row's pixels, by groups",
+                                          spatialPackKnobs, spatialPackFamily};
 static const KernelClass packedProductClass{"packed_product", "products with matrices of small integers",
                                             packedProductKnobs, packedProductFamily, /*takesConsumers=*/false};
 static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialFamily,
                                          /*takesConsumers=*/false};
 
-static const KernelClass *const classes[] = {&mapClass,       &concatClass,    &reduceClass,        &argReduceClass,
-                                             &softmaxClass,   &layerNormClass, &poolClass,          &contractClass,
-                                             &depthwiseClass, &winogradClass,  &packedProductClass, &sequentialClass};
+static const KernelClass *const classes[] = {&mapClass,       &concatClass,    &reduceClass,      &argReduceClass,
+                                             &softmaxClass,   &layerNormClass, &poolClass,        &contractClass,
+                                             &depthwiseClass, &winogradClass,  &spatialPackClass, &packedProductClass,
+                                             &sequentialClass};
 
 ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
 
@@ -127,7 +145,9 @@ const KernelClass &kernelClassOf(Operation *anchor) {
               .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([](auto) { return &poolClass; })
               .Case([](ConcatOp) { return &concatClass; })
               .Case([](MatMulOp) { return &contractClass; })
-              .Case([](ConvOp op) { return isDepthwise(op) ? &depthwiseClass : &contractClass; })
+              .Case([](ConvOp op) {
+                return isDepthwise(op) ? &depthwiseClass : takesSpatialPack(op) ? &spatialPackClass : &contractClass;
+              })
               .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, ConvTransposeOp, NonZeroOp, NonMaxSuppressionOp,
                     UniqueOp, TensorScatterOp>([](auto) { return &sequentialClass; })
               .Case([](WinogradConvOp) { return &winogradClass; })

@@ -38,6 +38,9 @@ int64_t representative(mlir::Operation *op, mlir::AffineExpr size);
 bool isAnchor(mlir::Operation *op);
 bool isDepthwise(mlir::Operation *op);
 
+// Columns of the panels that weights are packed into.
+int64_t panelWidth(const Schedule &schedule);
+
 // Checks that a schedule names exactly the class's knobs and breaks no constraint.
 llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, mlir::Operation *anchor,
                           const Target &target);

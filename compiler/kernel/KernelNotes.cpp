@@ -1,6 +1,7 @@
 // The reasons, read off the finished program by the rules that fusion follows (passes/FuseOps.cpp).
 #include "compiler/kernel/KernelNotes.h"
 
+#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/TypeNotes.h"
 #include "compiler/support/Diagnostics.h"
 
@@ -36,17 +37,17 @@ llvm::SmallSetVector<Operation *, 4> usersOf(Value value) {
 }
 
 // How the kernel computes its anchor.
-std::string algorithmOf(Operation *anchor) {
+std::string describeAlgorithm(Operation *anchor, const Schedule &schedule) {
   if (auto conv = dyn_cast_or_null<WinogradConvOp>(anchor)) {
     std::string tile = std::to_string(conv.getTile());
     return "Winograd's F(" + tile + ",3): tiles of " + tile + " x " + tile + " pixels";
   }
-  const KernelClass &klass = kernelClassOf(anchor);
   auto conv = dyn_cast_or_null<ConvOp>(anchor);
-  if (conv && !isDepthwise(anchor))
-    return conv.getGroup() == 1 ? "a matrix product of windows, read in place, and weights"
-                                : "matrix products of windows, read in place, and weights, one for each group";
-  return klass.meaning.str();
+  if (!conv || &kernelClassOf(anchor) != findKernelClass("contract"))
+    return kernelClassOf(anchor).meaning.str();
+  std::string windows = schedule["pack_a"] ? "windows, packed block by block," : "windows, read in place,";
+  return conv.getGroup() == 1 ? "a matrix product of " + windows + " and weights"
+                              : "matrix products of " + windows + " and weights, one for each group";
 }
 
 class Explainer {
@@ -63,11 +64,12 @@ public:
     KernelNotes notes;
     func::FuncOp code = codeOf(kernel);
     Operation *anchor = anchorOf(code);
-    notes.algorithm = algorithmOf(anchor);
+    notes.algorithm = describeAlgorithm(anchor, program.kernels[kernel].schedule);
     std::string before, behind;
     bool isBehind = false;
     for (auto [op, node] : nodesOf(kernel)) {
-      notes.ops.push_back({shortName(op), node, partOf(*op, anchor, isBehind), explainType(op)});
+      std::string part = op == anchor ? whatAnchors(kernel, anchor) : partOf(*op, anchor, isBehind);
+      notes.ops.push_back({shortName(op), node, part, explainType(op)});
       isBehind |= op == anchor;
       std::string &stage = isBehind ? behind : before;
       if (op != anchor)
@@ -118,9 +120,18 @@ private:
     return result;
   }
 
+  std::string whatAnchors(size_t kernel, Operation *anchor) {
+    const Schedule &schedule = program.kernels[kernel].schedule;
+    std::string name = algorithmName(anchor, schedule), reason = whyOtherAlgorithm(anchor, schedule);
+    std::string text = "decides the kernel's loops";
+    if (!name.empty())
+      text += ", by the algorithm " + name;
+    if (!reason.empty())
+      text += " instead of " + algorithmOf(anchor).str() + ": " + reason;
+    return text;
+  }
+
   std::string partOf(Operation &op, Operation *anchor, bool isBehind) {
-    if (&op == anchor)
-      return "decides the kernel's loops";
     if (!anchor)
       return "computed element by element, with the others of the kernel";
     if (isBehind)

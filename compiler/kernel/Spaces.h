@@ -1,6 +1,7 @@
 // The best schedule of each kernel family by estimated cost, for those who choose between families.
 #pragma once
 
+#include "compiler/cost/SpatialPack.h"
 #include "compiler/cost/Winograd.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/schedule/Schedule.h"
@@ -26,5 +27,9 @@ Choice<cost::WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, int6
 
 // The problem that a convolution (with windows of 3 x 3, stride 1) is in tiles of `size` pixels.
 cost::WinogradConv winogradProblem(mlir::Operation *op, mlir::Value input, int64_t size);
+
+// The problem that a convolution is for spatial packing; one that it cannot compute has none.
+std::optional<cost::SpatialPackConv> spatialPackProblem(mlir::Operation *op);
+Choice<cost::SpatialPackSchedule> bestSpatialPack(mlir::Operation *op, const Target &target);
 
 } // namespace fathom

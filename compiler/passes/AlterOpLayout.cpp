@@ -1,6 +1,8 @@
 // The algorithms of convolutions: costs from the best schedule of each, weights that may grow within a budget.
 #include "compiler/passes/AlterOpLayout.h"
 
+#include "compiler/kernel/ConvAlgorithm.h"
+#include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/Spaces.h"
 #include "compiler/kernel/Winograd.h"
 #include "compiler/passes/ConvertLayout.h"
@@ -96,18 +98,63 @@ void addSteps(ConvOp conv, const Target &target, SmallVectorImpl<Step> &steps) {
     steps.push_back(four);
 }
 
-LogicalResult asPlanned(ConvOp conv, const Plan &plan) {
+LogicalResult refusePlan(ConvOp conv, const PlannedKernel &kernel, StringRef need) {
+  return emitError(conv, ErrorCode::BadPlan)
+         << "kernel '" << kernel.name << "': class '" << kernel.kernelClass << "' is for " << need;
+}
+
+LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &options) {
   const PlannedKernel *kernel = plan.kernelOf(opName(conv));
-  if (!kernel || kernel->kernelClass != "winograd")
+  if (kernel && kernel->kernelClass == "spatial_pack") {
+    if (isDepthwise(conv) || !spatialPackProblem(conv))
+      return refusePlan(conv, *kernel, "convolutions of 32-bit floats with known channels, several of them in a group");
+    setAlgorithm(conv, spatialPackName(conv));
+  }
+  if (!kernel || kernel->kernelClass != "winograd" || !options.transforms)
     return success();
   int64_t tile = kernel->schedule["tile"];
   if (!takesWinograd(conv) || (tile != 2 && tile != 4))
-    return emitError(conv, ErrorCode::BadPlan)
-           << "kernel '" << kernel->name
-           << "': class 'winograd' is for constant windows of 3 x 3 that move by one over "
-           << "all channels, with tile = 2 or 4";
+    return refusePlan(conv, *kernel,
+                      "constant windows of 3 x 3 that move by one over all channels, with tile = 2 or 4");
   useWinograd(conv, tile);
   return success();
+}
+
+void force(ConvOp conv, const AlgorithmOptions &options) {
+  StringRef name = options.convolution;
+  setAlgorithm(conv, name);
+  if (name.consume_front("winograd") && options.transforms && takesWinograd(conv))
+    useWinograd(conv, name == "2" ? 2 : 4);
+}
+
+// Groups of few channels waste lanes of a product's tiles.
+void chooseForGroups(ConvOp conv, const Target &target) {
+  if (conv.getGroup() > 1 && !isDepthwise(conv) &&
+      bestSpatialPack(conv, target).score < bestContract(conv, target).score)
+    setAlgorithm(conv, spatialPackName(conv));
+}
+
+// Takes Winograd's method where it gains most for the bytes by which the weights grow.
+void chooseWinograd(ArrayRef<ConvOp> convolutions, int64_t budget, const Target &target) {
+  SmallVector<Step> steps;
+  for (ConvOp conv : convolutions)
+    if (takesWinograd(conv))
+      addSteps(conv, target, steps);
+  for (auto [i, step] : llvm::enumerate(steps))
+    step.order = i;
+  // The steps that gain most for a byte come first; a larger tile replaces the smaller one taken before.
+  llvm::sort(steps, [](const Step &a, const Step &b) {
+    double left = a.gain * double(b.bytes), right = b.gain * double(a.bytes);
+    return left != right ? left > right : a.order < b.order;
+  });
+  llvm::MapVector<Operation *, int64_t> tiles;
+  for (const Step &step : steps)
+    if (step.bytes <= budget) {
+      budget -= step.bytes;
+      tiles[step.conv] = step.tile;
+    }
+  for (auto [conv, tile] : tiles)
+    useWinograd(cast<ConvOp>(conv), tile);
 }
 
 struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
@@ -131,37 +178,20 @@ LogicalResult alterOpLayout(func::FuncOp main, const Target &target, const Algor
   main.walk([&](ConvOp conv) { convolutions.push_back(conv); });
   if (plan) {
     for (ConvOp conv : convolutions)
-      if (failed(asPlanned(conv, *plan)))
+      if (failed(asPlanned(conv, *plan, options)))
         return failure();
     return success();
   }
-  llvm::erase_if(convolutions, [](ConvOp conv) { return !takesWinograd(conv); });
-  if (options.convolution == "winograd2" || options.convolution == "winograd4") {
+  if (options.convolution != "auto") {
     for (ConvOp conv : convolutions)
-      useWinograd(conv, options.convolution == "winograd2" ? 2 : 4);
+      if (options.convolution != "contract")
+        force(conv, options);
     return success();
   }
-  if (options.convolution != "auto")
-    return success();
-  // The steps that gain most for a byte come first; a larger tile replaces the smaller one taken before.
-  SmallVector<Step> steps;
   for (ConvOp conv : convolutions)
-    addSteps(conv, target, steps);
-  for (auto [i, step] : llvm::enumerate(steps))
-    step.order = i;
-  llvm::sort(steps, [](const Step &a, const Step &b) {
-    double left = a.gain * double(b.bytes), right = b.gain * double(a.bytes);
-    return left != right ? left > right : a.order < b.order;
-  });
-  int64_t budget = int64_t(options.maxWeightGrowth * double(constantBytes(main)));
-  llvm::MapVector<Operation *, int64_t> tiles;
-  for (const Step &step : steps)
-    if (step.bytes <= budget) {
-      budget -= step.bytes;
-      tiles[step.conv] = step.tile;
-    }
-  for (auto [conv, tile] : tiles)
-    useWinograd(cast<ConvOp>(conv), tile);
+    chooseForGroups(conv, target);
+  if (options.transforms)
+    chooseWinograd(convolutions, int64_t(options.maxWeightGrowth * double(constantBytes(main))), target);
   return success();
 }
 

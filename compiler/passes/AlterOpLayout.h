@@ -8,11 +8,13 @@
 namespace fathom {
 
 struct AlgorithmOptions {
-  // "auto" takes the cheapest; "winograd2" and "winograd4" are taken wherever they are possible, "contract" nowhere
-  // else.
+  // "auto" takes the cheapest, "contract" the cheaper of "direct" and "gemm"; the others are taken wherever they are
+  // possible.
   std::string convolution = "auto";
   // By how much transformed weights may add to those of the model.
   double maxWeightGrowth = 0.5;
+  // Whether weights may be transformed at all: that rounds differently, and needs them folded afterwards.
+  bool transforms = true;
 };
 
 // The transformed weights are ops over constants: they are to be folded afterwards. A plan says by the class of a

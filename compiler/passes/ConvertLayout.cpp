@@ -320,11 +320,11 @@ private:
     const KernelClass &klass = kernelClassOf(op);
     const PlannedKernel *planned = plan ? plan->kernelOf(opName(op)) : nullptr;
     if (!planned)
-      return bestSchedule(klass.family, op, target)["tile_n"];
+      return panelWidth(bestSchedule(klass.family, op, target));
     if (llvm::Error error = checkSchedule(klass, planned->schedule, op, target))
       return emitError(op, ErrorCode::BadPlan)
              << "kernel '" << planned->name << "': " << llvm::toString(std::move(error));
-    return planned->schedule["tile_n"];
+    return panelWidth(planned->schedule);
   }
 
   func::FuncOp main;

@@ -2,6 +2,7 @@
 #include "compiler/passes/FuseOps.h"
 
 #include "compiler/codegen/common/Emitter.h"
+#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/support/Diagnostics.h"
@@ -40,7 +41,9 @@ bool takesProducer(Operation *anchor) {
     return type.hasStaticShape() && typeOf(anchor->getOperand(0)).hasStaticShape();
   auto conv = dyn_cast<ConvOp>(anchor);
   auto window = conv ? getWindow(conv) : FailureOr<Window>(failure());
-  return succeeded(window) && conv.getGroup() == 1 && llvm::all_of(window->kernel, [](int64_t k) { return k == 1; }) &&
+  bool readsInPlace = conv && (algorithmOf(conv) == "direct" || takesSpatialPack(conv));
+  return succeeded(window) && !readsInPlace && conv.getGroup() == 1 &&
+         llvm::all_of(window->kernel, [](int64_t k) { return k == 1; }) &&
          llvm::all_of(window->strides, [](int64_t s) { return s == 1; }) &&
          llvm::all_of(window->padsBegin, [](int64_t p) { return p == 0; }) &&
          llvm::all_of(window->padsEnd, [](int64_t p) { return p == 0; });

@@ -161,3 +161,25 @@ def test_bad_uses(fathom, save, tmp_path):
     fathom("explain", artifact, "--fp", "strict").expect(2, "F2001", "compiled already")
     fathom("explain").expect(2, "F2001", "MODEL is missing")
     fathom("explain", str(tmp_path / "absent.fathom")).expect(1, "F100")
+
+
+@pytest.mark.parametrize(
+    "group, algorithm, said",
+    [
+        (1, "gemm", "by the algorithm gemm"),
+        (1, "direct", "by the algorithm direct"),
+        (1, "spatial_pack", "by the algorithm spatial_pack"),
+        (4, "grouped_spatial_pack", "by the algorithm grouped_spatial_pack"),
+        (1, "winograd4", "by the algorithm winograd4"),
+        (4, "gemm", "by the algorithm direct instead of gemm: with groups"),
+        (1, "grouped_spatial_pack", "instead of grouped_spatial_pack: it is for convolutions of 32-bit floats with groups"),
+        (4, "winograd2", "instead of winograd2: it is for constant windows of 3 x 3"),
+        (16, "gemm", "by the algorithm depthwise instead of gemm: every channel is a group of its own"),
+    ],
+)
+def test_the_algorithm_of_a_convolution(fathom, save, group, algorithm, said):
+    weights = [numpy_helper.from_array(np.ones((16, 16 // group, 3, 3), np.float32), "w")]
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], name="conv", group=group)]
+    path = save(make_model(nodes, [value("x", [1, 16, 10, 10])], [value("y", None)], weights))
+    report = explained(fathom, path, "--conv-algorithm", algorithm)
+    assert said in next(op["why"] for kernel in report["kernels"] for op in kernel["ops"] if op["node"] == "conv")

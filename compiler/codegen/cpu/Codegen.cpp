@@ -18,6 +18,7 @@ static ClassEmitter emitterOf(StringRef name) {
       .Case("contract", emitContract)
       .Case("depthwise", emitDepthwise)
       .Case("winograd", emitWinograd)
+      .Case("spatial_pack", emitSpatialPack)
       .Case("packed_product", emitPackedProduct)
       .Case("sequential", emitSequential)
       .Default(nullptr);

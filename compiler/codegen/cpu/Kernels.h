@@ -47,6 +47,7 @@ Grid emitPool(KernelBody &k);
 Grid emitContract(KernelBody &k);
 Grid emitDepthwise(KernelBody &k);
 Grid emitWinograd(KernelBody &k);
+Grid emitSpatialPack(KernelBody &k);
 Grid emitPackedProduct(KernelBody &k);
 Grid emitSequential(KernelBody &k);
 

@@ -54,6 +54,12 @@ SmallVector<Value> RegisterTile::joinSets(ArrayRef<Value> sums, int64_t sets) co
 
 void RegisterTile::accumulate(ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow,
                               MutableArrayRef<Value> sums) const {
+  auto factor = [&](size_t row, size_t piece) { return e.c.splat(factors[row], pieces[piece]); };
+  accumulate(factors.size(), factor, pieces, panelRow, sums);
+}
+
+void RegisterTile::accumulate(int64_t rows, Factor factor, ArrayRef<int64_t> pieces, Value panelRow,
+                              MutableArrayRef<Value> sums) const {
   Code &c = e.c;
   SmallVector<Value> panel;
   int64_t column = 0;
@@ -61,10 +67,10 @@ void RegisterTile::accumulate(ArrayRef<Value> factors, ArrayRef<int64_t> pieces,
     panel.push_back(widen(c.load(right, c.add(panelRow, column), rightType, piece)));
     column += piece;
   }
-  for (size_t r = 0; r < factors.size(); ++r)
+  for (int64_t r = 0; r < rows; ++r)
     for (size_t p = 0; p < pieces.size(); ++p) {
       Value &sum = sums[r * pieces.size() + p];
-      sum = fma(c.splat(factors[r], pieces[p]), panel[p], sum);
+      sum = fma(factor(r, p), panel[p], sum);
     }
 }
 
@@ -115,6 +121,39 @@ SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Va
     }
     return next;
   });
+}
+
+SmallVector<Value> RegisterTile::multiplyGroups(Value left, Type leftType, ArrayRef<Value> starts, int64_t groupColumns,
+                                                int64_t groupDepth, Value panel, ArrayRef<int64_t> pieces,
+                                                ValueRange sums) const {
+  Code &c = e.c;
+  // The groups that a piece meets, from the first on, and the elements of theirs that each row has.
+  SmallVector<int64_t> firstColumns;
+  SmallVector<SmallVector<Value>> elements;
+  for (int64_t column = 0; int64_t piece : pieces) {
+    int64_t first = column / groupColumns, last = (column + piece - 1) / groupColumns;
+    firstColumns.push_back(column - first * groupColumns);
+    SmallVector<Value> &rows = elements.emplace_back();
+    for (Value start : starts)
+      rows.push_back(widen(c.load(left, c.add(start, first * groupDepth), leftType, (last - first + 1) * groupDepth)));
+    column += piece;
+  }
+  SmallVector<Value> next = llvm::to_vector(sums);
+  for (int64_t u = 0; u < groupDepth; ++u) {
+    auto factor = [&](size_t row, size_t piece) -> Value {
+      SmallVector<int64_t> spread;
+      for (int64_t lane = 0; lane < pieces[piece]; ++lane)
+        spread.push_back((firstColumns[piece] + lane) / groupColumns * groupDepth + u);
+      Value source = elements[piece][row];
+      if (!isa<VectorType>(source.getType())) // one group of one channel
+        return c.splat(source, pieces[piece]);
+      if (pieces[piece] == 1)
+        return c.extract(source, spread[0]);
+      return vector::ShuffleOp::create(c.b, c.loc, source, source, spread);
+    };
+    accumulate(starts.size(), factor, pieces, c.add(panel, u * panelWidth), next);
+  }
+  return next;
 }
 
 SmallVector<Value> RegisterTile::multiplyPacked(Value left, Type leftType, Value start, int64_t height, int64_t rows,

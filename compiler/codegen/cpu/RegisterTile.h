@@ -43,11 +43,22 @@ struct RegisterTile {
                                                 llvm::ArrayRef<int64_t> pieces, int64_t sets, const Ahead &ahead,
                                                 mlir::ValueRange sums) const;
 
+  // The same for a panel of whole groups side by side: every lane multiplies an element of its own group. A group has
+  // `groupColumns` columns of the panel and `groupDepth` elements of a row, which are all steps of the reduction.
+  llvm::SmallVector<mlir::Value> multiplyGroups(mlir::Value left, mlir::Type leftType,
+                                                llvm::ArrayRef<mlir::Value> starts, int64_t groupColumns,
+                                                int64_t groupDepth, mlir::Value panel, llvm::ArrayRef<int64_t> pieces,
+                                                mlir::ValueRange sums) const;
+
   mlir::Value widen(mlir::Value x) const;
 
 private:
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) const;
-  // One step of the reduction: a factor for each row times a row of the panel.
+  // One step of the reduction: a factor for each row and piece, as wide as the piece, times a row of the panel.
+  using Factor = llvm::function_ref<mlir::Value(size_t row, size_t piece)>;
+  void accumulate(int64_t rows, Factor factor, llvm::ArrayRef<int64_t> pieces, mlir::Value panelRow,
+                  llvm::MutableArrayRef<mlir::Value> sums) const;
+  // The same where a row has one factor for all columns.
   void accumulate(llvm::ArrayRef<mlir::Value> factors, llvm::ArrayRef<int64_t> pieces, mlir::Value panelRow,
                   llvm::MutableArrayRef<mlir::Value> sums) const;
   void prefetch(const Ahead &ahead, mlir::Value depth, int64_t steps) const;

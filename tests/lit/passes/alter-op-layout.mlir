@@ -36,3 +36,23 @@ func.func @others(%x: tensor<1x8x9x9xf32>, %v: tensor<8x8x3x3xf32>) -> (tensor<1
   %1 = graph.Conv(%x, %v, %n) : (tensor<1x8x9x9xf32>, tensor<8x8x3x3xf32>, none) -> tensor<1x8x7x7xf32>
   return %0, %1 : tensor<1x8x4x4xf32>, tensor<1x8x7x7xf32>
 }
+
+// -----
+
+// Groups of few channels are packed by themselves, where every channel is one they have a kernel of their own. A forced
+// algorithm is noted on all; whether it is possible is seen where the class is chosen.
+// CHECK-LABEL: func @groups
+// CHECK-COUNT-2: graph.Conv({{.*}}graph.algorithm = "winograd4"
+// PLAIN-LABEL: func @groups
+// AUTO-LABEL: func @groups
+// AUTO: graph.Conv({{.*}}graph.algorithm = "grouped_spatial_pack", group = 16 : i64
+// AUTO: graph.Conv(
+// AUTO-NOT: graph.algorithm
+func.func @groups(%x: tensor<1x32x20x20xf32>) -> (tensor<1x32x18x18xf32>, tensor<1x32x18x18xf32>) {
+  %n = graph.None
+  %w = graph.Constant dense<2.0> : tensor<32x2x3x3xf32> as tensor<32x2x3x3xf32>
+  %v = graph.Constant dense<2.0> : tensor<32x1x3x3xf32> as tensor<32x1x3x3xf32>
+  %0 = graph.Conv(%x, %w, %n) {group = 16 : i64} : (tensor<1x32x20x20xf32>, tensor<32x2x3x3xf32>, none) -> tensor<1x32x18x18xf32>
+  %1 = graph.Conv(%x, %v, %n) {group = 32 : i64} : (tensor<1x32x20x20xf32>, tensor<32x1x3x3xf32>, none) -> tensor<1x32x18x18xf32>
+  return %0, %1 : tensor<1x32x18x18xf32>, tensor<1x32x18x18xf32>
+}

@@ -1,5 +1,6 @@
-// Every schedule of a space is legal, whatever the sizes.
+// Every schedule of a space is legal, whatever the sizes: over 100,000 of them, for four machines.
 #include "compiler/driver/Compile.h"
+#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/Spaces.h"
 #include "mlir/Parser/Parser.h"
@@ -56,8 +57,11 @@ protected:
                       m, n, k));
   }
 
-  Operation *convolution() {
-    int64_t groups = 1 + random() % 4, c = size(), k = size(), pixels = 3 + random() % 30;
+  Operation *convolution() { return convolutionOf(1 + random() % 4, size(), size()); }
+
+  // Of so many channels a group.
+  Operation *convolutionOf(int64_t groups, int64_t c, int64_t k) {
+    int64_t pixels = 3 + random() % 30;
     return parse(llvm::formatv(
         R"(func.func @main(%x: tensor<1x{0}x{3}x{3}xf32>, %w: tensor<{1}x{2}x3x3xf32>) -> tensor<1x{1}x{4}x{4}xf32> {{
       %n = graph.None
@@ -110,7 +114,7 @@ TEST_P(SpaceTest, HoldsOnlyLegalSchedules) {
   Target target = llvm::cantFail(parseTarget(GetParam()));
   llvm::StringSet<> families;
   size_t seen = 0;
-  for (size_t round = 0; seen < 100000 || round < 10 * std::size(forms); ++round) {
+  for (size_t round = 0; seen < 30000 || round < 10 * std::size(forms); ++round) {
     size_t form = round % (std::size(forms) + 2);
     Operation *op = form == 0 ? product() : form == 1 ? convolution() : images(forms[form - 2]);
     const KernelClass &klass = classOf(op);
@@ -124,8 +128,8 @@ TEST_P(SpaceTest, HoldsOnlyLegalSchedules) {
     });
     ASSERT_GT(seen, before) << "an empty space of class " << klass.name.str();
   }
-  // Two classes of rows share their space with softmaxes.
-  EXPECT_EQ(families.size(), allKernelClasses().size() - 2);
+  // Two classes of rows share their space with softmaxes; spatial packing has a test of its own.
+  EXPECT_EQ(families.size(), allKernelClasses().size() - 3);
 }
 
 TEST_P(SpaceTest, NothingOfItIsBetterThanTheBest) {
@@ -151,6 +155,42 @@ TEST_P(SpaceTest, SamplesAreOfTheSpaceAndDiffer) {
   EXPECT_EQ(some, sampleSchedules(klass.family, op, target, 50, 1));
   if (all.size() > 1000)
     EXPECT_NE(some, sampleSchedules(klass.family, op, target, 50, 2));
+}
+
+TEST_P(SpaceTest, HoldsOnlyLegalSchedulesOfSpatialPacking) {
+  Target target = llvm::cantFail(parseTarget(GetParam()));
+  size_t seen = 0;
+  for (int round = 0; seen < 30000 || round < 40; ++round) {
+    Operation *op = convolution();
+    if (isDepthwise(op))
+      continue;
+    setAlgorithm(op, spatialPackName(op));
+    ASSERT_EQ(kernelClassOf(op).name, "spatial_pack");
+    size_t before = seen;
+    kernelClassOf(op).family.space(op, target, [&](const Schedule &schedule) {
+      ++seen;
+      std::string problem = llvm::toString(checkSchedule(kernelClassOf(op), schedule, op, target));
+      ASSERT_EQ(problem, "");
+    });
+    ASSERT_GT(seen, before) << "an empty space";
+  }
+}
+
+// Tiles are of a group, not of all channels: what lies between the two is refused.
+TEST_P(SpaceTest, RefusesTilesLargerThanAGroup) {
+  Target target = llvm::cantFail(parseTarget(GetParam()));
+  Operation *op = convolutionOf(/*groups=*/8, /*channels=*/4, /*filters=*/4);
+  setAlgorithm(op, spatialPackName(op));
+  Schedule legal = bestSchedule(kernelClassOf(op).family, op, target);
+  ASSERT_EQ(llvm::toString(checkSchedule(kernelClassOf(op), legal, op, target)), "");
+  for (StringRef knob : {"tile_o", "tile_i"}) {
+    Schedule wrong = legal;
+    wrong.set(knob, 8);
+    EXPECT_NE(llvm::toString(checkSchedule(kernelClassOf(op), wrong, op, target)), "") << knob.str();
+  }
+  Schedule wrong = legal;
+  wrong.set("groups", 9);
+  EXPECT_NE(llvm::toString(checkSchedule(kernelClassOf(op), wrong, op, target)), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, SpaceTest,

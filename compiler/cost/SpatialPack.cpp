@@ -1,0 +1,153 @@
+// Tiles along a row, the window's rows around them.
+#include "compiler/cost/SpatialPack.h"
+
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+#include <numeric>
+
+namespace fathom::cost {
+
+// Starting a tile: its addresses follow from the row's. Fitted to measured schedules on Neoverse-V1, as the others.
+constexpr double tileStart = 30;
+// A turn of a loop over the window or over input channels: addresses, a branch, and work of the next turn that waits.
+constexpr double loopTurn = 3;
+// What starting a row of tiles costs: a division or two.
+constexpr double rowStart = 20;
+constexpr double loadStall = 0.1;
+// What of a multiply-add's latency a chain of them shows: the tiles before and after overlap with it.
+constexpr double exposedLatency = 0.65;
+// What a load costs more that another pixel's line threw out of the first-level cache, and the share of the cache's
+// ways up to which that does not happen: weights and results pass through it as well.
+constexpr double collisionStall = 0.6, usableWays = 0.5;
+// The share of a refill that is waited for where lines of one panel follow each other at large distances.
+constexpr double exposedStrided = 0.5;
+
+int64_t panelsOf(const SpatialPackConv &conv, const SpatialPackSchedule &s) {
+  return s.groups > 1 ? llvm::divideCeil(conv.groups, s.groups) : conv.groups * (conv.columns / s.tileO);
+}
+
+int64_t inputPixels(const SpatialPackConv &conv, int64_t pixels) {
+  int64_t common = std::gcd(conv.stride, conv.dilation), stride = conv.stride / common,
+          dilation = conv.dilation / common;
+  // Pixel p + dilation reads at tap t - stride what pixel p reads at tap t.
+  int64_t again = std::max<int64_t>(0, pixels - dilation) * std::max<int64_t>(0, conv.kernel - stride);
+  return pixels * conv.kernel - again;
+}
+
+static int64_t vectorsOf(int64_t columns, const Target &target) { return llvm::divideCeil(columns, target.lanes(32)); }
+
+int64_t registersOf(const SpatialPackConv &conv, const SpatialPackSchedule &s, const Target &target) {
+  int64_t vectors = vectorsOf(s.panel(), target), perPixel = 1;
+  if (s.groups > 1) // as loaded, or every input channel spread over the lanes of its group
+    perPixel = vectors * (s.unrollW ? conv.channels : llvm::divideCeil(conv.channels, conv.columns));
+  else if (target.laneFma)
+    perPixel = llvm::divideCeil(s.tileI, target.lanes(32));
+  int64_t pixels = s.unrollW ? inputPixels(conv, s.tileW) : s.tileW;
+  // Without lane-wise multiply-adds one broadcast after the other is enough.
+  int64_t factors = s.groups == 1 && !target.laneFma ? 1 : pixels * perPixel;
+  return s.tileW * vectors + vectors + factors;
+}
+
+namespace {
+
+struct Scheduled {
+  const SpatialPackConv &conv;
+  const SpatialPackSchedule &s;
+  const Target &target;
+  static constexpr double element = 4;
+  int64_t lanes = target.lanes(32);
+  int64_t panels = panelsOf(conv, s), taskPanels = std::min(s.taskPanels, panels);
+  int64_t taskRows = std::min(s.taskRows, conv.rows);
+  int64_t rowTasks = llvm::divideCeil(conv.rows, taskRows), panelTasks = llvm::divideCeil(panels, taskPanels);
+
+  // Whether the pixels of a window throw each other out of the first-level cache: at a distance with a large power of
+  // two in it they share a few sets.
+  bool collides() const {
+    constexpr int64_t line = 64;
+    const CacheLevel &level = target.caches[0];
+    int64_t distance = conv.groups * conv.channels * int64_t(element), way = level.bytes / level.ways;
+    if (distance < line || way < line)
+      return false;
+    int64_t sets = std::max<int64_t>(1, way / std::gcd(distance, way));
+    int64_t pixels = s.rowsOuter ? s.tileW : conv.width;
+    return double(conv.kernelRows * inputPixels(conv, pixels)) > usableWays * double(level.ways * sets);
+  }
+
+  // One pixel of the window along a row, for all input channels of a group.
+  double tap(int64_t pixels) const {
+    int64_t vectors = vectorsOf(s.panel(), target);
+    double steps = double(conv.channels), multiplyAdds = double(pixels * vectors) * steps;
+    double shared = s.unrollW ? double(inputPixels(conv, pixels)) / double(conv.kernel * pixels) : 1;
+    double read = double(pixels) * shared, loads = double(vectors) * steps, shuffles = 0;
+    if (s.groups > 1) {
+      loads += read * double(vectors * llvm::divideCeil(conv.channels, conv.columns));
+      shuffles = read * double(vectors) * steps;
+    } else {
+      loads += read * (target.laneFma ? double(llvm::divideCeil(conv.channels, std::min(lanes, s.tileI))) : steps);
+    }
+    double latency = steps * double(target.fmaLatency) * exposedLatency;
+    double stall = loadStall * loads + (collides() ? collisionStall * read * steps / double(lanes) : 0);
+    return stall + std::max({(multiplyAdds + shuffles) / target.fmaPerCycle, loads / target.loadsPerCycle, latency,
+                             (multiplyAdds + shuffles + loads) / target.issuedPerCycle});
+  }
+
+  double tile(int64_t pixels) const {
+    double turns = double(conv.channels / s.tileI - 1) + (s.unrollW ? 1.0 / double(conv.kernel) : 1.0);
+    double window = double(conv.kernelRows * conv.kernel) * (tap(pixels) + turns * loopTurn);
+    double stores = double(pixels * vectorsOf(s.panel(), target));
+    return window + tileStart + stores / target.storesPerCycle;
+  }
+
+  double row() const {
+    double cycles = rowStart + double(conv.width / s.tileW) * tile(s.tileW);
+    int64_t rest = conv.width % s.tileW;
+    if (rest && !conv.unknownWidth)
+      return cycles + tile(rest);
+    for (int64_t pixels = 1; pixels <= rest; pixels *= 2)
+      cycles += rest & pixels ? tile(pixels) : 0;
+    return cycles;
+  }
+
+  Refill movement() const {
+    double all = double(conv.groups * conv.channels), line = 64 / element;
+    double rowBytes = double(conv.width * conv.stride) * all * element;
+    double panelBytes = double(conv.kernelRows * conv.kernel * s.panel() * conv.channels) * element;
+    // A panel reads whole lines of a pixel, however few of their channels it needs.
+    double share = std::min(all, std::max(line, double(s.groups * conv.channels))) / all;
+    double weights = panelBytes * double(taskPanels), taskInput = rowBytes * double(taskRows);
+    Refill moved = refill(taskInput, rowBytes * double(conv.rows), target);
+    if (s.rowsOuter) {
+      int64_t columns = llvm::divideCeil(conv.width, s.tileW);
+      double window = double(conv.kernelRows * inputPixels(conv, s.tileW)) * all * element;
+      moved += refill(weights * double(taskRows * columns), weights + window, target);
+    } else {
+      Refill passes = refill(taskInput * share * double(taskPanels), taskInput * share + panelBytes, target);
+      moved.exposed = std::max(moved.exposed, moved.full * exposedStrided);
+      moved += {passes.full, passes.full * exposedStrided};
+    }
+    moved = moved * double(rowTasks * panelTasks);
+    moved += coldRefill(panelBytes * double(panels), target);
+    return moved;
+  }
+
+  double results() const {
+    double vectors = double(conv.rows * conv.width * panels * vectorsOf(s.panel(), target));
+    double bytes = double(conv.rows * conv.width * conv.groups * conv.columns) * element;
+    return vectors * (conv.consumerCycles * 1.25 + 1.5) + refill(bytes, bytes, target).exposed;
+  }
+};
+
+} // namespace
+
+Estimate estimate(const SpatialPackConv &conv, const SpatialPackSchedule &schedule, const Target &target) {
+  Scheduled scheduled{conv, schedule, target};
+  Estimate e;
+  e.tasks = double(scheduled.rowTasks * scheduled.panelTasks);
+  e.perTask = taskStart;
+  e.arithmetic = double(conv.rows * scheduled.panels) * scheduled.row();
+  e.movement = scheduled.movement().beside(e.arithmetic);
+  e.results = scheduled.results();
+  return e;
+}
+
+} // namespace fathom::cost

@@ -1,0 +1,23 @@
+// The algorithms of convolutions by name, as --conv-algorithm and explanations have them.
+#pragma once
+
+#include "compiler/graph/Graph.h"
+#include "compiler/schedule/Schedule.h"
+
+namespace fathom {
+
+// The algorithm that was chosen or asked for; empty where none was.
+llvm::StringRef algorithmOf(mlir::Operation *conv);
+void setAlgorithm(mlir::Operation *conv, llvm::StringRef name);
+
+// What spatial packing of this convolution is called: with groups it has a name of its own.
+llvm::StringRef spatialPackName(mlir::Operation *conv);
+// Whether the convolution is to be computed by spatial packing, and can be.
+bool takesSpatialPack(mlir::Operation *conv);
+
+// The algorithm by which a kernel with this anchor and schedule computes; empty for other ops than convolutions.
+std::string algorithmName(mlir::Operation *anchor, const Schedule &schedule);
+// Why a convolution is not computed by the algorithm that was asked for; empty where it is.
+std::string whyOtherAlgorithm(mlir::Operation *anchor, const Schedule &schedule);
+
+} // namespace fathom

@@ -1,0 +1,178 @@
+// The schedules of convolutions by spatial packing: the space of legal ones, and the one of least estimated cost. Tiles
+// of channels lie within a group, or are whole groups side by side.
+#include "compiler/codegen/common/Layout.h"
+#include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/Spaces.h"
+#include "compiler/kernel/VectorWork.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+
+std::optional<cost::SpatialPackConv> spatialPackProblem(Operation *op) {
+  auto conv = dyn_cast<ConvOp>(op);
+  if (!conv || !conv.getType().getElementType().isF32())
+    return std::nullopt;
+  FailureOr<Window> window = getWindow(conv);
+  Sizes sizes = sizesOf(conv.getType()), weight = sizesOf(conv.getWeight());
+  std::optional<int64_t> columns = constantSize(weight[0]), channels = constantSize(weight[1]);
+  if (failed(window) || window->kernel.empty() || !columns || !channels || *columns < 1 || *channels < 1)
+    return std::nullopt;
+  auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
+  cost::SpatialPackConv problem;
+  problem.width = size(sizes.back());
+  problem.unknownWidth = !constantSize(sizes.back());
+  for (size_t d = 0; d + 1 < sizes.size(); ++d)
+    problem.rows *= d == 1 ? 1 : size(sizes[d]);
+  problem.groups = conv.getGroup();
+  problem.channels = *channels, problem.columns = *columns / problem.groups;
+  problem.kernel = window->kernel.back(), problem.stride = window->strides.back();
+  problem.dilation = window->dilations.back();
+  for (int64_t taps : ArrayRef(window->kernel).drop_back())
+    problem.kernelRows *= taps;
+  problem.consumerCycles = consumerCycles(op);
+  return problem;
+}
+
+// Steps of the reduction that may become straight code.
+constexpr int64_t mostUnrolled = 64;
+
+// The width of the packed weights, 0 while it is still open.
+static int64_t packedPanel(Operation *op) {
+  return layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block;
+}
+
+static std::string violationOf(const cost::SpatialPackConv &conv, const cost::SpatialPackSchedule &s, int64_t panel,
+                               const Target &target) {
+  auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
+  if (conv.columns % s.tileO)
+    return text("tile_o = {0} must divide the {1} output channels of a group", s.tileO, conv.columns);
+  if (conv.channels % s.tileI)
+    return text("tile_i = {0} must divide the {1} input channels of a group", s.tileI, conv.channels);
+  if (s.groups > conv.groups)
+    return text("groups = {0} is more than the {1} that there are", s.groups, conv.groups);
+  if (s.groups > 1 && (s.tileO != conv.columns || s.tileI != conv.channels))
+    return text("groups = {0} stand side by side as a whole: tile_o must be {1} and tile_i {2}", s.groups, conv.columns,
+                conv.channels);
+  if (int64_t steps = conv.kernel * conv.channels; s.unrollW && steps > mostUnrolled)
+    return text("unroll_w = 1 would unroll {0} steps, more than {1}", steps, mostUnrolled);
+  if (s.unrollW && s.tileI != conv.channels)
+    return text("unroll_w = 1 needs all channels of a group in one step: tile_i must be {0}", conv.channels);
+  if (int64_t need = cost::registersOf(conv, s, target); need > target.vectorRegisters)
+    return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s.tileW, s.panel(), need, target.cpu,
+                target.vectorRegisters);
+  if (panel && panel != s.panel())
+    return text("tile_o x groups = {0} differs from the width {1} of the packed weights", s.panel(), panel);
+  return "";
+}
+
+namespace {
+
+SmallVector<int64_t> divisors(int64_t number, int64_t most) {
+  SmallVector<int64_t> list;
+  for (int64_t d = std::min(number, most); d >= 1; --d)
+    if (number % d == 0)
+      list.push_back(d);
+  return list;
+}
+
+class SpatialPackSpace {
+public:
+  SpatialPackSpace(const cost::SpatialPackConv &conv, int64_t panel, const Target &target)
+      : conv(conv), panel(panel), target(target), lanes(target.lanes(32)) {}
+
+  // Every schedule of the space that is worth a look, each of them legal.
+  void enumerate(llvm::function_ref<void(const cost::SpatialPackSchedule &)> body) {
+    cost::SpatialPackSchedule s;
+    for (int64_t tileO : divisors(conv.columns, 6 * lanes))
+      for (int64_t tileI : divisors(conv.channels, widestStep)) {
+        s.tileO = tileO, s.tileI = tileI;
+        overWidths(s, body);
+      }
+    s.tileO = conv.columns, s.tileI = conv.channels;
+    for (s.groups = 2; s.groups <= conv.groups && s.panel() <= 4 * lanes && conv.channels <= widestStep; ++s.groups)
+      overWidths(s, body);
+  }
+
+private:
+  // Input channels of a step: what is unrolled grows with them.
+  static constexpr int64_t widestStep = 16;
+
+  void overWidths(cost::SpatialPackSchedule s, llvm::function_ref<void(const cost::SpatialPackSchedule &)> body) {
+    for (bool unroll : {false, true})
+      for (int64_t width = 1; width <= std::min<int64_t>(conv.width, 16); ++width) {
+        s.unrollW = unroll, s.tileW = width;
+        if (!violationOf(conv, s, panel, target).empty())
+          break;
+        overTasks(s, body);
+      }
+  }
+
+  void overTasks(cost::SpatialPackSchedule s, llvm::function_ref<void(const cost::SpatialPackSchedule &)> body) {
+    for (bool rowsOuter : {false, true})
+      for (int64_t rows : fractions(conv.rows, 1))
+        for (int64_t panels : fractions(cost::panelsOf(conv, s), 1)) {
+          s.rowsOuter = rowsOuter, s.taskRows = rows, s.taskPanels = panels;
+          body(s);
+        }
+  }
+
+  const cost::SpatialPackConv &conv;
+  int64_t panel;
+  const Target &target;
+  int64_t lanes;
+};
+
+Schedule asKnobs(const cost::SpatialPackSchedule &schedule) {
+  Schedule s;
+  s.set("tile_w", schedule.tileW);
+  s.set("tile_o", schedule.tileO);
+  s.set("groups", schedule.groups);
+  s.set("tile_i", schedule.tileI);
+  s.set("unroll_w", schedule.unrollW);
+  s.set("rows_outer", schedule.rowsOuter);
+  s.set("task_h", schedule.taskRows);
+  s.set("task_n", schedule.taskPanels);
+  return s;
+}
+
+} // namespace
+
+Choice<cost::SpatialPackSchedule> bestSpatialPack(Operation *op, const Target &target) {
+  Choice<cost::SpatialPackSchedule> best;
+  if (std::optional<cost::SpatialPackConv> conv = spatialPackProblem(op))
+    SpatialPackSpace(*conv, packedPanel(op), target).enumerate([&](const cost::SpatialPackSchedule &candidate) {
+      best.consider(candidate, cost::estimate(*conv, candidate, target), target);
+    });
+  return best;
+}
+
+static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
+  if (std::optional<cost::SpatialPackConv> conv = spatialPackProblem(op))
+    SpatialPackSpace(*conv, packedPanel(op), target).enumerate([&](const cost::SpatialPackSchedule &schedule) {
+      body(asKnobs(schedule));
+    });
+}
+
+static cost::SpatialPackSchedule fromKnobs(const Schedule &s) {
+  return {s["tile_w"],         s["tile_o"],           s["groups"], s["tile_i"],
+          bool(s["unroll_w"]), bool(s["rows_outer"]), s["task_h"], s["task_n"]};
+}
+
+static double score(Operation *op, const Schedule &s, const Target &target) {
+  return cost::overThreads(cost::estimate(*spatialPackProblem(op), fromKnobs(s), target), target);
+}
+
+static Schedule best(Operation *op, const Target &target) { return asKnobs(bestSpatialPack(op, target).schedule); }
+
+static std::string violation(const Schedule &s, Operation *op, const Target &target) {
+  std::optional<cost::SpatialPackConv> conv = spatialPackProblem(op);
+  if (!conv)
+    return "spatial packing is for convolutions of 32-bit floats with known channels";
+  return violationOf(*conv, fromKnobs(s), packedPanel(op), target);
+}
+
+const Family spatialPackFamily{overSpace, score, violation, best};
+
+} // namespace fathom

@@ -1,0 +1,159 @@
+"""Convolutions by each of their algorithms, on awkward geometries and fresh random data, against ONNX Runtime."""
+import random
+
+import numpy as np
+import onnxruntime
+import pytest
+from conftest import compare, make_model
+from onnx import helper
+
+import fathom
+
+ALGORITHMS = ["auto", "contract", "direct", "gemm", "spatial_pack", "grouped_spatial_pack", "winograd2", "winograd4"]
+GROUPS = [1, 2, 3, 4, 8, 16, 32]
+CHANNELS = [1, 2, 3, 4, 5, 8, 16]  # of a group
+
+
+def convolution(data, group, channels, filters, kernel, sizes, batch=1, **attributes):
+    """A node from x to y, with its input and weights; channels and filters are those of a group."""
+    node = helper.make_node("Conv", ["x", "w", "b"], ["y"], name="conv", group=group, **attributes)
+    x = data.standard_normal((batch, group * channels, *sizes)).astype(np.float32)
+    w = (data.standard_normal((group * filters, channels, *kernel)) / np.sqrt(channels * np.prod(kernel))).astype(np.float32)
+    return node, {"x": x}, {"w": w, "b": data.standard_normal(group * filters).astype(np.float32)}
+
+
+def random_geometry(rng):
+    kernel, stride, dilation = rng.choice([1, 3, 3, 5]), rng.choice([1, 1, 2, 3]), rng.choice([1, 1, 2])
+    pads = [rng.choice([0, kernel // 2, 1]) for _ in range(4)]
+    sizes = [rng.choice([1, 3, 6, 13, 17, 28]) + dilation * (kernel - 1) for _ in range(2)]
+    return (kernel, kernel), sizes, {"strides": [stride] * 2, "dilations": [dilation] * 2, "pads": pads}
+
+
+def classes(model, **options):
+    plan = fathom.compile(model, emit="plan", **options)
+    return [line.split()[1] for line in plan.splitlines() if line.strip().startswith("class:")]
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("case", range(6))
+def test_every_algorithm_everywhere(case, algorithm, seed):
+    """Where an algorithm is not possible another one takes its place."""
+    rng, data = random.Random(seed + case), np.random.default_rng(seed + case)
+    group = [1, 1, 1, 2, 4, 16][case]
+    kernel, sizes, attributes = random_geometry(rng)
+    channels, filters = rng.choice(CHANNELS), rng.choice(CHANNELS)
+    node, inputs, weights = convolution(data, group, channels, filters, kernel, sizes, rng.choice([1, 2]), **attributes)
+    compare([node], inputs, weights, conv_algorithm=algorithm)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("channels", CHANNELS)
+def test_groups(channels, group, seed):
+    """As many filters as channels, and multiples of them, with a consumer."""
+    rng, data = random.Random(seed), np.random.default_rng(seed)
+    filters = channels * rng.choice([1, 1, 2, 3])
+    kernel, sizes, attributes = random_geometry(rng)
+    node, inputs, weights = convolution(data, group, channels, filters, kernel, sizes, **attributes)
+    node.output[0] = "c"
+    nodes = [node, helper.make_node("Relu", ["c"], ["y"])]
+    compare(nodes, inputs, weights, conv_algorithm="grouped_spatial_pack" if group > 1 else "spatial_pack")
+
+
+@pytest.mark.parametrize("spatial", [1, 3])
+@pytest.mark.parametrize("channels, filters", [(2, 2), (3, 5), (8, 8), (1, 3)])
+def test_other_ranks(channels, filters, spatial, seed):
+    data = np.random.default_rng(seed)
+    kernel, sizes = [3] * spatial, [7, 5, 11][-spatial:]
+    node, inputs, weights = convolution(data, 5, channels, filters, kernel, sizes, pads=[1] * (2 * spatial))
+    compare([node], inputs, weights, conv_algorithm="grouped_spatial_pack")
+
+
+@pytest.mark.parametrize("channels", [1, 2, 4, 8])
+def test_every_tile_of_a_group(channels, seed, tmp_path):
+    """Schedules of a plan other than the default: panels of part of a group, of one, and of several."""
+    data = np.random.default_rng(seed)
+    node, inputs, weights = convolution(data, 6, channels, 8, (3, 3), [9, 11], pads=[1] * 4)
+    model = make_model([node], inputs, weights)
+    want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)[0]
+    plan = fathom.compile(model, emit="plan", conv_algorithm="grouped_spatial_pack")
+    path = tmp_path / "edited.plan"
+    for tile_o, groups, unroll, outer in [(1, 1, 0, 0), (4, 1, 0, 1), (8, 1, 1, 0), (8, 2, 0, 1), (8, 4, 0, 0)]:
+        knobs = {"tile_w": 1 if groups > 2 else 2, "tile_o": tile_o, "groups": groups, "tile_i": channels, "unroll_w": unroll, "rows_outer": outer}
+        knobs |= {"task_h": 4, "task_n": 2}
+        path.write_text("\n".join(edited(line, knobs) for line in plan.splitlines()) + "\n")
+        got = fathom.Session(fathom.compile(model, plan=str(path))).run(None, inputs)[0]
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
+
+
+def edited(line, knobs):
+    name = line.split(":")[0].strip()
+    return line.split(":")[0] + ": " + str(knobs[name]) if name in knobs else line
+
+
+def test_a_width_known_at_run_time(seed):
+    data = np.random.default_rng(seed)
+    node, inputs, weights = convolution(data, 8, 4, 4, (3, 3), [5, 9], pads=[1] * 4)
+    model = make_model([node], inputs, weights)
+    model.graph.input[0].type.tensor_type.shape.dim[3].dim_param = "width"
+    artifact = fathom.compile(model, conv_algorithm="grouped_spatial_pack")
+    reference = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for width in (1, 2, 7, 16, 29):
+        x = data.standard_normal((1, 32, 5, width)).astype(np.float32)
+        got, want = fathom.Session(artifact).run(None, {"x": x})[0], reference.run(None, {"x": x})[0]
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
+
+
+def test_groups_of_few_channels_are_packed_by_themselves():
+    data = np.random.default_rng(0)
+    for channels, kind in [(1, "depthwise"), (2, "spatial_pack"), (4, "spatial_pack")]:
+        node, inputs, weights = convolution(data, 64 // channels, channels, channels, (3, 3), [28, 28], pads=[1] * 4)
+        assert kind in classes(make_model([node], inputs, weights))
+        assert kind in classes(make_model([node], inputs, weights), fp="strict")
+
+
+def test_direct_and_gemm_differ(seed):
+    data = np.random.default_rng(seed)
+    node, inputs, weights = convolution(data, 1, 24, 40, (3, 3), [12, 12], pads=[1] * 4)
+    plans = [fathom.compile(make_model([node], inputs, weights), emit="plan", conv_algorithm=name) for name in ("direct", "gemm")]
+    packed = [[line.split()[1] for line in plan.splitlines() if line.strip().startswith("pack_a:")] for plan in plans]
+    assert packed == [["0"], ["1"]]
+
+
+@pytest.mark.parametrize("algorithm", ["direct", "gemm", "spatial_pack"])
+def test_a_producer_before_it(algorithm, seed):
+    """What a product would compute while it packs is computed before, where nothing is packed."""
+    data = np.random.default_rng(seed)
+    node, inputs, weights = convolution(data, 1, 24, 16, (1, 1), [7, 9])
+    node.input[0] = "t"
+    compare([helper.make_node("Tanh", ["x"], ["t"]), node], inputs, weights, conv_algorithm=algorithm)
+
+
+@pytest.mark.parametrize("algorithm", ["direct", "gemm", "spatial_pack", "grouped_spatial_pack"])
+def test_a_plan_says_which_algorithm(algorithm, tmp_path):
+    data = np.random.default_rng(0)
+    node, inputs, weights = convolution(data, 4 if algorithm.startswith("grouped") else 1, 4, 6, (3, 3), [12, 12], pads=[1] * 4)
+    model = make_model([node], inputs, weights)
+    plan, chosen, planned = (tmp_path / name for name in ("a.plan", "chosen.fathom", "planned.fathom"))
+    fathom.compile(model, output=str(plan), emit="plan", conv_algorithm=algorithm)
+    fathom.compile(model, output=str(chosen), conv_algorithm=algorithm)
+    fathom.compile(model, output=str(planned), plan=str(plan))
+    assert chosen.read_bytes() == planned.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "knob, number, reason",
+    [
+        ("tile_o", 8, "must divide the 4 output channels of a group"),
+        ("tile_i", 3, "must divide the 4 input channels of a group"),
+        ("groups", 9, "more than the 8 that there are"),
+        ("tile_w", 32, "vector registers"),
+    ],
+)
+def test_impossible_plans_are_refused(knob, number, reason, tmp_path):
+    node, inputs, weights = convolution(np.random.default_rng(0), 8, 4, 4, (3, 3), [12, 40], pads=[1] * 4)
+    model = make_model([node], inputs, weights)
+    plan = fathom.compile(model, emit="plan", conv_algorithm="grouped_spatial_pack")
+    path = tmp_path / "edited.plan"
+    path.write_text("\n".join(edited(line, {knob: number}) for line in plan.splitlines()) + "\n")
+    with pytest.raises(fathom.Error, match=reason):
+        fathom.compile(model, plan=str(path))

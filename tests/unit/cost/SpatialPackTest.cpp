@@ -1,0 +1,82 @@
+// What the draft cost of spatial packing says when one thing changes.
+#include "compiler/cost/SpatialPack.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+namespace fathom::cost {
+namespace {
+
+Target machine() {
+  Target target;
+  target.laneFma = true;
+  target.fmaPerCycle = 4, target.loadsPerCycle = 3, target.storesPerCycle = 2, target.issuedPerCycle = 8;
+  target.caches = {{64 << 10, 48, 4}, {1 << 20, 24}, {32 << 20, 10}};
+  return target;
+}
+
+// 128 channels in 16 groups, 28 x 28 pixels, 3 x 3.
+constexpr SpatialPackConv conv{
+    .rows = 28, .width = 28, .groups = 16, .channels = 8, .columns = 8, .kernel = 3, .kernelRows = 3};
+constexpr SpatialPackSchedule schedule{
+    .tileW = 7, .tileO = 8, .tileI = 8, .rowsOuter = true, .taskRows = 28, .taskPanels = 16};
+
+TEST(SpatialPackCost, CountsThePixelsThatAreRead) {
+  for (int64_t stride = 1; stride <= 4; ++stride)
+    for (int64_t dilation = 1; dilation <= 4; ++dilation)
+      for (int64_t kernel : {1, 2, 3, 5, 7})
+        for (int64_t pixels : {1, 2, 5, 13}) {
+          std::set<int64_t> read;
+          for (int64_t p = 0; p < pixels; ++p)
+            for (int64_t t = 0; t < kernel; ++t)
+              read.insert(p * stride + t * dilation);
+          EXPECT_EQ(inputPixels({.kernel = kernel, .stride = stride, .dilation = dilation}, pixels),
+                    int64_t(read.size()));
+        }
+}
+
+TEST(SpatialPackCost, IsAtLeastTheArithmetic) {
+  double ideal = 28.0 * 28 * 128 * 8 * 9 / (4 * machine().fmaPerCycle);
+  Estimate e = estimate(conv, schedule, machine());
+  EXPECT_GE(e.arithmetic, ideal);
+  EXPECT_LE(e.arithmetic, 1.6 * ideal);
+}
+
+TEST(SpatialPackCost, FallsWithTheNumberOfGroups) {
+  double before = std::numeric_limits<double>::infinity();
+  for (int64_t groups = 1; groups <= 16; groups *= 2) {
+    SpatialPackConv grouped = conv;
+    grouped.groups = groups, grouped.channels = grouped.columns = 128 / groups;
+    double now = estimate(grouped, schedule, machine()).total();
+    EXPECT_LT(now, before) << groups;
+    before = now;
+  }
+}
+
+TEST(SpatialPackCost, SeveralGroupsFillAVector) {
+  SpatialPackConv pairs = conv;
+  pairs.groups = 64, pairs.channels = pairs.columns = 2;
+  SpatialPackSchedule one{.tileW = 7, .tileO = 2, .tileI = 2, .unrollW = true, .taskRows = 28, .taskPanels = 64};
+  SpatialPackSchedule two = one;
+  two.groups = 2, two.taskPanels = 32;
+  EXPECT_EQ(panelsOf(pairs, one), 64);
+  EXPECT_EQ(panelsOf(pairs, two), 32);
+  EXPECT_LT(estimate(pairs, two, machine()).total(), 0.8 * estimate(pairs, one, machine()).total());
+}
+
+TEST(SpatialPackCost, SharedLoadsTakeRegisters) {
+  SpatialPackSchedule unrolled = schedule;
+  unrolled.unrollW = true;
+  EXPECT_GT(registersOf(conv, unrolled, machine()), registersOf(conv, schedule, machine()));
+}
+
+TEST(SpatialPackCost, PixelsAtPowersOfTwoCollide) {
+  SpatialPackConv wide = conv, odd = conv;
+  wide.groups = 64, odd.groups = 65;
+  SpatialPackSchedule s = schedule;
+  s.taskPanels = 65;
+  EXPECT_GT(estimate(wide, s, machine()).arithmetic / 64, estimate(odd, s, machine()).arithmetic / 65);
+}
+
+} // namespace
+} // namespace fathom::cost
