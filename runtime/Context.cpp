@@ -39,7 +39,7 @@ int32_t launch(void *Host, int32_t Kernel, fathom_task_fn Fn, const void *Env, i
   int64_t Start = Context.Profiling ? nowNs() : 0;
   Fault Result = Context.Pool.launch(Fn, Env, Tasks);
   // An entry for which there is no memory is left out; a profile is not worth failing a run.
-  if (Context.Profiling && !Context.Profile.push({Kernel, Start - Context.RunStart, nowNs() - Context.RunStart, Tasks}))
+  if (Context.Profiling && !Context.addToProfile(Kernel, Start, Tasks))
     Context.Profiling = false;
   if (Result.Code) {
     Context.LaunchFault = Result;
@@ -212,8 +212,19 @@ fathom_status *fathom_context::checkOverlaps(const fathom_tensor *Inputs) const 
   return nullptr;
 }
 
+bool fathom_context::addToProfile(int32_t Kernel, int64_t Start, int64_t Tasks) {
+  if (!Profile.push({Kernel, Start - RunStart, nowNs() - RunStart, Tasks}))
+    return false;
+  for (int32_t Thread = 0; Thread < Pool.timedThreads(); ++Thread)
+    if (const ThreadPool::Part &Part = Pool.part(Thread); Part.Tasks)
+      if (!Parts.push({int64_t(Profile.size()) - 1, Part.Start - RunStart, Part.End - RunStart, Part.Tasks, Thread}))
+        return false;
+  return true;
+}
+
 fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_tensor *Given) {
   Profile.clear();
+  Parts.clear();
   Outputs = Given;
   if (fathom_status *Status = checkInputs(Inputs))
     return Status;

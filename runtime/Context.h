@@ -43,6 +43,8 @@ struct fathom_context {
   bool Profiling = false;
   int64_t RunStart = 0;
   fathom::Array<fathom_profile_entry> Profile;
+  fathom::Array<fathom_profile_part> Parts;
+  [[nodiscard]] bool addToProfile(int32_t Kernel, int64_t Start, int64_t Tasks);
 
   // The fault of a launch in this run and where it happened, for the message.
   fathom::Fault LaunchFault;

@@ -165,9 +165,11 @@ fathom_status *fathom_context_output(fathom_context *context, size_t index, fath
   return nullptr;
 }
 
-void fathom_context_set_profiling(fathom_context *context, int32_t on) {
-  if (context)
-    context->Profiling = on != 0;
+void fathom_context_set_profiling(fathom_context *context, int32_t level) {
+  if (!context)
+    return;
+  context->Profiling = level != 0;
+  context->Pool.timeParts(level > 1);
 }
 
 size_t fathom_context_profile_count(const fathom_context *context) { return context ? context->Profile.size() : 0; }
@@ -179,5 +181,17 @@ fathom_status *fathom_context_profile(const fathom_context *context, size_t inde
     return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "fathom_context_profile: index %zu, and the last run has %zu",
                       index, context->Profile.size());
   *entry = context->Profile[index];
+  return nullptr;
+}
+
+size_t fathom_context_profile_part_count(const fathom_context *context) { return context ? context->Parts.size() : 0; }
+
+fathom_status *fathom_context_profile_part(const fathom_context *context, size_t index, fathom_profile_part *part) {
+  if (!context || !part)
+    return isNull("fathom_context_profile_part", context ? "part" : "context");
+  if (index >= context->Parts.size())
+    return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "fathom_context_profile_part: index %zu, and the last run has %zu",
+                      index, context->Parts.size());
+  *part = context->Parts[index];
   return nullptr;
 }

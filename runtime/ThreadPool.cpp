@@ -88,13 +88,23 @@ ThreadPool::~ThreadPool() {
 }
 
 Fault ThreadPool::runInline(const Job &J) {
+  forgetParts();
+  int64_t Start = Timed ? nowNs() : 0;
   for (int64_t T = 0; T < J.Tasks; ++T)
     if (int32_t Code = J.Fn(J.Env, T, Scratch))
       return {Code, T};
+  if (Timed)
+    Parts[0] = {Start, nowNs(), J.Tasks};
   return {};
 }
 
+void ThreadPool::forgetParts() {
+  for (int32_t Thread = 0; Thread < timedThreads(); ++Thread)
+    Parts[size_t(Thread)] = {};
+}
+
 Fault ThreadPool::runParallel(const Job &J) {
+  forgetParts();
   if (J.Tasks <= 0)
     return {};
   Current = J;
@@ -119,17 +129,21 @@ Fault ThreadPool::runParallel(const Job &J) {
 // first, for few claims and for locality, and single tasks at the end, for balance.
 void ThreadPool::takePart(int32_t Index) {
   char *WorkerScratch = Scratch + size_t(Index) * ScratchStride;
-  int64_t Finished = 0;
+  int64_t Finished = 0, Start = 0;
   int64_t Left = Unclaimed.load(std::memory_order_relaxed);
   while (Left > 0) {
     int64_t Count = std::max<int64_t>(1, Left / (2 * Threads));
     if (!Unclaimed.compare_exchange_weak(Left, Left - Count, std::memory_order_acquire, std::memory_order_relaxed))
       continue;
+    if (Timed && !Finished)
+      Start = nowNs();
     int64_t Begin = Current.Tasks - Left;
     runTasks(Begin, Begin + Count, WorkerScratch);
     Finished += Count;
     Left = Unclaimed.load(std::memory_order_relaxed);
   }
+  if (Finished && Timed)
+    Parts[size_t(Index)] = {Start, nowNs(), Finished};
   if (Finished && Unfinished.fetch_sub(Finished) == Finished && CallerSleeps.load()) {
     Done.fetch_add(1);
     futexWake(Done, 1);

@@ -41,6 +41,15 @@ public:
 
   int32_t threads() const { return Threads; }
 
+  // What a thread did of the last launch, and when; no tasks where it came too late.
+  struct Part {
+    int64_t Start, End, Tasks;
+  };
+  // From the next launch on; without memory for it, nothing is timed.
+  void timeParts(bool On) { Timed = On && (Parts.size() || Parts.allocate(size_t(Threads))); }
+  int32_t timedThreads() const { return Timed ? Threads : 0; }
+  const Part &part(int32_t Thread) const { return Parts[size_t(Thread)]; }
+
 private:
   struct Job {
     fathom_task_fn Fn;
@@ -57,6 +66,7 @@ private:
   Fault runInline(const Job &J);
   Fault runParallel(const Job &J);
   void takePart(int32_t Index);
+  void forgetParts();
   void runTasks(int64_t Begin, int64_t End, char *WorkerScratch);
   void recordFault(int64_t Task, int32_t Code);
   bool waitForWork();
@@ -72,6 +82,9 @@ private:
   size_t ScratchStride = 0;
   fathom_parallel_for_fn ParallelFor = nullptr;
   void *ParallelForUser = nullptr;
+  // Each thread writes its own, before it tells that its tasks are done.
+  Array<Part> Parts;
+  bool Timed = false;
   Array<Worker> Workers;
   size_t Started = 0;
 

@@ -180,11 +180,24 @@ typedef struct fathom_profile_entry {
   int64_t tasks;
 } fathom_profile_entry;
 
-// Off at first; takes effect at the next run and costs two clock readings per launch.
-FATHOM_API void fathom_context_set_profiling(fathom_context *context, int32_t on);
+// What one thread did of a launch; thread 0 is the one that called fathom_context_run.
+typedef struct fathom_profile_part {
+  int64_t launch; // for fathom_context_profile
+  int64_t start_ns, end_ns;
+  int64_t tasks;
+  int32_t thread;
+} fathom_profile_part;
+
+// Off (0) at first; takes effect at the next run. 1 costs two clock readings per launch; 2 tells the parts of the
+// threads, too, and costs two more for each.
+FATHOM_API void fathom_context_set_profiling(fathom_context *context, int32_t level);
 FATHOM_API size_t fathom_context_profile_count(const fathom_context *context);
 FATHOM_API fathom_status *fathom_context_profile(const fathom_context *context, size_t index,
                                                  fathom_profile_entry *entry);
+// In the order of the launches; threads that came too late for a launch have no part in it.
+FATHOM_API size_t fathom_context_profile_part_count(const fathom_context *context);
+FATHOM_API fathom_status *fathom_context_profile_part(const fathom_context *context, size_t index,
+                                                      fathom_profile_part *part);
 
 #ifdef __cplusplus
 }

@@ -172,7 +172,20 @@ def test_bench_prints_one_object(fathom, artifact, tmp_path):
     assert {"median_ms", "p10_ms", "p90_ms", "min_ms", "runs", "threads", "target"} <= data.keys()
     assert data["min_ms"] <= data["p10_ms"] <= data["median_ms"] <= data["p90_ms"] and data["threads"] == 1
     trace = json.loads((tmp_path / "trace.json").read_text())
-    assert [event["args"]["nodes"] for event in trace["traceEvents"]] == ["relu"]
+    assert [event["args"]["nodes"] for event in trace["traceEvents"] if event["ph"] == "X"] == ["relu"]
+
+
+def test_a_trace_has_a_row_for_each_thread(fathom, artifact, tmp_path):
+    fathom("bench", artifact, "--min-time", "0.01", "--threads", "3", "--profile", "trace.json").expect(0)
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert [(event["tid"], event["args"]["name"]) for event in events if event["ph"] == "M"] == [(i, f"thread {i}") for i in range(3)]
+    launches = {}
+    for event in events:
+        if event["ph"] == "X":
+            assert event["name"] and event["dur"] >= 0 and event["tid"] in range(3)
+            launches.setdefault(event["args"]["launch"], []).append(event["args"])
+    for parts in launches.values():
+        assert sum(part["tasks"] for part in parts) == parts[0]["tasks of all threads"]
 
 
 def test_bench_of_a_model(fathom, save):

@@ -2,6 +2,7 @@
 #include "compiler/package/OutputFile.h"
 #include "tools/fathom/ArtifactReader.h"
 #include "tools/fathom/PreparedRun.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
 
@@ -37,29 +38,49 @@ static double percentile(ArrayRef<double> sorted, double fraction) {
   return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 
-// One run in the format of chrome://tracing and Perfetto.
+// What one thread did of a kernel, as an event of chrome://tracing.
+static Expected<json::Value> traceEvent(const LoadedModel &model, size_t index) {
+  fathom_profile_part part;
+  fathom_profile_entry launch;
+  fathom_kernel_info kernel;
+  if (Error error = takeStatus(fathom_context_profile_part(model.context, index, &part)))
+    return std::move(error);
+  if (Error error = takeStatus(fathom_context_profile(model.context, part.launch, &launch)))
+    return std::move(error);
+  if (Error error = takeStatus(fathom_model_kernel(model.model, launch.kernel, &kernel)))
+    return std::move(error);
+  return json::Object{{"name", kernel.name},
+                      {"cat", "kernel"},
+                      {"ph", "X"},
+                      {"ts", part.start_ns / 1e3},
+                      {"dur", (part.end_ns - part.start_ns) / 1e3},
+                      {"pid", 1},
+                      {"tid", part.thread},
+                      {"args", json::Object{{"nodes", kernel.nodes},
+                                            {"launch", part.launch},
+                                            {"tasks", part.tasks},
+                                            {"tasks of all threads", launch.tasks}}}};
+}
+
+// One run in the format of chrome://tracing and Perfetto, a row for each thread.
 static Error writeTrace(PreparedRun &prepared, StringRef path) {
   LoadedModel &model = *prepared.model;
-  fathom_context_set_profiling(model.context, 1);
+  fathom_context_set_profiling(model.context, 2);
   if (Error error = prepared.run())
     return error;
   fathom_context_set_profiling(model.context, 0);
   json::Array events;
-  for (size_t i = 0; i < fathom_context_profile_count(model.context); ++i) {
-    fathom_profile_entry entry;
-    fathom_kernel_info kernel;
-    if (Error error = takeStatus(fathom_context_profile(model.context, i, &entry)))
-      return error;
-    if (Error error = takeStatus(fathom_model_kernel(model.model, entry.kernel, &kernel)))
-      return error;
-    events.push_back(json::Object{{"name", kernel.name},
-                                  {"cat", "kernel"},
-                                  {"ph", "X"},
-                                  {"ts", entry.start_ns / 1e3},
-                                  {"dur", (entry.end_ns - entry.start_ns) / 1e3},
+  for (int32_t thread = 0; thread < fathom_context_threads(model.context); ++thread)
+    events.push_back(json::Object{{"name", "thread_name"},
+                                  {"ph", "M"},
                                   {"pid", 1},
-                                  {"tid", 1},
-                                  {"args", json::Object{{"nodes", kernel.nodes}, {"tasks", entry.tasks}}}});
+                                  {"tid", thread},
+                                  {"args", json::Object{{"name", formatv("thread {0}", thread).str()}}}});
+  for (size_t i = 0; i < fathom_context_profile_part_count(model.context); ++i) {
+    Expected<json::Value> event = traceEvent(model, i);
+    if (!event)
+      return event.takeError();
+    events.push_back(std::move(*event));
   }
   json::Value trace = json::Object{{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}};
   if (Error error = writeFile(path, [&](raw_ostream &out) { out << trace << "\n"; }))

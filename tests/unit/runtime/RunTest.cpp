@@ -293,6 +293,39 @@ TEST(Run, ProfilesEachLaunch) {
   EXPECT_EQ(fathom_context_profile_count(Context.get()), 0u);
 }
 
+TEST(Run, ProfilesWhatEachThreadDid) {
+  ModelPtr Model = load("scale_add");
+  ContextPtr Context = makeContext(Model.get(), 3);
+  ScaleAdd Call(64);
+  fathom_context_set_profiling(Context.get(), 1);
+  expectOk(Call.run(Context));
+  EXPECT_EQ(fathom_context_profile_part_count(Context.get()), 0u);
+  fathom_context_set_profiling(Context.get(), 2);
+  for (int Repeat = 0; Repeat < 50; ++Repeat) {
+    expectOk(Call.run(Context));
+    ASSERT_EQ(fathom_context_profile_count(Context.get()), 3u);
+    int64_t Tasks[3] = {}, Before = 0;
+    fathom_profile_part Part;
+    for (size_t I = 0; I < fathom_context_profile_part_count(Context.get()); ++I) {
+      expectOk(fathom_context_profile_part(Context.get(), I, &Part));
+      fathom_profile_entry Entry;
+      expectOk(fathom_context_profile(Context.get(), size_t(Part.launch), &Entry));
+      EXPECT_GE(Part.launch, Before);
+      EXPECT_TRUE(Part.thread >= 0 && Part.thread < 3 && Part.tasks > 0);
+      EXPECT_TRUE(Entry.start_ns <= Part.start_ns && Part.start_ns <= Part.end_ns && Part.end_ns <= Entry.end_ns);
+      Tasks[Part.launch] += Part.tasks;
+      Before = Part.launch;
+    }
+    EXPECT_EQ(Tasks[0], 64);
+    EXPECT_EQ(Tasks[1], 64);
+    EXPECT_EQ(Tasks[2], 1);
+  }
+  fathom_profile_part Part;
+  expectError(fathom_context_profile_part(Context.get(), 99, &Part), FATHOM_ERROR_INVALID_ARGUMENT, "the last run has");
+  expectError(fathom_context_profile_part(Context.get(), 0, nullptr), FATHOM_ERROR_INVALID_ARGUMENT, "part is null");
+  EXPECT_EQ(fathom_context_profile_part_count(nullptr), 0u);
+}
+
 TEST(Run, TakesAnOutputInTheMemoryOfAnInputOnlyWhereTheArtifactAllowsIt) {
   std::vector<int64_t> Dims{3};
   std::vector<float> Data{1, 2, 3, 4};
