@@ -81,8 +81,8 @@ class Benchmark:
                         self.skip(name, reason, model=path.stem, threads=threads)
                         del sides[name], times[name]
             self.data["benchmarks"] += [describe(path.stem, threads, name, values) for name, values in times.items()]
-            reference = sides[REFERENCE]
-            return memory_of(session.manifest, threads, reference.ask("memory"), reference.before, weight_bytes(path))
+            ours, theirs = ({**sides[name].ask("memory"), "before": sides[name].before} for name in ("fathom", REFERENCE))
+            return memory_of(session.manifest, threads, ours, theirs, weight_bytes(path))
 
     def start(self, path, artifact, threads, inputs, stack):
         """The processes of all sides that load the model and compute what ONNX Runtime computes."""
@@ -157,21 +157,25 @@ def parse_arguments():
     return arguments
 
 
+def write_results(data, arguments):
+    if arguments.json:
+        arguments.json.write_text(json.dumps(data, indent=1) + "\n")
+    if arguments.html:
+        arguments.html.write_text(render(data))
+
+
 def main():
     arguments = parse_arguments()
     WORK.mkdir(parents=True, exist_ok=True)
     benchmark = Benchmark(arguments)
     print(header_text(benchmark.pythons))
+    if arguments.kernels:
+        benchmark.data["kernels"] = json.loads(arguments.kernels.read_text())["benchmarks"]
     for name in arguments.models or (ALL if arguments.all else FEW):
         benchmark.measure_model(name)
-    data = benchmark.data
-    if arguments.kernels:
-        data["kernels"] = json.loads(arguments.kernels.read_text())["benchmarks"]
-    print("\n".join(summary_lines(data)))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(data, indent=1) + "\n")
-    if arguments.html:
-        arguments.html.write_text(render(data))
+        # After every model, so that who interrupts a long run has something.
+        write_results(benchmark.data, arguments)
+    print("\n".join(summary_lines(benchmark.data)))
 
 
 if __name__ == "__main__":

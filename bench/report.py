@@ -77,19 +77,49 @@ def scalings(data):
     return found, (few, many)
 
 
-def memory_of(manifest, threads, rss, before, weights):
-    """Bytes that a run needs besides the weights: ours by plan, ONNX Runtime's as its process shows it.
+def memory_of(manifest, threads, ours, theirs, weights):
+    """Bytes that a run needs: ours by plan, ONNX Runtime's as its process shows it, less the weights; and the largest resident size of both processes.
 
-    Nothing where symbolic dimensions decide the size of the arena.
+    Nothing where symbolic dimensions decide the size of the arena. The differences may be negative: weights that are mapped from a file and that a
+    run does not read are not resident.
     """
     if manifest["arena_bytes"] is None:
         return None
     return {
         "fathom": manifest["arena_bytes"] + manifest["scratch_bytes"] * threads,
-        "onnxruntime": max(rss["peak"] - weights, 0),
+        "onnxruntime": theirs["peak"] - weights,
         # The same without the interpreter and the libraries, which were there before the model.
-        "onnxruntime_model": max(rss["now"] - before - weights, 0),
+        "onnxruntime_model": theirs["now"] - theirs["before"] - weights,
+        "fathom_process": ours["peak"],
+        "onnxruntime_process": theirs["peak"],
     }
+
+
+def memory_verdict(memory):
+    """Whether we need more than ONNX Runtime does, where that can be said."""
+    if memory["onnxruntime"] <= 0:
+        return "not comparable: it did not read all weights"
+    return "larger" if memory["fathom"] > memory["onnxruntime"] else ""
+
+
+MEMORY_COLUMNS = {
+    "fathom": "fathom",
+    "onnxruntime": "onnxruntime",
+    "onnxruntime_model": "without libraries",
+    "fathom_process": "fathom RSS",
+    "onnxruntime_process": "onnxruntime RSS",
+}
+
+
+def memory_lines(data):
+    memories = [(entry["model"], entry["memory"]) for entry in data.get("models", []) if entry.get("memory")]
+    if not memories:
+        return []
+    lines = [f"{'memory besides weights, MB':28}" + "".join(f"{text:>18}" for text in MEMORY_COLUMNS.values())]
+    for model, memory in memories:
+        line = f"{model:28}" + "".join(f"{memory[key] / 1e6:18.1f}" for key in MEMORY_COLUMNS)
+        lines.append(f"{line}  {memory_verdict(memory)}".rstrip())
+    return lines
 
 
 def row_text(model, threads, row, peers):
@@ -111,12 +141,7 @@ def summary_lines(data):
     for threads, row in mean_ratios(data).items():
         means = ", ".join(f"{peer} {mean:.2f} ({count})" for peer, (mean, count) in row.items())
         lines.append(f"geometric mean of the ratios with {threads} thread{'s' * (threads > 1)} (models): {means}")
-    memories = [(entry["model"], entry["memory"]) for entry in data.get("models", []) if entry.get("memory")]
-    if memories:
-        lines.append(f"{'memory besides weights, MB':32} {'fathom':>8} {'onnxruntime':>12} {'without libraries':>18}")
-    for model, memory in memories:
-        mark = "  larger" if memory["fathom"] > memory["onnxruntime"] else ""
-        lines.append(f"{model:32} {memory['fathom'] / 1e6:8.1f} {memory['onnxruntime'] / 1e6:12.1f} {memory['onnxruntime_model'] / 1e6:18.1f}{mark}")
+    lines += memory_lines(data)
     for entry in data.get("skipped", []):
         where = f" on {entry['model']} with {entry['threads']} threads" if entry.get("model") else ""
         lines.append(f"left out: {entry['peer']}{where}: {entry['reason']}")

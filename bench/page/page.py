@@ -10,7 +10,7 @@ import sys
 import report
 from kernel_report import KernelResults
 
-from .plots import dot_plot, roofline_plot
+from .plots import dot_plot, roofline_plot, spell_threads
 from .svg import escape, number
 
 HERE = pathlib.Path(__file__).parent
@@ -34,10 +34,6 @@ def section(title, text, *content):
 
 def plots(figures):
     return f'<div class="plots">{"".join(figures)}</div>'
-
-
-def spell_threads(count):
-    return f"{count} thread" + "s" * (count != 1)
 
 
 def ratio_cell(ms, ratio):
@@ -92,7 +88,11 @@ def scaling_section(data):
 def roofline_section(data):
     if not data.get("rooflines"):
         return ""
-    text = "Every kernel of a model beside what the machine can do: the slope is memory, the flat part arithmetic. Point at a mark, or tap on it, to see which kernel it is."
+    text = (
+        "Every kernel of a model beside what the machine can do: the slope is memory, the flat part arithmetic. A mark's area is the kernel's time; point at "
+        "it, or tap on it, to see which kernel it is. Data that caches hold moves faster than memory, so that marks may lie above the slope. The times are "
+        "the least of a few runs, in wall time."
+    )
     return section("Kernels of the models", text, plots(map(roofline_plot, data["rooflines"])))
 
 
@@ -100,13 +100,29 @@ def memory_section(data):
     found = {entry["model"]: entry["memory"] for entry in data.get("models", []) if entry.get("memory")}
     if not found:
         return ""
-    names = {"fathom": "fathom", "onnxruntime_model": "onnxruntime", "onnxruntime": "onnxruntime, whole process"}
-    rows = {model: {names[key]: max(memory[key], 1e3) / 1e6 for key in names} for model, memory in found.items()}
+
+    def plot(names, caption):
+        # What is not above 0 has no place on the scale.
+        rows = {model: {text: memory[key] / 1e6 for key, text in names.items() if memory[key] > 0} for model, memory in found.items()}
+        return dot_plot(rows, list(names.values()), "MB", caption)
+
     text = (
-        "What a run needs besides the weights: Fathom's arena and scratch, by plan; of ONNX Runtime the resident memory that loading and "
-        "running the model added, less the weights, and the most that the whole process had, less the weights."
+        "Fathom plans its memory: an arena and scratch for each thread. Of ONNX Runtime we see the process: what loading and running the model added to it, "
+        "and the most that it had, both less the weights. Where it does not read all weights from the file that difference says nothing and may be missing."
     )
-    return section("Memory", text, plots([dot_plot(rows, list(names.values()), "MB", "Memory besides the weights.")]))
+    return section(
+        "Memory",
+        text,
+        plots(
+            [
+                plot(
+                    {"fathom": "fathom, planned", "onnxruntime_model": "onnxruntime, added", "onnxruntime": "onnxruntime, whole process"},
+                    "Memory besides the weights.",
+                ),
+                plot({"fathom_process": "fathom", "onnxruntime_process": "onnxruntime"}, "Largest resident size of the processes, weights and interpreter included."),
+            ]
+        ),
+    )
 
 
 def kernel_section(data):

@@ -22,6 +22,10 @@ def figure(drawing, height, names, caption):
     return f'<figure>{legend(names)}{picture}<output></output><figcaption>{escape(caption)}</figcaption></figure>'
 
 
+def spell_threads(count):
+    return f"{count} thread" + "s" * (count != 1)
+
+
 def shorten(text, longest):
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
@@ -85,12 +89,11 @@ def roofline_plot(roofline):
     kernels = known_kernels(roofline)
     total = sum(kernel.get("ms") or 0 for kernel in roofline["kernels"])
     shown = sum(kernel["ms"] for kernel, _, _ in kernels)
-    caption = f"{roofline['model']}, {roofline['peak']['threads']} thread(s): {number(peak)} GFLOP/s and {number(bandwidth)} GB/s measured. "
+    caption = f"{roofline['model']}, {spell_threads(roofline['peak']['threads'])}: {number(peak)} GFLOP/s and {number(bandwidth)} GB/s measured."
     if not kernels or peak <= 0 or bandwidth <= 0:
         return nothing(caption)
-    caption += "Area is time. Data that caches hold moves faster than memory, so that points may lie above the slope. "
     if total > shown:
-        caption += f"Kernels that only move data are not shown; they take {100 * (total - shown) / total:.0f} % of the time."
+        caption += f" Kernels that only move data are not shown; they take {100 * (total - shown) / total:.1f} % of the time."
     left, top, height = 46, 14, 330
     ridge = peak / bandwidth
     x = LogScale([*(intensity for _, intensity, _ in kernels), ridge], left, WIDTH - 14, margin=1.6)

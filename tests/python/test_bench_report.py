@@ -53,10 +53,17 @@ def test_nothing_measured():
 
 
 def test_memory_counts_scratch_of_every_thread():
-    rss = {"now": 150, "peak": 200}
-    found = report.memory_of({"arena_bytes": 10, "scratch_bytes": 3}, 4, rss, before=60, weights=50)
-    assert found == {"fathom": 22, "onnxruntime": 150, "onnxruntime_model": 40}
-    assert report.memory_of({"arena_bytes": None, "scratch_bytes": 3}, 4, rss, 60, 50) is None
+    ours, theirs = {"now": 1, "peak": 90, "before": 1}, {"now": 150, "peak": 200, "before": 60}
+    found = report.memory_of({"arena_bytes": 10, "scratch_bytes": 3}, 4, ours, theirs, weights=50)
+    assert found == {"fathom": 22, "onnxruntime": 150, "onnxruntime_model": 40, "fathom_process": 90, "onnxruntime_process": 200}
+    assert report.memory_of({"arena_bytes": None, "scratch_bytes": 3}, 4, ours, theirs, 50) is None
+
+
+@pytest.mark.parametrize("ours, theirs, text", [(2, 3, ""), (4, 3, "larger"), (2, -1, "not comparable")])
+def test_memory_is_compared_where_that_says_something(ours, theirs, text):
+    memory = dict.fromkeys(report.MEMORY_COLUMNS, 1) | {"fathom": ours, "onnxruntime": theirs}
+    assert report.memory_verdict(memory).startswith(text)
+    assert text in report.summary_lines({"models": [{"model": "m", "memory": memory}, {"model": "n", "memory": None}]})[-1]
 
 
 def test_what_was_left_out_is_said():
