@@ -32,6 +32,11 @@ class KernelResults:
                 # As if the machine that the constants are from had this one's peak.
                 self.constants[kernel] = row["operations"] / row["constant_ms"] * 1e-6 * self.peak / (row["constant_peak"] * 1e-9)
 
+    def compared(self):
+        """The rates of all sides, with what stands in for those that are not installed; and the names of both."""
+        rows = {kernel: row | ({"constant": self.constants[kernel]} if kernel in self.constants else {}) for kernel, row in self.rates.items()}
+        return rows, self.sides + ["constant"] * bool(self.constants)
+
     def total_ms(self, rates):
         """Over all uses of all kernels that have some, with these rates; nothing where one is missing."""
         if not self.uses or any(kernel not in rates for kernel in self.uses):
@@ -59,16 +64,16 @@ class KernelResults:
 
     def lines(self):
         """A table for the terminal."""
-        others = [*(side for side in self.sides if side != "fathom"), *(["constant"] if self.constants else [])]
+        rows, sides = self.compared()
+        others = [side for side in sides if side != "fathom"]
         lines = [f"multiply-adds in registers: {self.peak:.1f} GFLOP/s"] if self.peak else []
         lines.append(f"{'kernel':30} {'fathom GFLOP/s':>14} {'of peak':>8}" + "".join(f"{other:>10} {'ratio':>6}" for other in others))
-        for kernel, row in self.rates.items():
-            known = row | ({"constant": self.constants[kernel]} if kernel in self.constants else {})
+        for kernel, row in rows.items():
             ours = row.get("fathom")
             share = f"{100 * ours / self.peak:.0f} %" if ours and self.peak else "-"
             line = f"{kernel:30} {spell(ours):>14} {share:>8}"
             for other in others:
-                theirs = known.get(other)
+                theirs = row.get(other)
                 line += f"{spell(theirs):>10} {f'{ours / theirs:.2f}' if ours and theirs else '-':>6}"
             lines.append(line)
         return lines + self.notes()

@@ -3,6 +3,7 @@
     python -m page.page RESULTS.json [KERNELS.json] > page.html
 """
 
+import argparse
 import json
 import pathlib
 import sys
@@ -103,7 +104,7 @@ def memory_section(data):
 
     def plot(names, caption):
         # What is not above 0 has no place on the scale.
-        rows = {model: {text: memory[key] / 1e6 for key, text in names.items() if memory[key] > 0} for model, memory in found.items()}
+        rows = {model: {text: memory[key] / 1e6 for key, text in names.items() if memory.get(key, 0) > 0} for model, memory in found.items()}
         return dot_plot(rows, list(names.values()), "MB", caption)
 
     text = (
@@ -129,16 +130,24 @@ def kernel_section(data):
     if not data.get("kernels"):
         return ""
     found = KernelResults(data["kernels"])
-    rows = [[name, *(number(row[side]) if side in row else "–" for side in found.sides)] for name, row in found.rates.items()]
-    parts = [table(["GFLOP/s", *found.sides], rows)]
+    rates, sides = found.compared()
+    rows = [[name, *(number(row[side]) if side in row else "–" for side in sides)] for name, row in rates.items()]
+    parts = [table(["GFLOP/s", *sides], rows)]
     if found.peak:
-        shares = {name: {side: 100 * rate / found.peak for side, rate in row.items()} for name, row in found.rates.items()}
-        caption = f"Share of {number(found.peak)} GFLOP/s, multiply-adds on registers alone, measured in the same run. Winograd's method may exceed it."
-        parts.insert(0, plots([dot_plot(shares, found.sides, "% of peak", caption, logarithmic=False)]))
+        groups = {}
+        for name, row in rates.items():
+            kind, _, rest = name.partition("/")
+            groups.setdefault(kind, {})[rest or kind] = {side: 100 * rate / found.peak for side, rate in row.items()}
+        caption = f"share of {number(found.peak)} GFLOP/s, multiply-adds on registers alone, measured in the same run. Winograd's method may exceed it."
+        figures = [dot_plot(rows, sides, "% of peak", f"{kind}: {caption}", logarithmic=False) for kind, rows in groups.items()]
+        parts.insert(0, plots(figures))
     notes = "".join(f"<li>{escape(note)}</li>" for note in found.notes()[1:])
     if notes:
         parts.append(f"<p>{escape(found.notes()[0])}</p><ul>{notes}</ul>")
-    return section("Single kernels", "Matrix products and convolutions on one thread.", *parts)
+    text = "Matrix products and convolutions on one thread."
+    if found.constants:
+        text += " The constants are the best of some libraries on another machine, scaled by the peak."
+    return section("Single kernels", text, *parts)
 
 
 def skipped_section(data):
@@ -159,9 +168,13 @@ def render(data):
 
 
 def main():
-    data = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    if len(sys.argv) > 2:
-        data["kernels"] = json.loads(pathlib.Path(sys.argv[2]).read_text())["benchmarks"]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=pathlib.Path, help="what bench models --json wrote")
+    parser.add_argument("kernels", type=pathlib.Path, nargs="?", help="what bench kernels --json wrote")
+    arguments = parser.parse_args()
+    data = json.loads(arguments.results.read_text())
+    if arguments.kernels:
+        data["kernels"] = json.loads(arguments.kernels.read_text())["benchmarks"]
     sys.stdout.write(render(data))
 
 

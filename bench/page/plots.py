@@ -5,6 +5,7 @@ import math
 from .svg import LinearScale, LogScale, element, escape, label, line, marker, number
 
 WIDTH = 480
+LONGEST_NAME = 20
 
 
 def legend(names):
@@ -36,7 +37,9 @@ def dot_plot(rows, series, unit, caption, logarithmic=True, goal=None):
     values = [value for row in rows.values() for value in row.values()]
     if not values:
         return nothing(caption)
-    left, top, step = 138, 26, 24
+    longest = min(max(map(len, rows)), LONGEST_NAME)
+    # Room for the names in the larger letters that a phone gets.
+    left, top, step = 8 * longest + 16, 26, 24
     height = top + step * len(rows) + 22
     make = LogScale if logarithmic else LinearScale
     scale = make([*values, *([goal] if goal else [])], left, WIDTH - 14)
@@ -49,7 +52,7 @@ def dot_plot(rows, series, unit, caption, logarithmic=True, goal=None):
         parts.append(line(scale(goal), top - 6, scale(goal), height - 22, class_="goal"))
     for i, (name, row) in enumerate(rows.items()):
         y = top + step * i + step / 2
-        parts.append(label(left - 10, y + 4, shorten(name, 17), class_="name", text_anchor="end"))
+        parts.append(label(left - 10, y + 4, shorten(name, longest), class_="name", text_anchor="end"))
         if row:
             parts.append(line(scale(min(row.values())), y, scale(max(row.values())), y, class_="span"))
         # The first series is drawn last, so that no other covers it.
