@@ -233,7 +233,8 @@ Values Importer::importMap(Node &node, const Attributes &attributes, Scope &scop
     if (graph::constantSize(length) && graph::constantSize(other) && length != other)
       return node.error(ErrorCode::BadShape) << "its sequences have " << *graph::constantSize(length) << " and "
                                              << *graph::constantSize(other) << " elements";
-    assertNotNegative(node, {graph::size::sub(length, other), graph::size::sub(other, length)});
+    assertNotNegative(node, {graph::size::sub(length, other), graph::size::sub(other, length)},
+                      "its sequences differ in length");
   }
   // The elements that the body gets for one position.
   auto argumentsAt = [&](Value position) {

@@ -3,12 +3,22 @@
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/Node.h"
+#include <set>
 
 using namespace mlir;
 
 namespace fathom::importer {
 
 static AffineExpr zero(MLIRContext *context) { return getAffineConstantExpr(0, context); }
+
+// What a run says that is refused because of these sizes; nothing where that would be too long to help.
+static std::string neededSizes(AffineExpr a, AffineExpr b, StringRef relation, ArrayRef<graph::Symbol> symbols) {
+  constexpr size_t longest = 160;
+  std::string text =
+      (Twine("the size ") + graph::sizeText(a, symbols) + " must be " + relation + " " + graph::sizeText(b, symbols))
+          .str();
+  return text.size() <= longest ? text : "";
+}
 
 LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumptions, Operation *op) {
   if (assumptions.equal.empty() && assumptions.atLeast.empty())
@@ -17,13 +27,15 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
   SmallVector<AffineExpr> conditions;
   // What is inside a branch need not hold where the branch is not taken.
   bool isOutermost = op->getBlock() == &session.main.getBody().front();
-  auto require = [&](AffineExpr a, AffineExpr b) {
+  std::set<std::string> needs;
+  auto require = [&](AffineExpr a, AffineExpr b, const std::string &need) {
     AffineExpr condition = graph::size::sub(a, b);
     if (!condition || graph::size::isAtLeast(a, b, symbols))
       return;
     if (session.checked.contains(condition) || (isOutermost && !session.checked.insert(condition).second))
       return;
     conditions.push_back(condition);
+    needs.insert(isa<graph::ExpandOp>(op) ? "a size is neither 1 nor the one that it is broadcast to" : need);
   };
   bool isNarrowed = false;
   for (auto [a, b] : assumptions.equal) {
@@ -47,18 +59,20 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
       session.same.push_back({symbol.getPosition(), other.getPosition(), location});
       continue;
     }
-    require(a, b);
-    require(b, a);
+    std::string need = neededSizes(a, b, "the same as", symbols);
+    require(a, b, need);
+    require(b, a, need);
   }
   for (auto [a, b] : assumptions.atLeast)
-    require(a, b);
+    require(a, b, neededSizes(a, b, "at least", symbols));
   if (isNarrowed)
     graph::setSymbols(module(), symbols);
   if (conditions.empty())
     return success();
   OpBuilder::InsertionGuard guard(session.builder);
   session.builder.setInsertionPoint(op);
-  requireSizes(conditions, isa<graph::ExpandOp>(op) ? "a size is neither 1 nor the one that it is broadcast to" : "");
+  // Which of several needs was not met is not known.
+  requireSizes(conditions, needs.size() == 1 ? StringRef(*needs.begin()) : "");
   return success();
 }
 

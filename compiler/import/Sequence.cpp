@@ -52,7 +52,7 @@ Value contentOf(Node &node, Value value) {
     node.error(ErrorCode::BadGraph) << "the optional value that " << node.type() << " needs is absent";
     return {};
   }
-  if (!known && failed(node.require(maybe.getPresent(), true)))
+  if (!known && failed(node.require(maybe.getPresent(), true, "the optional value is absent")))
     return {};
   return maybe.getValue();
 }

@@ -93,7 +93,7 @@ Value concatSequence(Node &node, Value sequence, int64_t axis, bool isNewAxis) {
   Packed parts = pack(node, sequence, *rank);
   if (!parts)
     return {};
-  assertNotNegative(node, graph::size::add(length, -1));
+  assertNotNegative(node, graph::size::add(length, -1), "the sequence is empty");
   Value zero = node.scalar(0, node.builder().getI64Type(), "zero");
   Value first = node.emit("Gather", {parts.shapes, zero}, {}, "first");
   // All rows are like the first, but for the axis, which is checked where it is not known.
@@ -112,7 +112,8 @@ Value concatSequence(Node &node, Value sequence, int64_t axis, bool isNewAxis) {
     Value count = different ? node.pinned(sum(node, different, {0, 1}, "different"), "different") : Value();
     if (!count)
       return {};
-    assertNotNegative(node, graph::size::mul(graph::elementsOf(count)->front(), -1));
+    assertNotNegative(node, graph::size::mul(graph::elementsOf(count)->front(), -1),
+                      "the elements of the sequence differ in sizes that must be the same");
   }
   Value lengths, target = first;
   if (!isNewAxis) {

@@ -239,3 +239,12 @@ def test_views_that_leave_with_later_sizes(random):
         chosen = random.random(rows) < 0.5
         feeds.append({"x": floats(random, rows, 6), "c": chosen, "shape": np.array([-1, columns])})
     agree(proto, feeds)
+
+
+def test_refused_sizes_are_named(random):
+    """What a node needs of sizes that only the run knows, in the words of the model."""
+    proto = model([node("Concat", "x y", "c", axis=0), node("MatMul", "c w", "z")],
+                  [("x", FLOAT, ["n"]), ("y", FLOAT, ["m"]), ("w", FLOAT, ["k", 2])], [("z", FLOAT)])
+    agree(proto, [{"x": floats(random, n), "y": floats(random, m), "w": floats(random, n + m, 2)} for n, m in ((2, 3), (1, 7))])
+    with pytest.raises(fathom.Error, match=r"the size n \+ m must be the same as k .*'MatMul_z'"):
+        fathom.Session(fathom.compile(proto)).run(None, {"x": floats(random, 2), "y": floats(random, 3), "w": floats(random, 4, 2)})

@@ -141,7 +141,7 @@ def test_concat(random, axis, new_axis):
         feeds.append({"s": [floats(random, *shape) for shape in shapes]})
     agree(proto, feeds)
     session = refuses(proto, {"s": [floats(random, 2, 3, 4), floats(random, 3, 4, 4 + new_axis)]}, "(?i)size")
-    with pytest.raises(fathom.Error):
+    with pytest.raises(fathom.Error, match="sequence is empty"):
         session.run(None, {"s": []})
 
 
@@ -319,7 +319,7 @@ def test_two_sequences_of_different_lengths_are_refused(random):
     made = [sequence(name, FLOAT, [None]) for name in "st"]
     proto = model([node("SequenceMap", "s t", "u", body=inner)], made, [sequence("u")])
     one = [floats(random, 3)]
-    refuses(proto, {"s": one, "t": one * 2}, "(?i)size")
+    refuses(proto, {"s": one, "t": one * 2}, "differ in length")
 
 
 def test_optional_of_a_branch(random):
@@ -352,7 +352,7 @@ def test_optional_inputs(random):
     feeds = [{"o": o, "s": s} for o in (None, floats(random, 4)) for s in (None, [], [floats(random, 2), floats(random, 0)])]
     agree(proto, feeds, lambda feed: [np.array(feed["o"] is not None), np.array(feed["s"] is not None), feed["s"]])
     proto = model([node("OptionalGetElement", "o", "r")], [optional("o", content)], [tensor("r")], opset=18)
-    session = refuses(proto, {"o": None}, "(?i)size")
+    session = refuses(proto, {"o": None}, "absent")
     assert session.run(None, {"o": np.ones(3, np.float32)})[0].tolist() == [1, 1, 1]
 
 

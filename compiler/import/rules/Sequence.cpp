@@ -85,7 +85,7 @@ Value equalLengths(Node &node, Value each, AffineExpr size) {
   Value pinned = node.pinned(each, "each"), whole = sizeScalar(node, size, "size"), one = node.scalar(1, i64, "one");
   if (!pinned)
     return {};
-  assertNotNegative(node, graph::size::add(graph::elementsOf(pinned)->front(), -1));
+  assertNotNegative(node, graph::size::add(graph::elementsOf(pinned)->front(), -1), "split must be at least 1");
   Value divisor = node.emit("Max", {each, one}, {}, "divisor");
   Value rounded = node.emit("Add", {whole, node.emit("Sub", {divisor, one}, {}, "round")}, {}, "rounded");
   Value count = node.pinned(node.emit("Div", {rounded, divisor}, {}, "count"), "count");
@@ -95,17 +95,20 @@ Value equalLengths(Node &node, Value each, AffineExpr size) {
   return node.emit("Min", {divisor, node.emit("Sub", {whole, before}, {}, "rest")}, {}, "lengths");
 }
 
+constexpr StringLiteral wrongLengths = "the sizes of the parts are negative or do not add up to the axis";
+
 // Lengths as the model gives them, of any number: not negative, and the axis in sum.
 Value givenLengths(Node &node, Value lengths, AffineExpr size) {
   Value zero = node.ints({0}, "zero");
   Value all = node.emit("Concat", {lengths, zero}, node.attr("axis", int64_t(0)), "all");
   Value least = node.emit("ReduceMin", all, {}, "least"), total = node.emit("ReduceSum", all, {}, "total");
   // A symbol is not negative, which is checked where it gets its value.
-  Value pinned = node.pinned(node.emit("Concat", {least, total}, node.attr("axis", int64_t(0)), "limits"), "limit");
+  Value pinned =
+      node.pinned(node.emit("Concat", {least, total}, node.attr("axis", int64_t(0)), "limits"), "limit", wrongLengths);
   if (!pinned)
     return {};
   AffineExpr sum = (*graph::elementsOf(pinned))[1];
-  assertNotNegative(node, {graph::size::sub(sum, size), graph::size::sub(size, sum)});
+  assertNotNegative(node, {graph::size::sub(sum, size), graph::size::sub(size, sum)}, wrongLengths);
   return lengths;
 }
 
