@@ -156,7 +156,9 @@ static bool reportRank(Node &node, int64_t have, int64_t want) {
     return false;
   auto diagnostic = node.error(ErrorCode::UnsupportedShape)
                     << "a sequence with elements of rank " << have << " and of rank " << want << " is not supported";
-  diagnostic.attachNote() << "hint: elements may differ in size, but must have as many dimensions";
+  diagnostic.attachNote()
+      << "hint: elements may differ in size, but in their number of dimensions only where all positions in "
+         "the sequence are known when the model is compiled";
   return true;
 }
 

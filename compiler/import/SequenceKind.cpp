@@ -69,8 +69,9 @@ std::optional<Kind> join(Node &node, const Kind &a, const Kind &b) {
   if (kind.form == Kind::Packed)
     kind.sizes = commonSizes(forRank(a.sizes, dimensions), forRank(b.sizes, dimensions));
   if (a.rank && b.rank && *a.rank != *b.rank && kind.form != Kind::Listed) {
-    node.error(ErrorCode::UnsupportedShape) << "the elements of a sequence or optional have rank " << *a.rank
-                                            << " in one case and " << *b.rank << " in another; only sizes may differ";
+    hint(node.error(ErrorCode::UnsupportedShape) << "the elements of a sequence or optional have rank " << *a.rank
+                                                 << " in one case and " << *b.rank << " in another",
+         "only sizes may differ between the branches of an If or the iterations of a Loop");
     return std::nullopt;
   }
   return kind;

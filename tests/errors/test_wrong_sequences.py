@@ -68,6 +68,34 @@ MODELS = {
         3,
         ["F3004", "the_SequenceAt", "rank 2", "rank 1", "hint:"],
     ),
+    "mixed ranks at the border": (
+        make_model([node("SequenceConstruct", "x row", "r")], [X, ROW], [sequence("r")]),
+        3,
+        ["F3004", "'r'", "rank 2", "rank 1", "hint:"],
+    ),
+    "inserted rank": (
+        make_model([PAIR, node("SequenceInsert", "s row p", "t"), node("SequenceLength", "t", "r")], [X, Y, ROW, value("p", [], INT64)], [value("r", [], INT64)]),
+        3,
+        ["F3004", "the_SequenceInsert", "rank 2", "rank 1", "positions in the sequence are known"],
+    ),
+    "ranks of branches": (
+        make_model(
+            [
+                node(
+                    "If",
+                    "c",
+                    "s",
+                    then_branch=helper.make_graph([node("SequenceConstruct", "x", "b")], "then", [], [sequence("b")]),
+                    else_branch=helper.make_graph([node("SequenceConstruct", "row row", "b")], "else", [], [sequence("b")]),
+                ),
+                node("SequenceLength", "s", "r"),
+            ],
+            [X, ROW, value("c", [], TensorProto.BOOL)],
+            [value("r", [], INT64)],
+        ),
+        3,
+        ["F3004", "the_If", "rank 2", "1 in another", "hint:"],
+    ),
     "unknown rank": (
         make_model([node("SequenceAt", "s p", "r")], [sequence("s"), value("p", [], INT64)], RESULT),
         3,

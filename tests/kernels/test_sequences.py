@@ -94,6 +94,27 @@ def test_lists_with_constant_positions(random, op, position):
     agree(proto, [{"x": floats(random, n, 3), "y": floats(random, m, 3)} for n, m in zip(PRIMES, reversed(PRIMES))])
 
 
+def test_lists_whose_elements_differ_in_rank(random):
+    """As long as the compiler knows which element is meant, through an If and a map as well."""
+    each = body([node("Exp", "e", "f")], [tensor("e")], [tensor("f")])
+    branches = [body([node("SequenceConstruct", names, "b")], [], [sequence("b")]) for names in ("x row total", "y row total")]
+    nodes = [
+        node("ReduceSum", "x", "total", keepdims=0),
+        node("If", "c", "s", then_branch=branches[0], else_branch=branches[1]),
+        node("SequenceMap", "s", "t", body=each),
+        node("SequenceInsert", "t row one", "u"),
+        node("SequenceErase", "u zero", "v"),
+        *(node("SequenceAt", f"v {at}", f"r{i}") for i, at in enumerate(("zero", "one", "last"))),
+        node("SequenceAt", "u zero", "first"),
+        node("SequenceLength", "v", "length"),
+    ]
+    outputs = [tensor("r0"), tensor("r1"), tensor("r2"), tensor("first"), tensor("length", INT64)]
+    inputs = [X, Y, tensor("row", FLOAT, [5]), tensor("c", BOOL, [])]
+    proto = model(nodes, inputs, outputs, {"zero": np.array(0), "one": np.array(1), "last": np.array(-1)})
+    feeds = [{"x": floats(random, n, 3), "y": floats(random, m, 3), "row": floats(random, 5), "c": np.array(c)} for n, m in zip(PRIMES, reversed(PRIMES)) for c in (False, True)]
+    agree(proto, feeds)
+
+
 @pytest.mark.parametrize("op", EXPRESSIONS)
 def test_lists_with_run_time_positions(random, op):
     nodes, outputs = EXPRESSIONS[op]
