@@ -130,6 +130,7 @@ constexpr Entry table[] = {
     {"RNN", 4, recurrentLengths},
     {"GRU", 4, recurrentLengths},
     {"LSTM", 4, recurrentLengths},
+    {"DynamicQuantizeLSTM", 4, recurrentLengths},
     {"ReverseSequence", 1, reversedLengths},
     {"TopK", 1, counts},
     {"CumSum", 1, axes},

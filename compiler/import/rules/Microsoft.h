@@ -17,6 +17,15 @@ llvm::ArrayRef<Rule> microsoftGroupQueryRules();
 llvm::ArrayRef<Rule> microsoftMultiHeadRules();
 llvm::ArrayRef<Rule> microsoftQuantizedRules();
 
+// Numbers in 8 bits without a sign, by the range that they have when the model runs.
+struct Quantized {
+  mlir::Value values, scale, zeroPoint;
+};
+Quantized quantizeByRange(Node &node, mlir::Value input);
+
+// An LSTM that sees of its inputs and of its state what 8 bits hold of them; in Recurrent.cpp.
+llvm::LogicalResult roundingLstm(Node &node);
+
 // What rotary embeddings need: tables with a row for every position, and the positions of shape (batch or 1, sequence).
 struct Rotation {
   mlir::Value cos, sin, positions;

@@ -102,26 +102,44 @@ LogicalResult matMulIntegerToFloat(Node &node) {
 
 // The left side is quantised with the range that it has.
 LogicalResult dynamicQuantizeMatMul(Node &node) {
-  Type f32 = node.builder().getF32Type(), ui8 = node.builder().getIntegerType(8, /*isSigned=*/false);
   if (!node.elementType(0).isF32())
     return node.error(ErrorCode::BadType) << "the first input of DynamicQuantizeMatMul must be float";
-  NamedAttribute toScalar = node.attr("keepdims", int64_t(0));
-  Value input = node.input(0), zero = node.scalar(0, f32, "zero"), top = node.scalar(255, f32, "top");
-  Value low = node.emit("Min", {node.emit("ReduceMin", input, toScalar, "min"), zero}, {}, "low");
-  Value high = node.emit("Max", {node.emit("ReduceMax", input, toScalar, "max"), zero}, {}, "high");
-  Value range = node.emit("Div", {node.emit("Sub", {high, low}, {}, "range"), top}, {}, "scale");
-  // Nothing but zeros has any scale.
-  Value scale = node.emit("Where", {withNumber(node, "Equal", range, 0, "is_zero"), node.scalar(1, f32, "one"), range},
-                          {}, "scale");
-  Value start = node.emit("Sub", {zero, node.emit("Div", {low, scale}, {}, "steps")}, {}, "start");
-  Value rounded = node.emit("Round", node.emit("Clip", {start, zero, top}, {}, "clipped"), {}, "rounded");
-  Value zeroPoint = castAs(node, rounded, ui8, "zero_point");
-  Value lhs = node.emit("QuantizeLinear", {input, scale, zeroPoint}, {}, "quantized");
-  if (!lhs)
+  Quantized lhs = quantizeByRange(node, node.input(0));
+  if (!lhs.values)
     return failure();
-  Value both = node.emit("Mul", {scale, node.input(2)}, {}, "scales");
-  return node.finish(scaled(node, centred(node, lhs, zeroPoint, "lhs"),
+  Value both = node.emit("Mul", {lhs.scale, node.input(2)}, {}, "scales");
+  return node.finish(scaled(node, centred(node, lhs.values, lhs.zeroPoint, "lhs"),
                             centred(node, node.input(1), node.input(3), "rhs"), both, node.input(4), ""));
+}
+
+// Weights [directions, inputs, columns] with a scale and a zero point for each direction, and perhaps for each column,
+// as the floats [directions, columns, inputs] of LSTM.
+Value lstmWeights(Node &node, unsigned index, unsigned scale, StringRef name) {
+  if (!node.hasInput(scale) || node.rank(index) != 3 || node.rank(scale) < 1 || node.rank(scale) > 2) {
+    node.error(ErrorCode::BadShape) << name << " of DynamicQuantizeLSTM or its scale is missing or has a wrong rank";
+    return {};
+  }
+  Type f32 = node.builder().getF32Type();
+  auto spread = [&](Value value) {
+    bool isPerColumn = cast<RankedTensorType>(value.getType()).getRank() == 2;
+    return node.emit("Unsqueeze", {value, isPerColumn ? node.ints({1}, "axis") : node.ints({1, 2}, "axes")}, {}, name);
+  };
+  Value weights = castAs(node, node.input(index), f32, name);
+  if (node.hasInput(scale + 1))
+    weights = node.emit("Sub", {weights, spread(castAs(node, node.input(scale + 1), f32, name))}, {}, name);
+  weights = node.emit("Mul", {weights, spread(node.input(scale))}, {}, name);
+  return weights ? transpose(node, weights, {0, 2, 1}, name) : Value();
+}
+
+LogicalResult dynamicQuantizeLstm(Node &node) {
+  if (!node.elementType(0).isF32())
+    return node.error(ErrorCode::BadType) << "the first input of DynamicQuantizeLSTM must be float";
+  Value input = lstmWeights(node, 1, 8, "W"), recurrent = input ? lstmWeights(node, 2, 10, "R") : Value();
+  if (!recurrent)
+    return failure();
+  node.setInput(1, input);
+  node.setInput(2, recurrent);
+  return roundingLstm(node);
 }
 
 LogicalResult qGemm(Node &node) {
@@ -146,6 +164,22 @@ LogicalResult qGemm(Node &node) {
 
 } // namespace
 
+Quantized quantizeByRange(Node &node, Value input) {
+  Type f32 = node.builder().getF32Type(), ui8 = node.builder().getIntegerType(8, /*isSigned=*/false);
+  NamedAttribute toScalar = node.attr("keepdims", int64_t(0));
+  Value zero = node.scalar(0, f32, "zero"), top = node.scalar(255, f32, "top");
+  Value low = node.emit("Min", {node.emit("ReduceMin", input, toScalar, "min"), zero}, {}, "low");
+  Value high = node.emit("Max", {node.emit("ReduceMax", input, toScalar, "max"), zero}, {}, "high");
+  Value range = node.emit("Div", {node.emit("Sub", {high, low}, {}, "range"), top}, {}, "scale");
+  // Nothing but zeros has any scale.
+  Value scale = node.emit("Where", {withNumber(node, "Equal", range, 0, "is_zero"), node.scalar(1, f32, "one"), range},
+                          {}, "scale");
+  Value start = node.emit("Sub", {zero, node.emit("Div", {low, scale}, {}, "steps")}, {}, "start");
+  Value rounded = node.emit("Round", node.emit("Clip", {start, zero, top}, {}, "clipped"), {}, "rounded");
+  Value zeroPoint = castAs(node, rounded, ui8, "zero_point");
+  return {node.emit("QuantizeLinear", {input, scale, zeroPoint}, {}, "quantized"), scale, zeroPoint};
+}
+
 ArrayRef<Rule> microsoftQuantizedRules() {
   static constexpr Rule rules[] = {
       {"QLinearAdd", 7, 8, binary},
@@ -158,6 +192,7 @@ ArrayRef<Rule> microsoftQuantizedRules() {
       {"QLinearConcat", 4, anyNumber, concat},
       {"MatMulIntegerToFloat", 4, 7, matMulIntegerToFloat},
       {"DynamicQuantizeMatMul", 3, 5, dynamicQuantizeMatMul},
+      {"DynamicQuantizeLSTM", 3, 12, dynamicQuantizeLstm},
       {"QGemm", 6, 9, qGemm},
   };
   return rules;

@@ -1,7 +1,7 @@
 // Rules of RNN, GRU and LSTM. The product of all inputs with the weights is one matrix product before a loop over time,
 // which adds the product with the state and applies the gates. The other direction is the same loop over reversed data.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/Normalize.h"
+#include "compiler/import/rules/Microsoft.h"
 
 using namespace mlir;
 
@@ -36,7 +36,7 @@ struct Direction {
 
 class Recurrent {
 public:
-  Recurrent(Node &node, int64_t gates) : node(node), gates(gates) {}
+  Recurrent(Node &node, int64_t gates, bool isRounding = false) : node(node), gates(gates), isRounding(isRounding) {}
 
   LogicalResult run() {
     if (failed(readAttributes()) || failed(readInputs()))
@@ -152,6 +152,7 @@ private:
       return node.error(ErrorCode::BadAttribute)
              << node.type() << " has hidden_size " << givenHidden << " and R is " << node.inputText(2);
     input = isBatchFirst ? transposed(node.input(0), {1, 0, 2}, "time_first") : node.input(0);
+    input = isRounding && input ? rounded(input) : input;
     if (!input)
       return failure();
     graph::Sizes sizes = graph::sizesOf(input);
@@ -183,6 +184,11 @@ private:
     return success();
   }
 
+  // What 8 bits hold of the numbers.
+  Value rounded(Value value) {
+    Quantized held = quantizeByRange(node, value);
+    return node.emit("DequantizeLinear", {held.values, held.scale, held.zeroPoint}, {}, "rounded");
+  }
   Value binary(StringRef op, Value a, Value b) { return node.emit(op, {a, b}, {}, "step"); }
   Value number(double value) { return node.scalar(value, element, "number"); }
   Value transposed(Value value, ArrayRef<int64_t> perm, StringRef suffix) {
@@ -281,6 +287,7 @@ private:
 
   // The ops of a step come in this order: a product takes in what follows it, and reads the inputs' part there.
   Value product(Value state, Value weights, Value bias = {}) {
+    state = isRounding ? rounded(state) : state;
     Value result = node.emit("MatMul", {state, weights}, {}, "product");
     return bias ? binary("Add", result, bias) : result;
   }
@@ -389,6 +396,7 @@ private:
 
   Node &node;
   int64_t gates, hidden = 0, givenHidden = 0;
+  bool isRounding; // of inputs and states before they are multiplied
   bool isBatchFirst = false, isLinearBeforeReset = false, couplesForget = false;
   std::optional<double> clip;
   SmallVector<Direction> directions;
@@ -402,6 +410,8 @@ LogicalResult gru(Node &node) { return Recurrent(node, 3).run(); }
 LogicalResult lstm(Node &node) { return Recurrent(node, 4).run(); }
 
 } // namespace
+
+LogicalResult roundingLstm(Node &node) { return Recurrent(node, 4, /*isRounding=*/true).run(); }
 
 ArrayRef<Rule> recurrentRules() {
   static constexpr Rule rules[] = {{"RNN", 3, 6, rnn}, {"GRU", 3, 6, gru}, {"LSTM", 3, 8, lstm}};
