@@ -125,6 +125,9 @@ Value lstmWeights(Node &node, unsigned index, unsigned scale, StringRef name) {
     return node.emit("Unsqueeze", {value, isPerColumn ? node.ints({1}, "axis") : node.ints({1, 2}, "axes")}, {}, name);
   };
   Value weights = castAs(node, node.input(index), f32, name);
+  // They are four times as large, which is worth it: otherwise every step of the loop would make them anew.
+  if (weights)
+    weights.getDefiningOp()->setAttr("graph.ahead", node.builder().getUnitAttr());
   if (node.hasInput(scale + 1))
     weights = node.emit("Sub", {weights, spread(castAs(node, node.input(scale + 1), f32, name))}, {}, name);
   weights = node.emit("Mul", {weights, spread(node.input(scale))}, {}, name);
