@@ -8,14 +8,16 @@
 namespace fathom::cost {
 
 // Starting a tile: its addresses follow from the row's. Fitted to measured schedules on Neoverse-V1, as the others.
-constexpr double tileStart = 30;
+constexpr double tileStart = 4;
 // A turn of a loop over the window or over input channels: addresses, a branch, and work of the next turn that waits.
-constexpr double loopTurn = 3;
+constexpr double loopTurn = 1.5;
 // What starting a row of tiles costs: a division or two.
-constexpr double rowStart = 20;
-constexpr double loadStall = 0.1;
+constexpr double rowStart = 2;
+constexpr double loadStall = 0.07;
 // What of a multiply-add's latency a chain of them shows: the tiles before and after overlap with it.
-constexpr double exposedLatency = 0.65;
+constexpr double exposedLatency = 0.45;
+// What an accumulator costs that the tile has not, but would need to keep all units busy: multiply-adds of a step.
+constexpr double idleSlot = 0.2;
 // What a load costs more that another pixel's line threw out of the first-level cache, and the share of the cache's
 // ways up to which that does not happen: weights and results pass through it as well.
 constexpr double collisionStall = 0.6, usableWays = 0.5;
@@ -86,6 +88,8 @@ struct Scheduled {
       loads += read * (target.laneFma ? double(llvm::divideCeil(conv.channels, std::min(lanes, s.tileI))) : steps);
     }
     double latency = steps * double(target.fmaLatency) * exposedLatency;
+    int64_t missing = std::max<int64_t>(0, target.fmaInFlight() - pixels * vectors);
+    multiplyAdds += steps * double(missing) * idleSlot;
     double stall = loadStall * loads + (collides() ? collisionStall * read * steps / double(lanes) : 0);
     return stall + std::max({(multiplyAdds + shuffles) / target.fmaPerCycle, loads / target.loadsPerCycle, latency,
                              (multiplyAdds + shuffles + loads) / target.issuedPerCycle});
