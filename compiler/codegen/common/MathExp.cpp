@@ -1,6 +1,7 @@
 // exp and its relatives. All write x = n log 2 + r with |r| <= log(2)/2, approximate e^r - 1 by r + r^2 q(r) and scale
 // by 2^n. The polynomials are minimax fits of our own (Remez, coefficients rounded to the type).
 #include "compiler/codegen/common/MathFunctions.h"
+#include <cmath>
 
 namespace fathom::mathlowering {
 
@@ -32,6 +33,15 @@ Num expm1Reduced(Num r) {
   return fma(r * r, q, r);
 }
 
+// e^r - 1 within 2^-23 of e^r in f32, a coefficient cheaper: for what is added to 1.
+Num expm1Coarse(Num r) {
+  if (!r.isSingle())
+    return expm1Reduced(r);
+  Num square = r * r;
+  Num q = fma(fma(square, 0.00831268542, 0.166671127), r, fma(square, 0.0418901891, 0.499992311));
+  return fma(square, q, r);
+}
+
 // x * 2^n from a sum with twice the exponent's bias, for n in twice the exponents' range: two factors, so that the
 // product overflows late and rounds once into the denormals. Factors, and not an addition to x's exponent, keep a NaN.
 Num scale(Num x, Int sum) {
@@ -46,6 +56,27 @@ Num exp(Num x) {
   x = clampAbove(clampBelow(x, pick(x, -104.0, -746.0)), pick(x, 89.0, 710.0));
   auto [r, sum] = reduce(x, 2 * exponentBias(x));
   return scale(expm1Reduced(r) + 1.0, sum);
+}
+
+// 2^(n + shift) e^r for the n and r of x, where neither 2^(n + shift) nor the result is denormal or infinite.
+static Num shiftedExp(Num x, int64_t shift) {
+  auto [r, sum] = reduce(x, exponentBias(x) + shift);
+  Num power = powerOfTwo(sum, x);
+  return fma(power, expm1Coarse(r), power);
+}
+
+Num expAtMostZero(Num x) {
+  int64_t shift = x.isSingle() ? 64 : 512;
+  return shiftedExp(clampBelow(x, pick(x, -104.0, -746.0)), shift) * std::ldexp(1.0, -shift);
+}
+
+Num sigmoid(Num x) {
+  // The fraction is expanded by a small power of two: e^-x may be as large as a denormal result needs it.
+  int64_t shift = x.isSingle() ? -64 : -512;
+  double one = std::ldexp(1.0, shift);
+  // From 40 on the result is 1.
+  Num negated = clampAbove(clampBelow(-x, -40.0), pick(x, 104.0, 746.0));
+  return one / (shiftedExp(negated, shift) + one);
 }
 
 Num timesExp(Num factor, Num x, Num low) {

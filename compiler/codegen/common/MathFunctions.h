@@ -10,6 +10,9 @@ inline constexpr double kNan = __builtin_nan("");
 
 // MathExp.cpp
 Num exp(Num x);
+Num expAtMostZero(Num x); // for x <= 0
+// 1 / (1 + e^-x)
+Num sigmoid(Num x);
 // factor * e^(x + low), with the factor in [2^-30, 2^30] and low a correction below the last bits of x.
 Num timesExp(Num factor, Num x, Num low);
 Num exp2(Num x);

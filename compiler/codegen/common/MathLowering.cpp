@@ -1,6 +1,7 @@
 // Which function replaces which op, and the patterns that do it.
 #include "compiler/codegen/common/MathLowering.h"
 #include "compiler/codegen/common/MathFunctions.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -17,10 +18,15 @@ enum class Precision { own, wideIfStrict };
 template <typename Op, typename... Operands> struct FunctionPattern : OpRewritePattern<Op> {
   using Function = Num (*)(Operands...);
 
-  FunctionPattern(MLIRContext *context, MathOptions options, Function function, Precision precision)
-      : OpRewritePattern<Op>(context), options(options), function(function), precision(precision) {}
+  // With an attribute: only for ops that have it, before the pattern for all of them.
+  FunctionPattern(MLIRContext *context, MathOptions options, Function function, Precision precision,
+                  StringRef attribute = "")
+      : OpRewritePattern<Op>(context, attribute.empty() ? 1 : 2), options(options), function(function),
+        precision(precision), attribute(attribute) {}
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    if (!attribute.empty() && !op->hasAttr(attribute))
+      return rewriter.notifyMatchFailure(op, "not the special case");
     Type element = getElementTypeOrSelf(op.getType());
     if (!element.isF32() && !element.isF64())
       return rewriter.notifyMatchFailure(op, "only f32 and f64 are lowered");
@@ -38,6 +44,40 @@ template <typename Op, typename... Operands> struct FunctionPattern : OpRewriteP
   MathOptions options;
   Function function;
   Precision precision;
+  StringRef attribute;
+};
+
+// The quotient of 1 / (1 + e), where e is used by nothing else.
+arith::DivFOp quotientOfSigmoid(math::ExpOp e) {
+  if (!e->hasOneUse())
+    return nullptr;
+  auto sum = dyn_cast<arith::AddFOp>(*e->user_begin());
+  if (!sum || !sum->hasOneUse() || !matchPattern(sum.getLhs() == e ? sum.getRhs() : sum.getLhs(), m_OneFloat()))
+    return nullptr;
+  auto quotient = dyn_cast<arith::DivFOp>(*sum->user_begin());
+  return quotient && matchPattern(quotient.getLhs(), m_OneFloat()) ? quotient : nullptr;
+}
+
+// 1 / (1 + e^-x) as one function of x.
+struct SigmoidPattern : OpRewritePattern<math::ExpOp> {
+  SigmoidPattern(MLIRContext *context, MathOptions options)
+      : OpRewritePattern(context, /*benefit=*/2), options(options) {}
+
+  LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
+    auto negated = op.getOperand().getDefiningOp<arith::NegFOp>();
+    arith::DivFOp quotient = quotientOfSigmoid(op);
+    Type element = getElementTypeOrSelf(op.getType());
+    if (!negated || !quotient || !(element.isF32() || element.isF64()))
+      return rewriter.notifyMatchFailure(op, "no sigmoid of f32 or f64");
+    rewriter.setInsertionPoint(quotient);
+    Context context{rewriter, quotient.getLoc(), options};
+    Num x{{&context, negated.getOperand()}};
+    bool wide = options.strict && element.isF32();
+    rewriter.replaceOp(quotient, (wide ? narrow(sigmoid(widen(x))) : sigmoid(x)).v);
+    return success();
+  }
+
+  MathOptions options;
 };
 
 struct LowerMathPass : PassWrapper<LowerMathPass, OperationPass<>> {
@@ -54,7 +94,7 @@ struct LowerMathPass : PassWrapper<LowerMathPass, OperationPass<>> {
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateMathLowering(patterns, {strict, fma, rounding});
+    populateMathLowering(patterns, {strict, fma, rounding, minmax});
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
@@ -62,6 +102,7 @@ struct LowerMathPass : PassWrapper<LowerMathPass, OperationPass<>> {
   Option<bool> strict{*this, "strict", llvm::cl::desc("f32 within 1 ulp"), llvm::cl::init(false)};
   Option<bool> fma{*this, "fma", llvm::cl::desc("The target has multiply-add"), llvm::cl::init(true)};
   Option<bool> rounding{*this, "rounding", llvm::cl::desc("The target rounds to integers"), llvm::cl::init(true)};
+  Option<bool> minmax{*this, "minmax", llvm::cl::desc("The target has minima that keep a NaN"), llvm::cl::init(true)};
 };
 
 } // namespace
@@ -73,6 +114,9 @@ void populateMathLowering(RewritePatternSet &patterns, const MathOptions &option
   auto add = [&]<typename Op, typename... Operands>(Num (*function)(Operands...), Precision precision) {
     patterns.add<FunctionPattern<Op, Operands...>>(context, options, function, precision);
   };
+  patterns.add<SigmoidPattern>(context, options);
+  patterns.add<FunctionPattern<math::ExpOp, Num>>(context, options, mathlowering::expAtMostZero,
+                                                  Precision::wideIfStrict, atMostZeroAttribute);
 #define FATHOM_LOWER(op, function, precision) add.template operator()<op>(function, Precision::precision)
   FATHOM_LOWER(math::ExpOp, mathlowering::exp, wideIfStrict);
   FATHOM_LOWER(math::Exp2Op, mathlowering::exp2, wideIfStrict);

@@ -44,6 +44,18 @@ Mask compare(arith::CmpFPredicate predicate, Num x, Num y) {
 Num select(Mask mask, Num x, Num y) { return {{x.c, x.c->make<arith::SelectOp>(mask.v, x.v, y.v)}}; }
 Int select(Mask mask, Int x, Int y) { return {{x.c, x.c->make<arith::SelectOp>(mask.v, x.v, y.v)}}; }
 
+Num clampBelow(Num x, double low) {
+  if (x.c->options.hasMinMax)
+    return {{x.c, x.c->make<arith::MaximumFOp>(x.v, x.k(low).v)}};
+  return select(x < low, x.k(low), x);
+}
+
+Num clampAbove(Num x, double high) {
+  if (x.c->options.hasMinMax)
+    return {{x.c, x.c->make<arith::MinimumFOp>(x.v, x.k(high).v)}};
+  return select(x > high, x.k(high), x);
+}
+
 Num flipSign(Num x, Num sign) {
   Int signBit = bits(sign) & (int64_t(1) << (x.bitWidth() - 1));
   return fromBits(bits(x) ^ signBit);

@@ -47,7 +47,7 @@ std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llv
   bool arm = options.target.isAArch64();
   {
     RewritePatternSet patterns(context);
-    populateMathLowering(patterns, MathOptions{options.strict, arm || has("fma"), arm || has("sse4.1")});
+    populateMathLowering(patterns, MathOptions{options.strict, arm || has("fma"), arm || has("sse4.1"), arm});
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
     GreedyRewriteConfig config;

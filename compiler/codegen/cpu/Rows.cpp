@@ -1,4 +1,5 @@
 // Softmaxes and layer normalisation: several passes over a row while it is in cache.
+#include "compiler/codegen/common/MathLowering.h"
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/kernel/RowAxes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -16,7 +17,12 @@ struct Float {
   Value mul(Value x, Value y) { return arith::MulFOp::create(c.b, c.loc, x, y); }
   Value div(Value x, Value y) { return arith::DivFOp::create(c.b, c.loc, x, y); }
   Value max(Value x, Value y) { return arith::MaximumFOp::create(c.b, c.loc, x, y); }
-  Value exp(Value x) { return math::ExpOp::create(c.b, c.loc, x); }
+  // e^(x - top), where x is at most top.
+  Value expBelow(Value x, Value top) {
+    auto exp = math::ExpOp::create(c.b, c.loc, sub(x, top));
+    exp->setAttr(atMostZeroAttribute, c.b.getUnitAttr());
+    return exp;
+  }
   Value log(Value x) { return math::LogOp::create(c.b, c.loc, x); }
 };
 
@@ -82,7 +88,7 @@ Grid emitSoftmax(KernelBody &k) {
       });
     }
     Value total = reducer.reduce(row, lanes, c.number(acc, 0), add, [&](ArrayRef<Index> index, int64_t n) {
-      Value x = f.exp(f.sub(item(index, n), spread(c, top, n)));
+      Value x = f.expBelow(item(index, n), spread(c, top, n));
       if (keep)
         e.store(k.outputs[0], index, x, n);
       return x;
@@ -93,7 +99,7 @@ Grid emitSoftmax(KernelBody &k) {
       if (isa<LogSoftmaxOp>(op))
         value = f.sub(item(index, n), s);
       else
-        value = f.mul(keep ? e.load(k.outputs[0], index, n) : f.exp(f.sub(item(index, n), spread(c, top, n))), s);
+        value = f.mul(keep ? e.load(k.outputs[0], index, n) : f.expBelow(item(index, n), spread(c, top, n)), s);
       value = convert(c, value, element);
       e.bind(op->getResult(0), [=](ArrayRef<Index>, int64_t) { return value; });
       k.storeResults(index, n);
