@@ -16,6 +16,10 @@ constexpr double tileStart = 30;
 constexpr double newRows = 60, partialSums = 100;
 // Cycles that a load of the inner loop costs beside its issue, and an iteration for its branch.
 constexpr double loadStall = 0.05, iterationStart = 1;
+// What a vector along a row that is read in place costs more: every row is a stream of its own.
+constexpr double rowStall = 0.12;
+// Instructions that transposing a vector takes beside its load and its store, in cycles.
+constexpr double transposing = 0.5;
 // A chain of multiply-adds that is exactly as long as their latency stalls at every hiccup.
 constexpr double latencySlack = 0.8;
 // What a load costs more that another row's line threw out of the first-level cache.
@@ -64,14 +68,15 @@ double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, cons
   if (packed && target.laneFma)
     leftLoads = double(llvm::divideCeil(rows, lanes));
   double loads = leftLoads + double(vectors);
+  double stalls = loads * loadStall + (target.laneFma && !packed ? leftLoads * rowStall : 0);
   // Where every multiply-add takes its factor from another register, they start at half the rate (measured on
   // Neoverse-V1): a tile read in place needs two vectors of columns at least.
   if (target.laneFma && !packed && vectors == 1 && rows > lanes)
     multiplyAdds *= 2;
   // No load is quite free: some miss the first-level cache, some collide.
-  return loads * loadStall + std::max({multiplyAdds / target.fmaPerCycle, loads / target.loadsPerCycle,
-                                       (double(target.fmaLatency) + latencySlack) / double(sets),
-                                       (multiplyAdds + loads + 0.5) / target.issuedPerCycle});
+  return stalls + std::max({multiplyAdds / target.fmaPerCycle, loads / target.loadsPerCycle,
+                            (double(target.fmaLatency) + latencySlack) / double(sets),
+                            (multiplyAdds + loads + 0.5) / target.issuedPerCycle});
 }
 
 Refill &Refill::operator+=(const Refill &other) {
@@ -206,7 +211,9 @@ struct Scheduled {
   // A load and a store for each vector, and a share of transposing it.
   double packing() const {
     double vectors = double(p.batches * p.rows * p.depth()) / double(lanes);
-    return s.packed ? double(panelTasks) * vectors * (1 / target.storesPerCycle + 1 / target.loadsPerCycle + 1) : 0;
+    return s.packed
+               ? double(panelTasks) * vectors * (1 / target.storesPerCycle + 1 / target.loadsPerCycle + transposing)
+               : 0;
   }
 
   double results() const {
