@@ -134,6 +134,14 @@ private:
     return list;
   }
 
+  int64_t unrolledSteps(bool packed, int64_t blockK) {
+    if (!target.laneFma)
+      return 2;
+    // Read in place, a vector along each row has the factors of as many steps; packed, it is the loop itself that
+    // costs.
+    return !packed ? target.lanes(p.product.bits) : blockK < 32 ? 2 : 8;
+  }
+
   void overBlocks(int64_t width, int64_t height, bool packed,
                   llvm::function_ref<void(const cost::ProductSchedule &)> body) {
     cost::ProductSchedule s{height, width};
@@ -142,7 +150,6 @@ private:
     s.inFlight = target.fmaInFlight();
     // The constants and temporaries of math functions do not fit beside a tile.
     s.throughScratch = p.product.consumerCycles > 0;
-    s.unrollK = target.laneFma && !packed ? target.lanes(p.product.bits) : 2;
     SmallVector<int64_t> blocks{int64_t(llvm::alignTo(p.product.run, 4))};
     // A block of a panel fits the first-level cache with room for the rows that stream past.
     if (packed && p.keepsPartialSums) {
@@ -155,6 +162,7 @@ private:
         for (int64_t taskM : fractions(p.product.rows, height))
           for (int64_t taskN : fractions(panels, 1)) {
             s.blockK = blockK, s.rowsOuter = rowsOuter, s.taskM = taskM, s.taskN = taskN;
+            s.unrollK = unrolledSteps(packed, blockK);
             bool fitsScratch = !packed || taskM * std::min(blockK, p.product.run) * element <= scratchLimit;
             if (!(rowsOuter && packed) && fitsScratch)
               body(s);

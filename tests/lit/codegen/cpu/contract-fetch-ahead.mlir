@@ -1,4 +1,4 @@
-// A packed tile keeps the order of its steps, and fetches the next panel while rows pass the current one.
+// Rows that pass a panel fetch the next one meanwhile.
 // RUN: split-file %s %t
 // RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" --canonicalize --cse %t/many.mlir | FileCheck %t/many.mlir
 // RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" --canonicalize --cse %t/one.mlir | FileCheck %t/one.mlir
@@ -15,7 +15,6 @@ kernels:
 //--- many.mlir
 // Three tiles of rows share a panel of 12 columns, 4 each for every step: 32 floats in 8 steps, two cache lines.
 // CHECK-LABEL: func @MatMul_p.0(
-// CHECK-SAME: passthrough = ["fathom-source-order"]
 // CHECK: scf.for {{.*}} step %c8_i64
 // CHECK-COUNT-2: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
 // CHECK-NOT: llvm.intr.prefetch
