@@ -64,12 +64,13 @@ void registerAll() {
     for (auto _ : state)
       operations = multiplyAdds(rounds);
     state.counters["flops"] = benchmark::Counter(operations, benchmark::Counter::kIsIterationInvariantRate);
-  });
+  })->Unit(benchmark::kMillisecond);
   for (const Problem &problem : allProblems())
     for (const auto &[name, make] : makers) {
       auto entry = std::make_shared<Entry>(problem, name, make);
-      benchmark::RegisterBenchmark((problem.name + "/" + name).c_str(),
-                                   [=](benchmark::State &state) { entry->measure(state); });
+      benchmark::RegisterBenchmark((problem.name + "/" + name).c_str(), [=](benchmark::State &state) {
+        entry->measure(state);
+      })->Unit(benchmark::kMillisecond);
     }
 }
 
