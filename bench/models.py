@@ -65,6 +65,7 @@ class Benchmark:
             print(row_text(path.stem, threads, row, self.pythons), flush=True)
         if self.arguments.json or self.arguments.html:
             self.data["rooflines"].append(roofline(path.stem, artifact, self.arguments.threads[0]))
+        artifact.unlink()  # those of the whole zoo take gigabytes
 
     def measure_threads(self, path, artifact, threads):
         """Times all sides with so many threads; returns what memory the model took."""

@@ -20,14 +20,16 @@ def compile_model(model, folder):
     [opset] = [entry.version for entry in onnx.load(model, load_external_data=False).opset_import if entry.domain in ("", "ai.onnx")]
     upgrade = ["--opset-version", str(OLDEST_OPSET)] if opset < OLDEST_OPSET else []
     target = ["--iree-hal-target-device=local", "--iree-hal-local-target-device-backends=llvm-cpu", "--iree-llvmcpu-target-cpu=host"]
-    for command in (
-        [tools / "iree-import-onnx", model, "-o", imported, *upgrade],
-        [tools / "iree-compile", imported, "-o", compiled, "--iree-opt-level=O3", *target],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError((done.stderr.strip().splitlines() or ["it says nothing"])[0])
-    imported.unlink()
+    try:
+        for command in (
+            [tools / "iree-import-onnx", model, "-o", imported, *upgrade],
+            [tools / "iree-compile", imported, "-o", compiled, "--iree-opt-level=O3", *target],
+        ):
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                raise RuntimeError((done.stderr.strip().splitlines() or ["it says nothing"])[0])
+    finally:
+        imported.unlink(missing_ok=True)  # as large as the weights
     return compiled
 
 
