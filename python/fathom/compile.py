@@ -6,6 +6,7 @@ import operator
 import os
 import secrets
 import shutil
+import warnings
 import weakref
 from functools import lru_cache
 
@@ -143,6 +144,11 @@ def _compile(source, output: str, texts) -> dict:
     outcome = _compiler().compile(path=path, bytes=data, base_folder=folder, output=output, options=texts)
     if not outcome["ok"]:
         raise_diagnostics(outcome["diagnostics"], outcome["worst"])
+    for diagnostic in outcome["diagnostics"]:
+        if diagnostic["severity"] == "warning":
+            where = f"node '{diagnostic['node']}': " if diagnostic["node"] else ""
+            # For the caller of compile().
+            warnings.warn(where + diagnostic["message"], stacklevel=3)
     return outcome
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import fathom
 import numpy as np
@@ -26,6 +27,18 @@ def test_what_a_model_may_be(model, tmp_path):
         np.testing.assert_array_equal(run(fathom.compile(given)), expected)
     with pytest.raises(fathom.Error, match="not a int"):
         fathom.compile(3)
+
+
+def test_warnings(tmp_path):
+    node = helper.make_node("MatMul", ["x", "y"], ["z"], name="product")
+    model = make_model([node], [value("x", [2, "n"]), value("y", [5, 3])], [value("z", None)])
+    for output in (None, tmp_path / "m.fathom"):
+        with pytest.warns(UserWarning, match="node 'product': dimension 'n' was to range from 1 to 8") as record:
+            fathom.compile(model, output, dim={"n": (1, 8)})
+        assert record[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fathom.compile(model)
 
 
 def test_output(model, tmp_path):
