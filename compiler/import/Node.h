@@ -32,7 +32,8 @@ struct Session {
   mlir::Value none;                         // graph.None's result, made when first needed
   mlir::func::FuncOp main = {};             // constants go into its first block, where branches see them too
   llvm::DenseSet<mlir::AffineExpr> checked; // conditions on sizes that are checked in its first block already
-  llvm::DenseSet<std::pair<mlir::Value, mlir::AffineExpr>> checkedBelow = {}; // the same of integers and their limits
+  llvm::DenseSet<std::tuple<mlir::Value, mlir::AffineExpr, int64_t>> checkedBelow =
+      {};               // the same of integers and their limits
   bool isGuess = false; // a rank is being tried: one that disagrees must fail, and not be taken for a squeezed one
   // Symbols of inputs that must have the same value for the model to run.
   llvm::SmallVector<SameSize> same = {};
@@ -135,8 +136,9 @@ public:
   llvm::LogicalResult require(mlir::Value flag, bool value, llvm::StringRef why = "");
   llvm::LogicalResult requireAll(mlir::Value flags, llvm::StringRef why);
   void requireSizes(llvm::ArrayRef<mlir::AffineExpr> notNegative, llvm::StringRef why = "");
-  // Integers that are all in [0, limit).
-  llvm::LogicalResult requireBelow(mlir::Value integers, mlir::AffineExpr limit, llvm::StringRef why);
+  // Integers that are all in [least, limit).
+  llvm::LogicalResult requireBelow(mlir::Value integers, mlir::AffineExpr limit, llvm::StringRef why,
+                                   int64_t least = 0);
   // A symbol that some op yet to be made defines, and a narrower range for a symbol.
   mlir::AffineExpr newSymbol(llvm::StringRef suffix) { return graph::addComputedSymbol(module(), nameFor(suffix)); }
   void limitSymbol(mlir::AffineExpr symbol, int64_t min, int64_t max);

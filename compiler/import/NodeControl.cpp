@@ -181,17 +181,17 @@ LogicalResult Node::requireAll(Value flags, StringRef why) {
   return success();
 }
 
-LogicalResult Node::requireBelow(Value integers, AffineExpr limit, StringRef why) {
+LogicalResult Node::requireBelow(Value integers, AffineExpr limit, StringRef why, int64_t least) {
   // Every layer of a decoder has the same lengths. What is inside a branch need not hold outside of it.
   bool isOutermost = session.builder.getInsertionBlock() == &session.main.getBody().front();
-  if (session.checkedBelow.contains({integers, limit}))
+  if (session.checkedBelow.contains({integers, limit, least}))
     return success();
   if (isOutermost)
-    session.checkedBelow.insert({integers, limit});
+    session.checkedBelow.insert({integers, limit, least});
   auto i64 = attr("to", TypeAttr::get(builder().getI64Type()));
   Value wide = getElementTypeOrSelf(integers).isInteger(64) ? integers : emit("Cast", integers, i64, "wide");
   Value isLow = emit("Less", {wide, sizesValue({limit}, /*isScalar=*/true, "limit")}, {}, "is_low");
-  Value isHigh = emit("GreaterOrEqual", {wide, scalar(0, builder().getI64Type(), "zero")}, {}, "is_high");
+  Value isHigh = emit("GreaterOrEqual", {wide, scalar(least, builder().getI64Type(), "least")}, {}, "is_high");
   Value flags = emit("And", {isLow, isHigh}, {}, "fits");
   return flags ? requireAll(flags, why) : failure();
 }

@@ -278,8 +278,8 @@ def test_group_query_attention_refuses_positions_outside_the_cache(random):
     for end in (32, 1000, 2**31 - 1, -1, -(2**31)):
         with pytest.raises(fathom.Error, match="outside the dimension|seqlens_k is negative or not inside the cache"):
             session.run(None, query.inputs(1, 2, 7, room=32, ends=[end]))
-    for total in (33, 2**31 - 1, -1, -(2**31)):
-        with pytest.raises(fathom.Error, match="total_sequence_length is negative or above the cache"):
+    for total in (33, 2**31 - 1, 0, -1, -(2**31)):
+        with pytest.raises(fathom.Error, match="total_sequence_length is not positive or above the cache"):
             session.run(None, query.inputs(1, 2, 7, room=32) | {"total": np.array(total, np.int32)})
     session.run(None, query.inputs(1, 2, 7, room=32))
 

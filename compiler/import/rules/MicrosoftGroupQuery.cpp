@@ -158,7 +158,7 @@ private:
     return success(
         succeeded(node.requireBelow(node.input(Lengths), room, "seqlens_k is negative or not inside the cache")) &&
         succeeded(node.requireBelow(node.input(Total), graph::size::add(room, 1),
-                                    "total_sequence_length is negative or above the cache")));
+                                    "total_sequence_length is not positive or above the cache", /*least=*/1)));
   }
 
   // What each position sees: everything up to itself, or up to the end of a sequence that is shorter than the batch's.
