@@ -27,8 +27,12 @@ bool Node::areMeantEqual(AffineExpr a, AffineExpr b) {
   if (graph::size::same(a, b) || (graph::constantSize(a) && graph::constantSize(b)))
     return true;
   SmallVector<graph::Symbol> symbols = this->symbols();
-  if (graph::constantSize(a) || graph::constantSize(b))
-    return isMany(graph::constantSize(a) ? b : a, symbols);
+  if (graph::constantSize(a) || graph::constantSize(b)) {
+    auto [known, open] = graph::constantSize(a) ? std::pair(a, b) : std::pair(b, a);
+    // Whether it is 1 or the constant must be something that can be checked.
+    bool isTooComplex = !graph::size::mul(graph::size::add(open, -1), graph::size::sub(known, open));
+    return isMany(open, symbols) || isTooComplex;
+  }
   // Two dimensions of inputs have the ranges that the user gave, and nothing else relates them.
   bool areGiven = isa<AffineSymbolExpr>(a) && isa<AffineSymbolExpr>(b) && !graph::isComputed(a, symbols) &&
                   !graph::isComputed(b, symbols);

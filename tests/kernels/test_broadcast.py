@@ -147,6 +147,15 @@ def test_symbol_meets_constant_that_something_else_needs(random):
     agree(proto, [{"x": floats(random, 3, K)} for _ in range(2)])
 
 
+def test_size_that_is_too_complex_to_be_compared(random):
+    """It is taken to be the constant."""
+    proto = model([node("Reshape", "x flat", "r"), node("Add", "r c", "z")], [("x", FLOAT, list("abcde"))], [("z", FLOAT)],
+                  {"flat": np.array([-1]), "c": floats(random, 36)})
+    agree(proto, [{"x": floats(random, *shape)} for shape in ((2, 3, 1, 6, 1), (1, 1, 4, 3, 3))])
+    with pytest.raises(fathom.Error, match="Add"):
+        fathom.Session(fathom.compile(proto)).run(None, {"x": floats(random, 1, 1, 1, 1, 2)})
+
+
 def test_range_without_one_meets_range_with_it(random):
     proto = model([node("Add", "x y", "z")], [("x", FLOAT, ["n", 3]), ("y", FLOAT, ["m", 3])], [("z", FLOAT)])
     feeds = [{"x": floats(random, n, 3), "y": floats(random, m, 3)} for n in (2, 4) for m in (1, n)]
