@@ -42,7 +42,7 @@ int64_t registersOf(const SpatialPackConv &conv, const SpatialPackSchedule &s, c
   int64_t vectors = vectorsOf(s.panel(), target), perPixel = 1;
   if (s.groups > 1) // as loaded, or every input channel spread over the lanes of its group
     perPixel = vectors * (s.unrollW ? conv.channels : llvm::divideCeil(conv.channels, conv.columns));
-  else if (target.laneFma)
+  else if (target.laneFma && s.unrollW) // in a loop, one vector after the other is loaded
     perPixel = llvm::divideCeil(s.tileI, target.lanes(32));
   int64_t pixels = s.unrollW ? inputPixels(conv, s.tileW) : s.tileW;
   // Without lane-wise multiply-adds one broadcast after the other is enough.
