@@ -139,7 +139,9 @@ private:
       return 2;
     // Read in place, a vector along each row has the factors of as many steps; packed, it is the loop itself that
     // costs.
-    return !packed ? target.lanes(p.product.bits) : blockK < 32 ? 2 : 8;
+    if (!packed)
+      return target.lanes(p.product.bits);
+    return blockK < 32 ? 2 : blockK < 128 || blockK % 16 ? 8 : 16;
   }
 
   void overBlocks(int64_t width, int64_t height, bool packed,
