@@ -130,8 +130,11 @@ Num cosh(Num x) {
 }
 
 Num expm1Near(Num x) {
-  auto [r, sum] = reduce(x, exponentBias(x));
-  Num power = powerOfTwo(sum, x);
+  double rounding = roundingConstant(x) + double(exponentBias(x));
+  Num sum = fma(x, kLog2E, rounding);
+  // The nearest f32 is 2e-9 from log 2, which is enough where n is small.
+  Num r = x.isSingle() ? fma(sum - rounding, -kLog2, x) : reduce(x, exponentBias(x)).r;
+  Num power = powerOfTwo(bits(sum), x);
   return fma(power, expm1Reduced(r), power - 1.0);
 }
 
