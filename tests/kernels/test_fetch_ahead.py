@@ -1,0 +1,44 @@
+"""Products whose rows pass one panel after another, and fetch the next one meanwhile: packed and read in place, with sizes that do not come
+out even, against NumPy in double precision."""
+import re
+
+import numpy as np
+import pytest
+from conftest import make_model
+from onnx import helper
+
+import fathom
+
+PACKED = {"tile_m": 8, "tile_n": 12, "unroll_k": 16, "in_flight": 16, "pack_a": 1, "block_k": 64, "rows_outer": 0, "through_scratch": 0,
+          "task_m": 24, "task_n": 3}
+IN_PLACE = PACKED | {"tile_m": 4, "unroll_k": 4, "pack_a": 0, "task_m": 12}
+
+
+def planned(model, schedule, tmp_path):
+    text = fathom.compile(model, emit="plan", conv_algorithm="contract")
+    for knob, value in schedule.items():
+        text = re.sub(rf"\b{knob}: +\d+", f"{knob}: {value}", text)
+    path = tmp_path / "plan"
+    path.write_text(text)
+    return fathom.Session(fathom.compile(model, plan=str(path), conv_algorithm="contract"))
+
+
+@pytest.mark.parametrize("schedule", [PACKED, PACKED | {"unroll_k": 8, "block_k": 1000}, PACKED | {"through_scratch": 1}, IN_PLACE],
+                         ids=["packed", "one block", "through scratch", "in place"])
+@pytest.mark.parametrize("rows, depth, columns", [(1, 1, 1), (7, 13, 5), (24, 128, 36), (53, 131, 97), (9, 64, 12)])
+def test_products(schedule, rows, depth, columns, seed, tmp_path):
+    data = np.random.default_rng(seed)
+    x, w, b = (data.standard_normal(shape).astype(np.float32) for shape in ((rows, depth), (depth, columns), (columns,)))
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], name="product"), helper.make_node("Add", ["p", "b"], ["y"], name="sum")]
+    session = planned(make_model(nodes, {"x": x}, {"w": w, "b": b}), schedule, tmp_path)
+    want = x.astype(np.float64) @ w + b
+    np.testing.assert_allclose(session.run(None, {"x": x})[0], want, rtol=1e-4, atol=1e-4)
+
+
+def test_windows(seed, tmp_path):
+    data = np.random.default_rng(seed)
+    x, w = data.standard_normal((1, 5, 9, 7)).astype(np.float32), data.standard_normal((29, 5, 3, 3)).astype(np.float32)
+    model = make_model([helper.make_node("Conv", ["x", "w"], ["y"], name="conv")], {"x": x}, {"w": w})
+    windows = np.lib.stride_tricks.sliding_window_view(x[0].astype(np.float64), (3, 3), axis=(1, 2))
+    want = np.einsum("chwij,ocij->ohw", windows, w)[None]
+    np.testing.assert_allclose(planned(model, IN_PLACE, tmp_path).run(None, {"x": x})[0], want, rtol=1e-4, atol=1e-4)
