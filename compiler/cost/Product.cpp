@@ -34,6 +34,12 @@ constexpr double exposedNear = 0.12, exposedFar = 0.3;
 // Panels follow each other in memory: one stream, which is prefetched from any distance. Where rows pass a panel, the
 // code fetches the next one meanwhile.
 constexpr double exposedStream = 0.4;
+// One stream does not keep a memory busy. What several take of its time (measured on Neoverse-V1: 26 GB/s alone, 37 by
+// two and 39 by four from memory; 49, 53 and 60 from the third-level cache).
+static double streamShare(int64_t streams) { return 0.65 + 0.35 / double(streams * streams); }
+// How much of reading the panels a cycle of arithmetic hides where that takes longest: loads that wait for memory keep
+// the multiply-adds behind them waiting.
+constexpr double hiddenByArithmetic = 0.5;
 
 double Estimate::total(int64_t threads) const {
   double work = arithmetic + movement + packing + results + tasks * perTask;
@@ -46,13 +52,13 @@ double overThreads(const Estimate &estimate, const Target &target) {
   return estimate.total(1) + double(target.cores) * estimate.total(target.cores);
 }
 
-int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits) {
+int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits, int64_t panels) {
   // Accumulators, the left operand's rows and a row of the panel. A packed left operand has the rows side by side in a
   // few vectors; one read in place takes a vector for each row; without lane-wise multiply-adds one broadcast is
   // enough.
   int64_t lanes = target.lanes(bits), vectors = llvm::divideCeil(columns, lanes);
   int64_t leftRegisters = !target.laneFma ? 1 : packed ? llvm::divideCeil(rows, lanes) : rows;
-  return rows * vectors + leftRegisters + vectors;
+  return rows * vectors * panels + leftRegisters + vectors;
 }
 
 int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run) {
@@ -147,6 +153,7 @@ struct Scheduled {
         body(height, 1.0);
   }
 
+  // A tile of so many columns, of one panel or several.
   double tile(int64_t rows, int64_t columns) const {
     int64_t vectors = llvm::divideCeil(columns, lanes);
     int64_t sets = accumulatorSets(rows * vectors, s.inFlight, p.run);
@@ -164,10 +171,12 @@ struct Scheduled {
 
   double arithmetic() const {
     int64_t fullPanels = p.columns / s.tileN, tailColumns = p.columns % s.tileN;
+    double together = double(fullPanels / s.streams), single = double(s.streams > 1 ? fullPanels % s.streams : 0);
     double cycles = 0;
     overTiles(p.rows, [&](int64_t rows, double count) {
       if (count > 0)
-        cycles += count * (double(fullPanels) * tile(rows, s.tileN) + (tailColumns ? tile(rows, tailColumns) : 0));
+        cycles += count * (together * tile(rows, s.tileN * s.streams) + (single ? single * tile(rows, s.tileN) : 0) +
+                           (tailColumns ? tile(rows, tailColumns) : 0));
     });
     return double(p.batches) * cycles;
   }
@@ -175,18 +184,21 @@ struct Scheduled {
   // What a task moves while it runs.
   Refill ofTask() const {
     double left = double(taskRows * blockK) * element / double(p.sharedRows);
-    double panel = double(s.tileN * blockK) * element, allPanels = panel * double(taskPanels);
+    // Panels that are multiplied together count as one.
+    double passes = double(llvm::divideCeil(taskPanels, s.streams));
+    double panel = double(s.tileN * s.streams * blockK) * element, allPanels = panel * passes;
     double rowTiles = 0;
     overTiles(taskRows, [&](int64_t, double count) { rowTiles += count; });
-    double leftTile = left / rowTiles;
+    // That panels come at all is counted below, here only that they come again.
+    double leftTile = left / rowTiles, again = rowTiles - 1;
     Refill moved;
     if (s.rowsOuter && !s.packed) {
-      moved += asStream(refill(allPanels * rowTiles, allPanels + leftTile, target));
+      moved += asStream(refill(allPanels * again, allPanels + leftTile, target));
       // Rows too long to stay while the panels pass come anew with each of them.
-      moved += refill(left * double(taskPanels), leftTile + panel, target);
+      moved += refill(left * passes, leftTile + panel, target);
     } else {
-      moved += refill(left * double(taskPanels), left + panel, target);
-      moved += asStream(refill(panel * rowTiles * double(taskPanels), panel + leftTile, target));
+      moved += refill(left * passes, left + panel, target);
+      moved += asStream(refill(allPanels * again, panel + leftTile, target));
     }
     moved = moved * double(blocks);
     // Partial sums wait in the result.
@@ -196,16 +208,30 @@ struct Scheduled {
     return moved;
   }
 
+  double bytesOfRight() const {
+    return double(p.columns * p.depth()) * element * (p.coldPanels ? 1 : double(p.batches));
+  }
+
   // What is moved in all: each task's operands come from wherever all of them lie.
   Refill movement(double tasks) const {
     Refill moved = ofTask() * tasks;
     double left = double(p.batches * p.rows * p.depth()) * element / double(p.sharedRows);
-    double right = double(p.columns * p.depth()) * element * (p.coldPanels ? 1 : double(p.batches));
+    double right = bytesOfRight();
     moved += refill(left, left, target) * double(panelTasks);
     moved += refill(right, right, target) * double(rowTasks - 1);
+    bool fetchedAhead = !s.rowsOuter && taskRows > s.tileM && s.streams == 1;
+    return moved += fetchedAhead ? asStream(firstReading()) : firstReading();
+  }
+
+  // Panels on their way from wherever the kernel finds them.
+  Refill firstReading() const {
+    double right = bytesOfRight();
     Refill first = p.coldPanels ? coldRefill(right, target) : refill(right, right, target);
-    bool fetchedAhead = !s.rowsOuter && taskRows > s.tileM;
-    return moved += fetchedAhead ? asStream(first) : first;
+    // Panels that are left over are read one by one.
+    int64_t together = p.columns / (s.tileN * s.streams) * s.tileN * s.streams;
+    double share = double(together) / double(p.columns);
+    first.full *= share * streamShare(s.streams) + (1 - share);
+    return first;
   }
 
   // A load and a store for each vector, and a share of transposing it.
@@ -233,7 +259,8 @@ Estimate estimate(const Product &product, const ProductSchedule &schedule, const
   e.tasks = double(product.batches * scheduled.rowTasks * scheduled.panelTasks);
   e.perTask = taskStart;
   e.arithmetic = scheduled.arithmetic();
-  e.movement = scheduled.movement(e.tasks).beside(e.arithmetic);
+  e.movement = std::max(scheduled.movement(e.tasks).beside(e.arithmetic),
+                        scheduled.firstReading().full - hiddenByArithmetic * e.arithmetic);
   e.packing = scheduled.packing();
   e.results = scheduled.results();
   return e;

@@ -29,6 +29,7 @@ struct ProductSchedule {
   bool rowsOuter = false;
   int64_t taskM = 1, taskN = 1;
   bool throughScratch = false;
+  int64_t streams = 1; // panels that a tile is multiplied with together
 };
 
 // Cycles of starting a task on a worker that is awake.
@@ -53,8 +54,9 @@ Estimate estimate(const Product &product, const ProductSchedule &schedule, const
 
 // Cycles of one step of the reduction for a tile of rows x columns with `sets` sets of accumulators.
 double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits);
-// Vector registers that a tile occupies.
-int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits);
+// Vector registers that a tile occupies, of which so many panels with these columns are multiplied together.
+int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits,
+                    int64_t panels = 1);
 // Sets of accumulators that a tile of few of them has.
 int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run);
 

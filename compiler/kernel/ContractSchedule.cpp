@@ -14,6 +14,8 @@ namespace fathom {
 namespace {
 
 constexpr int64_t scratchLimit = int64_t(16) << 20; // bytes of packed rows
+// What takes longer to read than to multiply has few rows.
+constexpr int64_t thinRows = 8;
 
 struct Problem {
   cost::Product product;
@@ -99,8 +101,12 @@ public:
     for (bool packed : {false, true})
       if (packed ? canPack(p) && !p.wantsInPlace : !p.producesLeft && !(p.wantsPacked && canPack(p)))
         for (int64_t width : widths())
-          for (int64_t height : heights(width, packed))
-            overBlocks(width, height, packed, body);
+          for (int64_t streams : streamCounts(packed))
+            for (int64_t height : heights(width, packed, streams)) {
+              cost::ProductSchedule s{height, width};
+              s.packed = packed, s.streams = streams;
+              overBlocks(s, body);
+            }
   }
 
 private:
@@ -120,16 +126,22 @@ private:
     return list;
   }
 
-  SmallVector<int64_t> heights(int64_t width, bool packed) {
+  SmallVector<int64_t> streamCounts(bool packed) {
+    if (packed || p.product.groupColumns || p.product.rows > thinRows)
+      return {1};
+    return {1, 2, 3, 4};
+  }
+
+  SmallVector<int64_t> heights(int64_t width, bool packed, int64_t streams) {
     int64_t lanes = target.lanes(p.product.bits), most = std::min<int64_t>(p.product.rows, 16);
     SmallVector<int64_t> list;
     auto fits = [&](int64_t height) {
-      return cost::registersOf(height, width, packed, target, p.product.bits) <= target.vectorRegisters;
+      return cost::registersOf(height, width, packed, target, p.product.bits, streams) <= target.vectorRegisters;
     };
     for (int64_t height = 1; height <= most; ++height)
       if (fits(height) && !(packed && target.laneFma && height % lanes))
         list.push_back(height);
-    if (list.empty() && fits(1))
+    if (list.empty() && streams == 1 && fits(1))
       list.push_back(1);
     return list;
   }
@@ -144,11 +156,9 @@ private:
     return blockK < 32 ? 2 : blockK < 128 || blockK % 16 ? 8 : 16;
   }
 
-  void overBlocks(int64_t width, int64_t height, bool packed,
-                  llvm::function_ref<void(const cost::ProductSchedule &)> body) {
-    cost::ProductSchedule s{height, width};
-    int64_t element = p.product.bits / 8;
-    s.packed = packed;
+  void overBlocks(cost::ProductSchedule s, llvm::function_ref<void(const cost::ProductSchedule &)> body) {
+    int64_t element = p.product.bits / 8, width = s.tileN;
+    bool packed = s.packed;
     s.inFlight = target.fmaInFlight();
     // The constants and temporaries of math functions do not fit beside a tile.
     s.throughScratch = p.product.consumerCycles > 0;
@@ -161,8 +171,8 @@ private:
     int64_t panels = llvm::divideCeil(p.product.columns, width);
     for (int64_t blockK : blocks)
       for (bool rowsOuter : {false, true})
-        for (int64_t taskM : fractions(p.product.rows, height))
-          for (int64_t taskN : fractions(panels, 1)) {
+        for (int64_t taskM : fractions(p.product.rows, s.tileM))
+          for (int64_t taskN : fractions(panels, s.streams)) {
             s.blockK = blockK, s.rowsOuter = rowsOuter, s.taskM = taskM, s.taskN = taskN;
             s.unrollK = unrolledSteps(packed, blockK);
             bool fitsScratch = !packed || taskM * std::min(blockK, p.product.run) * element <= scratchLimit;
@@ -196,9 +206,16 @@ static Schedule asKnobs(const cost::ProductSchedule &schedule) {
   s.set("block_k", schedule.blockK);
   s.set("rows_outer", schedule.rowsOuter);
   s.set("through_scratch", schedule.throughScratch);
+  s.set("streams", schedule.streams);
   s.set("task_m", schedule.taskM);
   s.set("task_n", schedule.taskN);
   return s;
+}
+
+static cost::ProductSchedule fromKnobs(const Schedule &s) {
+  return {s["tile_m"],  s["tile_n"],           s["unroll_k"], s["in_flight"], bool(s["pack_a"]),
+          s["block_k"], bool(s["rows_outer"]), s["task_m"],   s["task_n"],    bool(s["through_scratch"]),
+          s["streams"]};
 }
 
 static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
@@ -208,9 +225,7 @@ static void overSpace(Operation *op, const Target &target, llvm::function_ref<vo
 
 static double score(Operation *op, const Schedule &s, const Target &target) {
   cost::Product product = problemOf(op).product;
-  cost::ProductSchedule schedule{s["tile_m"],  s["tile_n"],           s["unroll_k"], s["in_flight"], bool(s["pack_a"]),
-                                 s["block_k"], bool(s["rows_outer"]), s["task_m"],   s["task_n"]};
-  return cost::overThreads(cost::estimate(product, schedule, target), target);
+  return cost::overThreads(cost::estimate(product, fromKnobs(s), target), target);
 }
 
 static Schedule best(Operation *op, const Target &target) { return asKnobs(bestContract(op, target).schedule); }
@@ -219,10 +234,15 @@ static std::string violation(const Schedule &s, Operation *op, const Target &tar
   Problem p = problemOf(op);
   auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
   bool packed = s["pack_a"];
-  if (int64_t need = cost::registersOf(s["tile_m"], s["tile_n"], packed, target, p.product.bits);
+  int64_t streams = s["streams"];
+  if (int64_t need = cost::registersOf(s["tile_m"], s["tile_n"], packed, target, p.product.bits, streams);
       need > target.vectorRegisters)
-    return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s["tile_m"], s["tile_n"], need,
-                target.cpu, target.vectorRegisters);
+    return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s["tile_m"], s["tile_n"] * streams,
+                need, target.cpu, target.vectorRegisters);
+  if (streams > 1 && (packed || p.product.groupColumns))
+    return text("streams = {0} must be 1: packed rows and groups take one panel at a time", streams);
+  if (s["task_n"] % streams)
+    return text("task_n = {0} must be a multiple of streams = {1}", s["task_n"], streams);
   if (p.product.groupColumns && p.product.groupColumns % s["tile_n"])
     return text("tile_n = {0} must divide the {1} output channels of a group", s["tile_n"], p.product.groupColumns);
   if (p.panel && p.panel != s["tile_n"])

@@ -73,6 +73,7 @@ constexpr Knob contractKnobs[] = {
     {"rows_outer", 0, 1, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
     {"through_scratch", 0, 1,
      "1: a tile is stored and read again before its consumers; 0: they take it from registers"},
+    {"streams", 1, 8, "panels that a tile is multiplied with together, each in a part of the weights of its own"},
     {"task_m", 1, 1 << 30, "rows of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 

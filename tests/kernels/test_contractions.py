@@ -37,6 +37,18 @@ def test_matmul(case, seed):
     compare(nodes, {"x": x}, {"w": w})
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 4, 5, 11, 17])
+def test_thin_matmul(rows, seed):
+    """Few rows: several panels of the weights are read side by side, and those that are left over singly."""
+    rng, data = random.Random(seed + rows), np.random.default_rng(seed + rows)
+    for columns in (1, 16, 61, 127, 509, 1024):
+        depth = rng.choice([1, 2, 31, 67, 256, 521])
+        nodes = around(lambda a, b: helper.make_node("MatMul", [a, "w"], [b]), rng)
+        x = data.standard_normal((rows, depth)).astype(np.float32)
+        w = (data.standard_normal((depth, columns)) / np.sqrt(depth)).astype(np.float32)
+        compare(nodes, {"x": x}, {"w": w})
+
+
 @pytest.mark.parametrize("case", range(6))
 def test_matmul_of_two_inputs(case, seed):
     """Both operands arrive at run time: the right one is packed by a kernel."""

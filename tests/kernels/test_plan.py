@@ -66,6 +66,7 @@ def test_a_changed_knob_changes_the_code(model, tmp_path, knob, value):
         (r"tile_m: +\d+", "tile_m: 31", "vector registers"),
         (r"task_m: +\d+", "task_m: 1000001", "multiple of tile_m"),
         (r"tile_n: +\d+", "tile_n: 1000", "outside"),
+        (r"tile_m: +\d+((?s:.)*?)streams: +\d+", r"tile_m: 1\1streams: 2", "streams = 2"),
         (r"lanes: +\d+", "lains: 4", "no knob 'lains'"),
         (r"class: +contract", "class: pool", "class 'contract'"),
         (r"fathom-plan: +1", "fathom-plan: 9", "version"),

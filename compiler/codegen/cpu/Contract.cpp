@@ -39,11 +39,16 @@ private:
   void describeConv(ConvOp op);
   // The element of the left operand where row `index` (of the result) starts its reduction.
   Value rowStart(ArrayRef<Index> index, Value panel);
-  void tailRows(Value row, Value panel, std::optional<int64_t> columns);
-  void tile(Value row, int64_t rows, Value panel, std::optional<int64_t> columns);
+  // Panels that are multiplied together, and how many columns each has where that is known.
+  using PanelBody = llvm::function_ref<void(ArrayRef<Value> panels, std::optional<int64_t> columns)>;
+  void overPanels(Value low, Value high, PanelBody body);
+  void tailRows(Value row, ArrayRef<Value> panels, std::optional<int64_t> columns);
+  void tile(Value row, int64_t rows, ArrayRef<Value> panels, std::optional<int64_t> columns);
+  void finishTile(Value row, ArrayRef<Indices> rowIndices, Value panel, std::optional<int64_t> columns,
+                  ValueRange sums);
   RegisterTile registers();
   Ahead nextPanel(Value row, Value panelStart, Value depth);
-  SmallVector<Value> multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> pieces, Value panelStart);
+  SmallVector<Value> multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> pieces, ArrayRef<Value> panelStarts);
   SmallVector<Value> multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart,
                                     ValueRange sums);
   void emitPacked(llvm::function_ref<void()> overTiles);
@@ -77,6 +82,7 @@ private:
   Indices batchIndex;
   Value rowLow, rowHigh; // the task's rows
   Value fullPanels;
+  std::optional<int64_t> tailColumns; // of the last panel, 0 where it is full
   // The columns of the last panel where it shares the code of full ones, because it takes as many vectors: only the
   // stores differ. What lies behind its columns is computed with, never stored.
   std::optional<int64_t> sharedTail;
@@ -190,13 +196,15 @@ Ahead Contraction::nextPanel(Value row, Value panelStart, Value depth) {
 }
 
 SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> pieces,
-                                         Value panelStart) {
+                                         ArrayRef<Value> panelStarts) {
   RegisterTile tile = registers();
-  int64_t rows = starts.size(), sets = tile.setsFor(rows * pieces.size(), constantSize(run));
+  int64_t rows = starts.size() * panelStarts.size();
+  int64_t sets = tile.setsFor(rows * pieces.size(), constantSize(run));
   Value length = c.expr(run), steps = length;
   for (const Tap &tap : taps)
     steps = c.mul(steps, tap.count);
-  Ahead ahead = nextPanel(row, panelStart, steps);
+  // Several panels are as many streams, which the hardware follows from one tile to the next.
+  Ahead ahead = panelStarts.size() == 1 ? nextPanel(row, panelStarts[0], steps) : Ahead();
   std::function<SmallVector<Value>(size_t, Value, Value, SmallVector<Value>)> nest =
       [&](size_t depth, Value offset, Value position, SmallVector<Value> carried) -> SmallVector<Value> {
     if (depth < taps.size())
@@ -204,13 +212,14 @@ SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, Arra
         return nest(depth + 1, c.add(offset, c.mul(iv, c.expr(taps[depth].stride))),
                     c.add(c.mul(position, taps[depth].count), iv), llvm::to_vector(values));
       });
-    SmallVector<Value> moved;
+    SmallVector<Value> moved, panels;
     for (Value start : starts)
       moved.push_back(c.add(start, offset));
     Value before = c.mul(position, length);
     Ahead part = ahead.perStep ? Ahead{c.add(ahead.start, c.mul(before, ahead.perStep)), ahead.perStep} : Ahead();
-    return tile.multiply(left.pointer, scalarOf(lhs), moved, c.add(panelStart, c.mul(before, tileN)), length, pieces,
-                         sets, part, carried);
+    for (Value start : panelStarts)
+      panels.push_back(c.add(start, c.mul(before, tileN)));
+    return tile.multiply(left.pointer, scalarOf(lhs), moved, panels, length, pieces, sets, part, carried);
   };
   return tile.joinSets(nest(0, c.i64(0), c.i64(0), tile.zeros(rows * sets, pieces)), sets);
 }
@@ -377,7 +386,31 @@ void Contraction::storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accum
   storeTile(rowIndices, pieces, narrow, firstColumn);
 }
 
-void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64_t> count) {
+// Applies the fused consumers to a tile of one panel.
+void Contraction::finishTile(Value row, ArrayRef<Indices> rowIndices, Value panel, std::optional<int64_t> count,
+                             ValueRange sums) {
+  SmallVector<int64_t> pieces = registers().piecesOf(count.value_or(tileN));
+  Value firstColumn = c.mul(panel, tileN);
+  if (throughScratch || !count) {
+    Value width = count && !sharedTail ? c.i64(*count) : c.min(c.i64(tileN), c.sub(c.expr(columns), firstColumn));
+    return storeThroughScratch(row, rowIndices.size(), pieces, sums, firstColumn, width);
+  }
+  if (!sharedTail)
+    return storeTile(rowIndices, pieces, sums, firstColumn);
+  Value isFull = c.cmp(arith::CmpIPredicate::slt, panel, fullPanels);
+  scf::IfOp::create(
+      c.b, c.loc, isFull,
+      [&](OpBuilder &, Location) {
+        storeTile(rowIndices, pieces, sums, firstColumn);
+        scf::YieldOp::create(c.b, c.loc);
+      },
+      [&](OpBuilder &, Location) {
+        storeSharedTail(rowIndices, sums, firstColumn);
+        scf::YieldOp::create(c.b, c.loc);
+      });
+}
+
+void Contraction::tile(Value row, int64_t rows, ArrayRef<Value> panels, std::optional<int64_t> count) {
   SmallVector<int64_t> pieces = registers().piecesOf(count.value_or(tileN));
   // Tiles start at multiples of their height: where that divides the innermost loop, a tile never leaves it.
   bool together = !rowLoops.empty() && rows == tileM && constantSize(rowLoops.back().size).value_or(1) % tileM == 0;
@@ -390,35 +423,20 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
       delinearize(c, c.add(row, r), rowLoops, index);
     rowIndices.push_back(index);
   }
-  Value panelStart = c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight),
-        firstColumn = c.mul(panel, tileN);
-  auto finish = [&](ValueRange sums) {
-    if (throughScratch || !count) {
-      Value width = count && !sharedTail ? c.i64(*count) : c.min(c.i64(tileN), c.sub(c.expr(columns), firstColumn));
-      return storeThroughScratch(row, rows, pieces, sums, firstColumn, width);
-    }
-    if (sharedTail) {
-      Value isFull = c.cmp(arith::CmpIPredicate::slt, panel, fullPanels);
-      scf::IfOp::create(
-          c.b, c.loc, isFull,
-          [&](OpBuilder &, Location) {
-            storeTile(rowIndices, pieces, sums, firstColumn);
-            scf::YieldOp::create(c.b, c.loc);
-          },
-          [&](OpBuilder &, Location) {
-            storeSharedTail(rowIndices, sums, firstColumn);
-            scf::YieldOp::create(c.b, c.loc);
-          });
-    } else {
-      storeTile(rowIndices, pieces, sums, firstColumn);
-    }
-  };
+  SmallVector<Value> panelStarts;
+  for (Value panel : panels)
+    panelStarts.push_back(c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight));
   if (!packed) {
     SmallVector<Value> starts;
     for (const Indices &index : rowIndices)
-      starts.push_back(rowStart(index, panel));
-    return finish(multiply(row, starts, pieces, panelStart));
+      starts.push_back(rowStart(index, panels[0]));
+    SmallVector<Value> sums = multiply(row, starts, pieces, panelStarts);
+    size_t each = sums.size() / panels.size();
+    for (auto [i, panel] : llvm::enumerate(panels))
+      finishTile(row, rowIndices, panel, count, ArrayRef(sums).slice(i * each, each));
+    return;
   }
+  Value panel = panels[0], firstColumn = c.mul(panel, tileN);
   // Partial sums wait in the result's buffer; the fused consumers see only the last.
   auto eachPiece = [&](llvm::function_ref<void(size_t, const Indices &, int64_t)> body) {
     for (size_t r = 0; r < rowIndices.size(); ++r)
@@ -442,13 +460,13 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
     }
     sums = SmallVector<Value>(branch.getResults());
   }
-  sums = multiplyPacked(row, rows, pieces, panelStart, sums);
+  sums = multiplyPacked(row, rows, pieces, panelStarts[0], sums);
   if (Code::constant(isLast) == 1)
-    return finish(sums);
+    return finishTile(row, rowIndices, panel, count, sums);
   scf::IfOp::create(
       c.b, c.loc, isLast,
       [&](OpBuilder &, Location) {
-        finish(sums);
+        finishTile(row, rowIndices, panel, count, sums);
         scf::YieldOp::create(c.b, c.loc);
       },
       [&](OpBuilder &, Location) {
@@ -457,13 +475,13 @@ void Contraction::tile(Value row, int64_t rows, Value panel, std::optional<int64
       });
 }
 
-// The task's rows from `row` on, fewer than a tile, against one panel.
-void Contraction::tailRows(Value row, Value panel, std::optional<int64_t> count) {
+// The task's rows from `row` on, fewer than a tile.
+void Contraction::tailRows(Value row, ArrayRef<Value> panels, std::optional<int64_t> count) {
   AffineExpr rows = iterations(rowLoops, k.context());
   if (auto known = constantSize(rows)) {
     // Tasks start at multiples of the tile, so that only one remainder exists.
     if (int64_t rest = *known % tileM)
-      c.when(c.cmp(arith::CmpIPredicate::slt, row, rowHigh), [&] { tile(row, rest, panel, count); });
+      c.when(c.cmp(arith::CmpIPredicate::slt, row, rowHigh), [&] { tile(row, rest, panels, count); });
     return;
   }
   // Tasks start at multiples of the tile, so that remainders have its divisors: pixels come in whole images.
@@ -474,10 +492,31 @@ void Contraction::tailRows(Value row, Value panel, std::optional<int64_t> count)
     row = c.when(
         c.cmp(arith::CmpIPredicate::sle, c.add(row, step), rowHigh),
         [&] {
-          tile(row, step, panel, count);
+          tile(row, step, panels, count);
           return c.add(row, step);
         },
         [&] { return row; });
+}
+
+// The panels of a task. As many full ones as there are streams are read side by side, each from a part of the weights
+// of its own: a unit of the tasks is a panel, and neighbouring units lie that far apart.
+void Contraction::overPanels(Value low, Value high, PanelBody body) {
+  if (int64_t streams = k.schedule["streams"]; streams > 1) {
+    Value apart = c.div(fullPanels, c.i64(streams)), end = c.mul(apart, streams);
+    c.loop(low, c.min(high, end), streams, [&](Value unit) {
+      SmallVector<Value> panels{c.div(unit, c.i64(streams))};
+      while (int64_t(panels.size()) < streams)
+        panels.push_back(c.add(panels.back(), apart));
+      body(panels, tileN);
+    });
+    low = c.max(low, end);
+  }
+  if (sharedTail)
+    return c.loop(low, high, 1, [&](Value panel) { body(panel, tileN); });
+  c.loop(low, c.min(high, fullPanels), 1, [&](Value panel) { body(panel, tileN); });
+  if (tailColumns != 0)
+    c.when(c.cmp(arith::CmpIPredicate::slt, fullPanels, high),
+           [&] { c.when(c.cmp(arith::CmpIPredicate::sge, fullPanels, low), [&] { body(fullPanels, tailColumns); }); });
 }
 
 Grid Contraction::emit() {
@@ -513,36 +552,30 @@ Grid Contraction::emit() {
   Value panelLow = c.mul(panelTask, taskN), panelHigh = c.min(c.add(panelLow, taskN), c.expr(panels));
   fullPanels = c.expr(simplify(columns.floorDiv(tileN)));
   auto known = constantSize(columns);
-  std::optional<int64_t> tailColumns = known ? std::optional(*known % tileN) : std::nullopt;
+  if (known)
+    tailColumns = *known % tileN;
   bool isShared = !packed && tailColumns.value_or(0) && *known > tileN &&
                   llvm::divideCeil(*tailColumns, lanes) == llvm::divideCeil(tileN, lanes);
   if (isShared)
     sharedTail = tailColumns;
-  auto overPanels = [&](llvm::function_ref<void(Value, std::optional<int64_t>)> body) {
-    if (sharedTail)
-      return c.loop(panelLow, panelHigh, 1, [&](Value panel) { body(panel, tileN); });
-    c.loop(panelLow, c.min(panelHigh, fullPanels), 1, [&](Value panel) { body(panel, tileN); });
-    if (tailColumns != 0)
-      c.when(c.cmp(arith::CmpIPredicate::slt, fullPanels, panelHigh), [&] {
-        c.when(c.cmp(arith::CmpIPredicate::sge, fullPanels, panelLow), [&] { body(fullPanels, tailColumns); });
-      });
-  };
   throughScratch = k.schedule["through_scratch"];
   int64_t tileBytes = throughScratch || !tailColumns ? tileM * tileN * elementBytes(acc) : 0;
   grid.scratchBytes = tileBytes;
   auto overTiles = [&] {
     Value full = c.sub(rowHigh, c.rem(c.sub(rowHigh, rowLow), c.i64(tileM)));
     if (!k.schedule["rows_outer"])
-      return overPanels([&](Value panel, std::optional<int64_t> count) {
-        c.loop(rowLow, full, tileM, [&](Value row) { tile(row, tileM, panel, count); });
-        tailRows(full, panel, count);
+      return overPanels(panelLow, panelHigh, [&](ArrayRef<Value> panels, std::optional<int64_t> count) {
+        c.loop(rowLow, full, tileM, [&](Value row) { tile(row, tileM, panels, count); });
+        tailRows(full, panels, count);
       });
     // The tile's rows stay in the first-level cache while the panels stream past.
     c.loop(rowLow, full, tileM, [&](Value row) {
-      overPanels([&](Value panel, std::optional<int64_t> count) { tile(row, tileM, panel, count); });
+      overPanels(panelLow, panelHigh,
+                 [&](ArrayRef<Value> panels, std::optional<int64_t> count) { tile(row, tileM, panels, count); });
     });
     if (!isConstant(simplify(rows % tileM), 0))
-      overPanels([&](Value panel, std::optional<int64_t> count) { tailRows(full, panel, count); });
+      overPanels(panelLow, panelHigh,
+                 [&](ArrayRef<Value> panels, std::optional<int64_t> count) { tailRows(full, panels, count); });
   };
   if (!packed) {
     overTiles();

@@ -52,19 +52,19 @@ SmallVector<Value> RegisterTile::joinSets(ArrayRef<Value> sums, int64_t sets) co
   return joined;
 }
 
-void RegisterTile::accumulate(ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value panelRow,
+void RegisterTile::accumulate(ArrayRef<Value> factors, ArrayRef<int64_t> pieces, Value pointer, Value panelRow,
                               MutableArrayRef<Value> sums) const {
   auto factor = [&](size_t row, size_t piece) { return e.c.splat(factors[row], pieces[piece]); };
-  accumulate(factors.size(), factor, pieces, panelRow, sums);
+  accumulate(factors.size(), factor, pieces, pointer, panelRow, sums);
 }
 
-void RegisterTile::accumulate(int64_t rows, Factor factor, ArrayRef<int64_t> pieces, Value panelRow,
+void RegisterTile::accumulate(int64_t rows, Factor factor, ArrayRef<int64_t> pieces, Value pointer, Value panelRow,
                               MutableArrayRef<Value> sums) const {
   Code &c = e.c;
   SmallVector<Value> panel;
   int64_t column = 0;
   for (int64_t piece : pieces) {
-    panel.push_back(widen(c.load(right, c.add(panelRow, column), rightType, piece)));
+    panel.push_back(widen(c.load(pointer, c.add(panelRow, column), rightType, piece)));
     column += piece;
   }
   for (int64_t r = 0; r < rows; ++r)
@@ -97,11 +97,23 @@ SmallVector<Value> RegisterTile::overDepth(Value length, int64_t sets, ValueRang
   return c.loop(tail, length, 1, carried, [&](Value iv, ValueRange values) { return steps(iv, 1, values); });
 }
 
-SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Value> starts, Value panel, Value length,
-                                          ArrayRef<int64_t> pieces, int64_t sets, const Ahead &ahead,
+SmallVector<Value> RegisterTile::pointersTo(ArrayRef<Value> panels) const {
+  SmallVector<Value> pointers;
+  for (Value panel : panels) {
+    Value pointer = e.c.address(right, panel, rightType);
+    // At a known distance of each other, the back end would address all panels by large offsets from one register.
+    pointers.push_back(panels.size() == 1 ? pointer
+                                          : Value(LLVM::LaunderInvariantGroupOp::create(e.c.b, e.c.loc, pointer)));
+  }
+  return pointers;
+}
+
+SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Value> starts, ArrayRef<Value> panels,
+                                          Value length, ArrayRef<int64_t> pieces, int64_t sets, const Ahead &ahead,
                                           ValueRange sums) const {
   Code &c = e.c;
-  size_t size = starts.size() * pieces.size();
+  size_t ofPanel = starts.size() * pieces.size(), size = panels.size() * ofPanel;
+  SmallVector<Value> pointers = pointersTo(panels);
   return overDepth(length, sets, sums, [&](Value depth, int64_t count, ValueRange carried) {
     SmallVector<Value> next = llvm::to_vector(carried), vectors;
     if (count > 1 && ahead.perStep)
@@ -111,13 +123,15 @@ SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Va
     if (byLane)
       for (Value start : starts)
         vectors.push_back(widen(c.load(left, c.add(start, depth), leftType, count)));
-    Value panelRow = c.add(panel, c.mul(depth, panelWidth));
+    Value panelRow = c.mul(depth, panelWidth);
     for (int64_t u = 0; u < count; ++u) {
       SmallVector<Value> factors;
       for (size_t r = 0; r < starts.size(); ++r)
         factors.push_back(byLane ? c.extract(vectors[r], u)
                                  : widen(c.load(left, c.add(c.add(starts[r], depth), u), leftType)));
-      accumulate(factors, pieces, c.add(panelRow, u * panelWidth), MutableArrayRef(next).slice(u % sets * size, size));
+      for (auto [i, pointer] : llvm::enumerate(pointers))
+        accumulate(factors, pieces, pointer, c.add(panelRow, u * panelWidth),
+                   MutableArrayRef(next).slice(u % sets * size + i * ofPanel, ofPanel));
     }
     return next;
   });
@@ -151,7 +165,7 @@ SmallVector<Value> RegisterTile::multiplyGroups(Value left, Type leftType, Array
         return c.extract(source, spread[0]);
       return vector::ShuffleOp::create(c.b, c.loc, source, source, spread);
     };
-    accumulate(starts.size(), factor, pieces, c.add(panel, u * panelWidth), next);
+    accumulate(starts.size(), factor, pieces, right, c.add(panel, u * panelWidth), next);
   }
   return next;
 }
@@ -174,7 +188,7 @@ SmallVector<Value> RegisterTile::multiplyPacked(Value left, Type leftType, Value
         for (int64_t lane = 0; lane < together; ++lane, ++r)
           factors.push_back(together == 1 ? vector : c.extract(vector, lane));
       }
-      accumulate(factors, pieces, c.add(panel, c.mul(c.add(depth, u), panelWidth)),
+      accumulate(factors, pieces, right, c.add(panel, c.mul(c.add(depth, u), panelWidth)),
                  MutableArrayRef(next).slice(u % sets * size, size));
     }
     return next;

@@ -31,11 +31,12 @@ struct RegisterTile {
   int64_t setsFor(size_t accumulators, std::optional<int64_t> depth) const;
   llvm::SmallVector<mlir::Value> joinSets(llvm::ArrayRef<mlir::Value> sums, int64_t sets) const;
 
-  // Adds `length` steps of the reduction to the sums: row r of the left operand starts at element starts[r], the panel
-  // at element `panel`.
+  // Adds `length` steps of the reduction to the sums: row r of the left operand starts at element starts[r], the panels
+  // that it is multiplied with at elements `panels`. The sums of a panel's rows follow those of the panel before.
   llvm::SmallVector<mlir::Value> multiply(mlir::Value left, mlir::Type leftType, llvm::ArrayRef<mlir::Value> starts,
-                                          mlir::Value panel, mlir::Value length, llvm::ArrayRef<int64_t> pieces,
-                                          int64_t sets, const Ahead &ahead, mlir::ValueRange sums) const;
+                                          llvm::ArrayRef<mlir::Value> panels, mlir::Value length,
+                                          llvm::ArrayRef<int64_t> pieces, int64_t sets, const Ahead &ahead,
+                                          mlir::ValueRange sums) const;
   // The same where the left operand is packed: `height` rows side by side for every step, of which the first `rows`
   // from element `start` on count.
   llvm::SmallVector<mlir::Value> multiplyPacked(mlir::Value left, mlir::Type leftType, mlir::Value start,
@@ -54,13 +55,15 @@ struct RegisterTile {
 
 private:
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) const;
-  // One step of the reduction: a factor for each row and piece, as wide as the piece, times a row of the panel.
+  // One step of the reduction: a factor for each row and piece, as wide as the piece, times the panel's row that begins
+  // `panelRow` elements behind `pointer`.
   using Factor = llvm::function_ref<mlir::Value(size_t row, size_t piece)>;
-  void accumulate(int64_t rows, Factor factor, llvm::ArrayRef<int64_t> pieces, mlir::Value panelRow,
-                  llvm::MutableArrayRef<mlir::Value> sums) const;
+  void accumulate(int64_t rows, Factor factor, llvm::ArrayRef<int64_t> pieces, mlir::Value pointer,
+                  mlir::Value panelRow, llvm::MutableArrayRef<mlir::Value> sums) const;
   // The same where a row has one factor for all columns.
-  void accumulate(llvm::ArrayRef<mlir::Value> factors, llvm::ArrayRef<int64_t> pieces, mlir::Value panelRow,
-                  llvm::MutableArrayRef<mlir::Value> sums) const;
+  void accumulate(llvm::ArrayRef<mlir::Value> factors, llvm::ArrayRef<int64_t> pieces, mlir::Value pointer,
+                  mlir::Value panelRow, llvm::MutableArrayRef<mlir::Value> sums) const;
+  llvm::SmallVector<mlir::Value> pointersTo(llvm::ArrayRef<mlir::Value> panels) const;
   void prefetch(const Ahead &ahead, mlir::Value depth, int64_t steps) const;
   // Steps of the reduction, unrolled, then the rest one at a time.
   using Steps = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value depth, int64_t count, mlir::ValueRange)>;

@@ -60,6 +60,16 @@ TEST(ProductCost, PackingIsCountedForEveryPartOfThePanels) {
   EXPECT_DOUBLE_EQ(estimate(product, packed, machine()).packing, 4 * once);
 }
 
+TEST(ProductCost, StreamsSpeedUpReadingNotArithmetic) {
+  Product vector = product;
+  vector.rows = 1;
+  ProductSchedule one{.tileM = 1, .tileN = 16, .unrollK = 4, .inFlight = 16, .taskM = 1, .taskN = 48}, four = one;
+  four.streams = 4;
+  EXPECT_LT(estimate(vector, four, machine()).total(), 0.8 * estimate(vector, one, machine()).total());
+  EXPECT_GE(registersOf(1, 16, false, machine(), 32, 4), 16 + 1 + 4);
+  EXPECT_GT(estimate(product, four, machine()).total(), 0.9 * estimate(product, one, machine()).total());
+}
+
 TEST(Threads, ShareWholeTasks) {
   Estimate e{.arithmetic = 1.2e6, .tasks = 3};
   EXPECT_DOUBLE_EQ(e.total(1), 1.2e6);
