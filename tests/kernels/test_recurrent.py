@@ -85,6 +85,19 @@ def test_directions(op, direction, sizes, seed):
         check(op, tensors(op, sizes, directions, rng, given), direction=direction)
 
 
+@pytest.mark.parametrize("sizes", [(6, 1, 5, 128), (4, 1, 31, 131), (3, 3, 8, 67), (2, 17, 3, 61), (5, 2, 16, 257)], ids=str)
+@pytest.mark.parametrize("op", GATES)
+def test_wide_states(op, sizes, seed):
+    """Weights of many panels, whose product with one row or a few reads several of them side by side."""
+    rng = np.random.default_rng(seed)
+    for direction in ("forward", "bidirectional"):
+        operands = tensors(op, sizes, 1 + (direction != "forward"), rng, "B initial_h initial_c sequence_lens")
+        if op != "LSTM":
+            operands.pop("initial_c")
+        check(op, operands, direction=direction)
+        check(op, operands, direction=direction, **(dict(linear_before_reset=1) if op == "GRU" else dict(clip=0.5)))
+
+
 @pytest.mark.parametrize("op", GATES)
 def test_weights_that_are_inputs(op, seed):
     operands = tensors(op, (3, 2, 5, 7), 2, np.random.default_rng(seed), "B P initial_h")
