@@ -114,6 +114,8 @@ def test_activations(op, name, seed):
     count = FUNCTIONS[op]
     names = ([name] + ["Sigmoid"] * (count - 1)) + (["Tanh"] * (count - 1) + [name])
     operands = tensors(op, (4, 3, 5, 6), 2, rng, "B initial_h initial_c")
+    # ONNX Runtime's Softplus of a number above 88 is infinite.
+    operands["R"] *= np.float32(0.3)
     # More than are needed; each function takes those that it has.
     numbers = [float(x) for x in rng.uniform(0.1, 0.6, 2 * count)]
     check(op, operands, direction="bidirectional", activations=names, activation_alpha=numbers, activation_beta=numbers)
