@@ -329,8 +329,7 @@ LogicalResult checkUnstoredLayouts(ArrayRef<FusionGroup> groups) {
       if (isAnchor(op) || isa<RelayoutOp>(op) || orderOf(type) == order)
         continue;
       std::string text;
-      llvm::interleave(
-          order, [&](int64_t d) { text += std::to_string(d); }, [&] { text += ", "; });
+      llvm::interleave(order, [&](int64_t d) { text += std::to_string(d); }, [&] { text += ", "; });
       return refuse("the order must be that of what it is made from, [ " + text + " ]");
     }
   return success();

@@ -170,14 +170,14 @@ Grid emitArgReduce(KernelBody &k) {
     Type position = lanes == 1 ? Type(c.b.getI64Type()) : VectorType::get({lanes}, c.b.getI64Type());
     index[axis] = {c.i64(0), 0};
     Value first = e.element(op->getOperand(0), index, lanes);
-    SmallVector<Value> best = c.loop(
-        c.i64(1), c.expr(sizesOf(type)[axis]), 1, ValueRange{first, c.integer(position, 0)},
-        [&](Value iv, ValueRange carried) {
-          index[axis] = {iv, 0};
-          Value x = e.element(op->getOperand(0), index, lanes);
-          Value wins = better(x, carried[0]);
-          return SmallVector<Value>{c.select(wins, x, carried[0]), c.select(wins, c.splat(iv, lanes), carried[1])};
-        });
+    SmallVector<Value> best = c.loop(c.i64(1), c.expr(sizesOf(type)[axis]), 1,
+                                     ValueRange{first, c.integer(position, 0)}, [&](Value iv, ValueRange carried) {
+                                       index[axis] = {iv, 0};
+                                       Value x = e.element(op->getOperand(0), index, lanes);
+                                       Value wins = better(x, carried[0]);
+                                       return SmallVector<Value>{c.select(wins, x, carried[0]),
+                                                                 c.select(wins, c.splat(iv, lanes), carried[1])};
+                                     });
     e.bind(op->getResult(0), [=](ArrayRef<Index>, int64_t) { return best[1]; });
     k.storeResults(keptIndex(e, index, {axis}, keepdims), lanes);
   });

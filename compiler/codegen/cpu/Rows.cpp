@@ -65,8 +65,8 @@ Grid emitSoftmax(KernelBody &k) {
   bool keep = isa<SoftmaxOp>(op) && element == acc && k.outputs[0].type.getElementType() == acc;
   return overRows(k, type, {axis}, [&](Indices row, int64_t lanes) {
     auto item = [&](ArrayRef<Index> index, int64_t n) { return convert(c, e.element(input, index, n), acc); };
-    Value top = reducer.reduce(
-        row, lanes, c.number(acc, -INFINITY), [&](Value x, Value y) { return f.max(x, y); }, item);
+    Value top =
+        reducer.reduce(row, lanes, c.number(acc, -INFINITY), [&](Value x, Value y) { return f.max(x, y); }, item);
     auto add = [&](Value x, Value y) { return f.add(x, y); };
     if (isa<HardmaxOp>(op)) {
       // One at the first maximum: its position is the smallest index that attains it.

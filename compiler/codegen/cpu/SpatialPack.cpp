@@ -19,9 +19,8 @@ public:
         weight(e.buffer(op.getWeight())), type(op.getType()), element(type.getElementType()), window(*getWindow(op)),
         spatial(window.kernel.size()), last(1 + spatial), channels(*constantSize(sizesOf(op.getWeight())[1])),
         columns(*constantSize(sizesOf(op.getWeight())[0])), groupColumns(columns / op.getGroup()),
-        tileW(k.schedule["tile_w"]), panelWidth(weight.layout.block),
-        together(k.schedule["groups"]), registers{e, element,        panelWidth, k.schedule["tile_i"],
-                                                  1, weight.pointer, element} {}
+        tileW(k.schedule["tile_w"]), panelWidth(weight.layout.block), together(k.schedule["groups"]),
+        registers{e, element, panelWidth, k.schedule["tile_i"], 1, weight.pointer, element} {}
 
   Grid emit() {
     k.clearHalos();
