@@ -321,24 +321,26 @@ LogicalResult PadOp::inferTypes(SmallVectorImpl<Type> &types) {
            << "pads has " << pads->size() << " entries for " << axes->size() << " axes";
   for (auto [index, axis] : llvm::enumerate(*axes)) {
     AffineExpr begin = (*pads)[index], end = (*pads)[index + axes->size()], size = sizes[axis];
-    auto fits = [&](AffineExpr margin) {
-      std::optional<int64_t> have = constantSize(size), want = constantSize(margin);
+    // A negative pad takes away. What is copied into the other one must be left: reflection reads as far inside as it
+    // pads, the others need one element.
+    auto fits = [&](AffineExpr margin, AffineExpr other) {
+      std::optional<int64_t> have = constantSize(size), want = constantSize(margin), cut = constantSize(other);
       if (!have || !want)
         return true;
+      int64_t left = *have + std::min<int64_t>(0, cut.value_or(0));
       bool isCopied = getMode() != "constant" && *want > 0;
-      return *want >= -*have && (!isCopied || *have > (getMode() == "reflect" ? *want : 0));
+      return *want >= -*have && (!isCopied || left > (getMode() == "reflect" ? *want : 0));
     };
-    if (!fits(begin) || !fits(end))
+    if (!fits(begin, end) || !fits(end, begin))
       return fathom::emitError(*this, ErrorCode::BadShape)
              << getMode() << " pads " << text(*this, begin) << " and " << text(*this, end) << " do not go with size "
              << text(*this, size);
-    for (AffineExpr margin : {begin, end}) {
-      AffineExpr zero = getAffineConstantExpr(0, getContext());
-      assumeAtLeast(size::add(size, margin), zero);
+    for (auto [margin, other] : {std::pair(begin, end), std::pair(end, begin)}) {
+      assumeAtLeast(size::add(size, margin), getAffineConstantExpr(0, getContext()));
       if (getMode() == "constant" || constantSize(margin).value_or(1) <= 0)
         continue;
-      // What is copied must be there: reflection reads as far inside as it pads, the others need one element.
-      assumeAtLeast(getMode() == "reflect" ? size::add(size, -1) : size::mul(size, INT32_MAX), margin);
+      for (AffineExpr left : {size, size::add(size, other)})
+        assumeAtLeast(getMode() == "reflect" ? size::add(left, -1) : size::mul(left, INT32_MAX), margin);
     }
     sizes[axis] = size::add(size::add(size, begin), end);
   }

@@ -1,6 +1,7 @@
 """Sizes that only data decides, of zero, one and primes, against ONNX Runtime on fresh random data."""
 import numpy as np
 import pytest
+from onnx import numpy_helper
 from sizes import BOOL, FLOAT, INT32, INT64, agree, floats, model, node, prime
 
 import fathom
@@ -144,9 +145,21 @@ def test_pad_crops_where_it_is_negative(mode, random):
 def test_pad_that_crops_too_much(random):
     proto = model([node("Pad", "x p", "y")], [("x", FLOAT, ["a", 3]), ("p", INT64, [4])], [("y", FLOAT)])
     session = fathom.Session(fathom.compile(proto))
-    for pads in ([-6, 0, 0, 0], [-3, 0, -3, 0], [0, 0, 0, -4], [0, 0, -(2**62), 0]):
+    for pads in ([-6, 0, 0, 0], [-3, 0, -3, 0], [0, 0, 0, -4], [0, 0, -(2**62), 0], [-(2**63), 0, -(2**63), 0], [2**63 - 1, 0, 2**63 - 1, 0]):
         with pytest.raises(fathom.Error, match="Pad"):
             session.run(None, {"x": floats(random, 5, 3), "p": np.array(pads)})
+
+
+@pytest.mark.parametrize("mode, pads", [("edge", [-5, 0, 2, 0]), ("edge", [1, 4, 0, -3]), ("reflect", [-3, 0, 2, 0]), ("reflect", [0, 1, 0, -2])])
+def test_pad_that_leaves_nothing_to_copy(mode, pads, random):
+    proto = model([node("Pad", "x p", "y", mode=mode)], [("x", FLOAT, [5, 3]), ("p", INT64, [4])], [("y", FLOAT)])
+    session = fathom.Session(fathom.compile(proto))
+    with pytest.raises(fathom.Error, match="Pad"):
+        session.run(None, {"x": floats(random, 5, 3), "p": np.array(pads)})
+    proto.graph.input.pop()
+    proto.graph.initializer.append(numpy_helper.from_array(np.array(pads), "p"))
+    with pytest.raises(fathom.Error, match="do not go with size"):
+        fathom.compile(proto)
 
 
 def test_tile(random):

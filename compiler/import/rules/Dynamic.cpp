@@ -357,6 +357,17 @@ LogicalResult sliceDynamic(Node &node) {
   return node.finish(node.emit("DynamicSlice", {result, join(at, "from"), lengths}, attrs));
 }
 
+// Sums of pads and sizes must not overflow.
+static LogicalResult requireModest(Node &node, Value pads) {
+  constexpr int64_t most = int64_t(1) << 40;
+  Type i64 = node.builder().getI64Type();
+  Value wide = asI64(node, pads, "wide");
+  Value isLow = node.emit("Less", {wide, node.scalar(most, i64, "most")}, {}, "is_low");
+  Value isHigh = node.emit("Greater", {wide, node.scalar(-most, i64, "least")}, {}, "is_high");
+  Value fits = node.emit("And", {isLow, isHigh}, {}, "fits");
+  return fits ? node.requireAll(fits, "a pad is far too large") : failure();
+}
+
 // Pads that only the run knows may be negative, which a symbol may not. The padded sizes become symbols instead, which
 // also keeps what follows from them simple, and a pad is what they leave over.
 static Value pinnedPads(Node &node, Value pads) {
@@ -365,6 +376,8 @@ static Value pinnedPads(Node &node, Value pads) {
   auto axes = node.hasInput(3) ? graph::constantElementsOf(node.input(3)) : std::optional(all);
   if (!elements || !llvm::is_contained(*elements, AffineExpr()) || !axes || elements->size() != 2 * axes->size())
     return pads ? node.pinned(pads, "pads") : Value();
+  if (failed(requireModest(node, pads)))
+    return {};
   // The pads before and behind of every axis of which one is not known, and the size between them.
   SmallVector<int64_t> before, behind, bothOpen;
   graph::Sizes sizes;
