@@ -31,11 +31,8 @@ static LogicalResult checkAttributes(Operation *op) {
   }
   if (auto mod = dyn_cast<ModOp>(op); mod && mod.getFmod() != 0 && mod.getFmod() != 1)
     return emitError(op, ErrorCode::BadAttribute) << "fmod must be 0 or 1, but is " << mod.getFmod();
-  if (isa<SoftmaxOp, LogSoftmaxOp, HardmaxOp>(op)) {
-    int64_t rank = rankOf(op->getOperand(0));
-    // A scalar has one element along its only, imaginary axis.
-    return success(succeeded(checkAxis(op, intAttr(op, "axis", -1), std::max<int64_t>(rank, 1))));
-  }
+  if (isa<SoftmaxOp, LogSoftmaxOp, HardmaxOp>(op))
+    return success(succeeded(checkAxis(op, intAttr(op, "axis", -1), rankOf(op->getOperand(0)))));
   return success();
 }
 

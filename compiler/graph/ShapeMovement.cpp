@@ -329,14 +329,20 @@ LogicalResult PadOp::inferTypes(SmallVectorImpl<Type> &types) {
         return true;
       int64_t left = *have + std::min<int64_t>(0, cut.value_or(0));
       bool isCopied = getMode() != "constant" && *want > 0;
+      if (getMode() == "wrap" && *want < 0)
+        return false;
       return *want >= -*have && (!isCopied || left > (getMode() == "reflect" ? *want : 0));
     };
     if (!fits(begin, end) || !fits(end, begin))
       return fathom::emitError(*this, ErrorCode::BadShape)
              << getMode() << " pads " << text(*this, begin) << " and " << text(*this, end) << " do not go with size "
              << text(*this, size);
+    AffineExpr zero = getAffineConstantExpr(0, getContext());
     for (auto [margin, other] : {std::pair(begin, end), std::pair(end, begin)}) {
-      assumeAtLeast(size::add(size, margin), getAffineConstantExpr(0, getContext()));
+      assumeAtLeast(size::add(size, margin), zero);
+      // What is wrapped around is what a crop leaves, which is not told apart here.
+      if (getMode() == "wrap")
+        assumeAtLeast(margin, zero);
       if (getMode() == "constant" || constantSize(margin).value_or(1) <= 0)
         continue;
       for (AffineExpr left : {size, size::add(size, other)})

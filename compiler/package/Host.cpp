@@ -190,10 +190,13 @@ void HostEmitter::makeRoom(Value tensor) {
   AffineExpr bytes = alignedBytes(tensor);
   if (place.kind == Place::Heap)
     pointers[tensor] = allocate(bytes, tensor.getLoc());
-  if (place.kind != Place::Output || !isComputed(bytes, symbols))
+  if (place.kind != Place::Output)
     return;
-  // Views keep the number of elements, but not the dimensions.
+  // Views keep the number of elements, but not the dimensions. Data may decide these where there are no elements at
+  // all.
   Value returned = main.getBody().front().getTerminator()->getOperand(place.at);
+  if (llvm::none_of(sizesOf(returned), [&](AffineExpr size) { return isComputed(size, symbols); }))
+    return;
   Value overflow, size = checkedExpr(bufferBytes(cast<RankedTensorType>(tensor.getType())), overflow);
   if (overflow)
     refuseIf(overflow, FATHOM_FAULT_SHAPE, tensor.getLoc());

@@ -142,6 +142,13 @@ def test_pad_crops_where_it_is_negative(mode, random):
     agree(proto, feeds)
 
 
+def test_output_without_elements_whose_other_size_data_decides(random):
+    nodes = [node("NonZero", "x", "z"), node("Slice", "z from to axis", "y")]
+    proto = model(nodes, [("x", FLOAT, ["a", "b"])], [("y", INT64)])
+    proto.graph.initializer.extend(numpy_helper.from_array(np.array([0]), name) for name in ("from", "to", "axis"))
+    agree(proto, [{"x": floats(random, prime(random), prime(random))} for _ in range(3)])
+
+
 def test_pad_that_crops_too_much(random):
     proto = model([node("Pad", "x p", "y")], [("x", FLOAT, ["a", 3]), ("p", INT64, [4])], [("y", FLOAT)])
     session = fathom.Session(fathom.compile(proto))

@@ -157,6 +157,14 @@ func.func @castto(%x: tensor<2xf32>) {
 
 // -----
 
+func.func @axis_of_a_number(%x: tensor<f32>) {
+  // expected-error @below {{[F1006] Softmax: axis -1 is out of range for a tensor of rank 0}}
+  %0 = graph.Softmax(%x) : (tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
 func.func @axis(%x: tensor<2x3xf32>) {
   // expected-error @below {{[F1006] Softmax: axis 2 is out of range for a tensor of rank 2}}
   %0 = graph.Softmax(%x) {axis = 2 : i64} : (tensor<2x3xf32>) -> tensor<2x3xf32>
