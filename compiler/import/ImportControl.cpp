@@ -201,6 +201,16 @@ LogicalResult Importer::importControl(const onnx::NodeProto &proto, Attributes a
   for (unsigned i = 0; i < std::min(tensors, node.numInputs()); ++i)
     if (isCompound(node.input(i)))
       return node.error(ErrorCode::BadType) << "input " << i << " of " << proto.op_type() << " must be a tensor";
+  auto mustBe = [&](unsigned input, unsigned bits, StringRef what) -> LogicalResult {
+    if (!node.hasInput(input) || node.elementType(input).isInteger(bits))
+      return success();
+    return node.error(ErrorCode::BadType) << "input " << input << " of " << proto.op_type() << ", " << what;
+  };
+  bool isIf = proto.op_type() == "If", isLoop = proto.op_type() == "Loop";
+  if ((isIf && failed(mustBe(0, 1, "the condition, must be a bool"))) ||
+      (isLoop && (failed(mustBe(0, 64, "the number of iterations, must be an int64")) ||
+                  failed(mustBe(1, 1, "the condition, must be a bool")))))
+    return failure();
   Values values = proto.op_type() == "If"            ? importIf(node, attributes, scope)
                   : proto.op_type() == "Loop"        ? importLoop(node, attributes, scope)
                   : proto.op_type() == "SequenceMap" ? importMap(node, attributes, scope)
