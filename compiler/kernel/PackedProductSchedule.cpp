@@ -12,7 +12,8 @@ namespace {
 cost::PackedProduct problemOf(Operation *op) {
   auto product = cast<MatMulNBitsOp>(op);
   cost::PackedProduct p{1, product.getN(), product.getK(), product.getBits()};
-  for (AffineExpr size : ArrayRef(sizesOf(product.getInput())).drop_back())
+  Sizes sizes = sizesOf(product.getInput());
+  for (AffineExpr size : ArrayRef(sizes).drop_back())
     p.rows *= std::max<int64_t>(1, representative(op, size));
   return p;
 }
