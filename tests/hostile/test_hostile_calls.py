@@ -133,6 +133,9 @@ def inputs_for(proto, random):
         shape = [dim.dim_value if not dim.dim_param else sizes.setdefault(dim.dim_param, int(random.choice(choices))) for dim in tensor.shape.dim]
         if tensor.elem_type == I:
             array = integers(random, value.name, tuple(shape))
+            # Lengths that go with the axis they divide hardly ever come by chance.
+            if value.name == "l" and len(shape) == 1 and shape[0] and random.integers(3) == 0:
+                array = random.multinomial(sizes["b"], np.full(shape[0], 1 / shape[0]))
         else:
             array = (4 * random.standard_normal(shape)).astype(np.float32)
             array = array > 0 if tensor.elem_type == B else array
