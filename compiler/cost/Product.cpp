@@ -114,15 +114,13 @@ Refill coldRefill(double bytes, const Target &target) {
   return {cycles, exposedFar * cycles};
 }
 
-// Whether the rows of a tile, read side by side, throw each other out of the first-level cache: at a distance with a
-// large power of two in it they share a few sets.
-static bool rowsCollide(int64_t rows, int64_t strideBytes, const CacheLevel &level) {
+bool linesCollide(double lines, int64_t distance, const CacheLevel &level) {
   constexpr int64_t line = 64;
   int64_t way = level.bytes / level.ways;
-  if (strideBytes < line || way < line)
+  if (distance < line || way < line)
     return false;
-  int64_t sets = std::max<int64_t>(1, way / std::gcd(strideBytes, way));
-  return rows > level.ways * sets;
+  int64_t sets = std::max<int64_t>(1, way / std::gcd(distance, way));
+  return lines > double(level.ways * sets);
 }
 
 namespace {
@@ -139,7 +137,7 @@ struct Scheduled {
   int64_t blocks = s.packed ? p.taps * llvm::divideCeil(p.run, blockK) : 1;
   int64_t panels = llvm::divideCeil(p.columns, s.tileN), taskPanels = std::min(s.taskN, panels);
   int64_t rowTasks = llvm::divideCeil(p.rows, taskRows), panelTasks = llvm::divideCeil(panels, taskPanels);
-  bool collides = !s.packed && rowsCollide(s.tileM, int64_t(double(p.rowStride) * element), target.caches[0]);
+  bool collides = !s.packed && linesCollide(double(s.tileM), int64_t(double(p.rowStride) * element), target.caches[0]);
 
   // The heights of the tiles that so many rows are computed in, with how often each occurs. What is left by full ones
   // is one tile where it is known ahead, else tiles of powers of two.

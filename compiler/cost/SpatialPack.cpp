@@ -62,17 +62,11 @@ struct Scheduled {
   int64_t taskRows = std::min(s.taskRows, conv.rows);
   int64_t rowTasks = llvm::divideCeil(conv.rows, taskRows), panelTasks = llvm::divideCeil(panels, taskPanels);
 
-  // Whether the pixels of a window throw each other out of the first-level cache: at a distance with a large power of
-  // two in it they share a few sets.
+  // Whether the pixels of a window throw each other out of the first-level cache.
   bool collides() const {
-    constexpr int64_t line = 64;
-    const CacheLevel &level = target.caches[0];
-    int64_t distance = conv.groups * conv.channels * int64_t(element), way = level.bytes / level.ways;
-    if (distance < line || way < line)
-      return false;
-    int64_t sets = std::max<int64_t>(1, way / std::gcd(distance, way));
-    int64_t pixels = s.rowsOuter ? s.tileW : conv.width;
-    return double(conv.kernelRows * inputPixels(conv, pixels)) > usableWays * double(level.ways * sets);
+    int64_t distance = conv.groups * conv.channels * int64_t(element), pixels = s.rowsOuter ? s.tileW : conv.width;
+    double lines = double(conv.kernelRows * inputPixels(conv, pixels));
+    return linesCollide(lines / usableWays, distance, target.caches[0]);
   }
 
   // One pixel of the window along a row, for all input channels of a group.

@@ -61,11 +61,7 @@ Grid emitDepthwise(KernelBody &k) {
           Indices at = index;
           at[1] = along;
           at[last] = {c.add(x, p), 0};
-          Value value = sums[p];
-          if (!isa<NoneType>(op.getBias().getType()))
-            value = arith::AddFOp::create(c.b, c.loc, value, e.element(op.getBias(), along, lanes));
-          e.bind(op.getResult(), [=](ArrayRef<Index>, int64_t) { return value; });
-          k.storeResults(at, lanes);
+          k.storeConvolved(at, sums[p], op.getBias(), lanes);
         }
       });
     };

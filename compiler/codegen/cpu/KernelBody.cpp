@@ -38,6 +38,13 @@ void KernelBody::storeResults(ArrayRef<Index> index, int64_t lanes) {
     e.store(output, index, e.element(value, index, lanes), lanes);
 }
 
+void KernelBody::storeConvolved(ArrayRef<Index> index, Value sums, Value bias, int64_t lanes) {
+  if (!isa<NoneType>(bias.getType()))
+    sums = arith::AddFOp::create(e.c.b, e.c.loc, sums, e.element(bias, index[1], lanes));
+  e.bind(anchor->getResult(0), [=](ArrayRef<Index>, int64_t) { return sums; });
+  storeResults(index, lanes);
+}
+
 void KernelBody::clearHalos() {
   e.c.when(e.c.cmp(arith::CmpIPredicate::eq, task, e.c.i64(0)), [&] {
     for (const Buffer &output : outputs)

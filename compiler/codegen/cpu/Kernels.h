@@ -34,6 +34,9 @@ struct KernelBody {
   std::pair<mlir::Value, mlir::Value> taskRange(Grid &grid, mlir::AffineExpr count, int64_t each);
   // Computes and stores all results at an index.
   void storeResults(llvm::ArrayRef<Index> index, int64_t lanes);
+  // The same where the anchor is a convolution, whose sums these are; its bias has an entry for each channel, or is
+  // none.
+  void storeConvolved(llvm::ArrayRef<Index> index, mlir::Value sums, mlir::Value bias, int64_t lanes);
   void clearHalos();
 };
 

@@ -103,7 +103,7 @@ private:
       for (size_t i = 0, column = 0; i < pieces.size(); column += pieces[i++]) {
         index[1] = {c.add(firstColumn, column), pieces[i] > 1 ? 1 : 0};
         index[last] = {c.add(x, p), 0};
-        store(index, sums[p * pieces.size() + i], pieces[i]);
+        k.storeConvolved(index, sums[p * pieces.size() + i], op.getBias(), pieces[i]);
       }
   }
 
@@ -133,13 +133,6 @@ private:
     if (together > 1)
       return registers.multiplyGroups(input.pointer, element, starts, groupColumns, channels, panel, pieces, sums);
     return registers.multiply(input.pointer, element, starts, panel, c.i64(channels), pieces, 1, /*ahead=*/{}, sums);
-  }
-
-  void store(ArrayRef<Index> index, Value value, int64_t lanes) {
-    if (!isa<NoneType>(op.getBias().getType()))
-      value = arith::AddFOp::create(c.b, c.loc, value, e.element(op.getBias(), index[1], lanes));
-    e.bind(op.getResult(), [=](ArrayRef<Index>, int64_t) { return value; });
-    k.storeResults(index, lanes);
   }
 
   KernelBody &k;

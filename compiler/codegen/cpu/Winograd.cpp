@@ -241,17 +241,10 @@ private:
         Value pixel = c.add(c.mul(c.add(c.mul(y, size), x), tileN), pixelsAt);
         vectorLoop(c, c.i64(0), width, e.target.lanes(32), e.target.lanes(32), [&](Value column, int64_t lanes) {
           index[1] = {c.add(firstColumn, column), lanes > 1 ? 1 : 0};
-          store(index, c.load(k.scratch, c.add(pixel, column), element, lanes), lanes);
+          k.storeConvolved(index, c.load(k.scratch, c.add(pixel, column), element, lanes), op.getBias(), lanes);
         });
       });
     });
-  }
-
-  void store(ArrayRef<Index> index, Value value, int64_t lanes) {
-    if (!isa<NoneType>(op.getBias().getType()))
-      value = arith::AddFOp::create(c.b, c.loc, value, e.element(op.getBias(), index[1], lanes));
-    e.bind(op.getResult(), [=](ArrayRef<Index>, int64_t) { return value; });
-    k.storeResults(index, lanes);
   }
 
   KernelBody &k;

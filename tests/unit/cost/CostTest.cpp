@@ -3,19 +3,12 @@
 #include "compiler/cost/PackedProduct.h"
 #include "compiler/cost/Sweep.h"
 #include "compiler/cost/Winograd.h"
+#include "tests/unit/cost/Machine.h"
 
 #include <gtest/gtest.h>
 
 namespace fathom::cost {
 namespace {
-
-Target machine() {
-  Target target;
-  target.laneFma = true;
-  target.fmaPerCycle = 4, target.loadsPerCycle = 3, target.storesPerCycle = 2, target.issuedPerCycle = 8;
-  target.caches = {{64 << 10, 48}, {1 << 20, 24}, {32 << 20, 10}};
-  return target;
-}
 
 constexpr Product product{.rows = 200, .columns = 768, .run = 768};
 constexpr ProductSchedule schedule{.tileM = 5, .tileN = 16, .unrollK = 4, .inFlight = 16, .taskM = 200, .taskN = 48};

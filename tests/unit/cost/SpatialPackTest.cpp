@@ -1,19 +1,12 @@
 // What the draft cost of spatial packing says when one thing changes.
 #include "compiler/cost/SpatialPack.h"
+#include "tests/unit/cost/Machine.h"
 
 #include <gtest/gtest.h>
 #include <set>
 
 namespace fathom::cost {
 namespace {
-
-Target machine() {
-  Target target;
-  target.laneFma = true;
-  target.fmaPerCycle = 4, target.loadsPerCycle = 3, target.storesPerCycle = 2, target.issuedPerCycle = 8;
-  target.caches = {{64 << 10, 48, 4}, {1 << 20, 24}, {32 << 20, 10}};
-  return target;
-}
 
 // 128 channels in 16 groups, 28 x 28 pixels, 3 x 3.
 constexpr SpatialPackConv conv{

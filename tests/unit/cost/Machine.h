@@ -1,0 +1,16 @@
+// The machine that costs are tested on.
+#pragma once
+
+#include "compiler/target/Target.h"
+
+namespace fathom::cost {
+
+inline Target machine() {
+  Target target;
+  target.laneFma = true;
+  target.fmaPerCycle = 4, target.loadsPerCycle = 3, target.storesPerCycle = 2, target.issuedPerCycle = 8;
+  target.caches = {{64 << 10, 48, 4}, {1 << 20, 24}, {32 << 20, 10}};
+  return target;
+}
+
+} // namespace fathom::cost
