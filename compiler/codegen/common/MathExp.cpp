@@ -1,5 +1,6 @@
 // exp and its relatives. All write x = n log 2 + r with |r| <= log(2)/2, approximate e^r - 1 by r + r^2 q(r) and scale
-// by 2^n. The polynomials are minimax fits of our own (Remez, coefficients rounded to the type).
+// by 2^n. The polynomials are minimax fits of our own (Remez, coefficients rounded to the type). Where e^-x is wanted,
+// a sign of -1 goes into the constants, which is cheaper than negating x.
 #include "compiler/codegen/common/MathFunctions.h"
 #include <cmath>
 
@@ -15,13 +16,14 @@ struct Reduced {
   Int sum; // the bits of n + bias + the rounding constant
 };
 
-Reduced reduce(Num x, int64_t bias) {
+// Of sign * x; what comes back is sign * r.
+Reduced reduce(Num x, int64_t bias, double sign = 1) {
   double rounding = roundingConstant(x) + bias;
-  Num sum = fma(x, kLog2E, rounding);
+  Num sum = fma(x, sign * kLog2E, rounding);
   Num n = sum - rounding;
   // log 2 in two parts (Cody and Waite's for f32, fdlibm's for f64); n times the first is exact.
-  Num r = fma(n, pick(x, -0.693359375, -6.93147180369123816490e-01), x);
-  return {fma(n, pick(x, 2.12194440e-4, -1.90821492927058770002e-10), r), bits(sum)};
+  Num r = fma(n, pick(x, -sign * 0.693359375, -sign * 6.93147180369123816490e-01), x);
+  return {fma(n, pick(x, sign * 2.12194440e-4, -sign * 1.90821492927058770002e-10), r), bits(sum)};
 }
 
 // e^r - 1 within 2^-26 (f64: 2^-60) of itself.
@@ -33,12 +35,13 @@ Num expm1Reduced(Num r) {
   return fma(r * r, q, r);
 }
 
-// e^r - 1 within 2^-23 of e^r in f32, a coefficient cheaper: for what is added to 1.
-Num expm1Coarse(Num r) {
+// e^r - 1 within 2^-23 of e^r in f32, a coefficient cheaper: for what is added to 1. For sign * r, it is times the
+// sign.
+Num expm1Coarse(Num r, double sign = 1) {
   if (!r.isSingle())
-    return expm1Reduced(r);
+    return sign < 0 ? -expm1Reduced(-r) : expm1Reduced(r);
   Num square = r * r;
-  Num q = fma(fma(square, 0.00831268542, 0.166671127), r, fma(square, 0.0418901891, 0.499992311));
+  Num q = fma(fma(square, 0.00831268542, 0.166671127), r, fma(square, sign * 0.0418901891, sign * 0.499992311));
   return fma(square, q, r);
 }
 
@@ -58,25 +61,30 @@ Num exp(Num x) {
   return scale(expm1Reduced(r) + 1.0, sum);
 }
 
-// 2^(n + shift) e^r for the n and r of x, where neither 2^(n + shift) nor the result is denormal or infinite.
-static Num shiftedExp(Num x, int64_t shift) {
-  auto [r, sum] = reduce(x, exponentBias(x) + shift);
-  Num power = powerOfTwo(sum, x);
-  return fma(power, expm1Coarse(r), power);
-}
-
 Num expAtMostZero(Num x) {
   int64_t shift = x.isSingle() ? 64 : 512;
-  return shiftedExp(clampBelow(x, pick(x, -104.0, -746.0)), shift) * std::ldexp(1.0, -shift);
+  x = clampBelow(x, pick(x, -104.0, -746.0));
+  auto [r, sum] = reduce(x, exponentBias(x) + shift);
+  Num power = powerOfTwo(sum, x);
+  return fma(power, expm1Coarse(r), power) * std::ldexp(1.0, -shift);
+}
+
+// (1 + e^-x) 2^shift for x from where that is finite on; from 40 on it does not change.
+static Num onePlusExpOfMinus(Num x, int64_t shift) {
+  auto [r, sum] = reduce(clampAbove(x, 40.0), exponentBias(x) + shift, -1);
+  Num power = powerOfTwo(sum, x);
+  return fma(-power, expm1Coarse(r, -1), power + std::ldexp(1.0, shift));
 }
 
 Num sigmoid(Num x) {
   // The fraction is expanded by a small power of two: e^-x may be as large as a denormal result needs it.
   int64_t shift = x.isSingle() ? -64 : -512;
-  double one = std::ldexp(1.0, shift);
-  // From 40 on the result is 1.
-  Num negated = clampAbove(clampBelow(-x, -40.0), pick(x, 104.0, 746.0));
-  return one / (shiftedExp(negated, shift) + one);
+  return std::ldexp(1.0, shift) / onePlusExpOfMinus(clampBelow(x, pick(x, -104.0, -746.0)), shift);
+}
+
+Num swish(Num x) {
+  x = clampBelow(x, pick(x, -88.0, -709.0));
+  return x / onePlusExpOfMinus(x, 0);
 }
 
 Num timesExp(Num factor, Num x, Num low) {

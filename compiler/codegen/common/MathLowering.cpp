@@ -58,7 +58,13 @@ arith::DivFOp quotientOfSigmoid(math::ExpOp e) {
   return quotient && matchPattern(quotient.getLhs(), m_OneFloat()) ? quotient : nullptr;
 }
 
-// 1 / (1 + e^-x) as one function of x.
+// x * value, where value is used by nothing else.
+arith::MulFOp productWith(Value x, Value value) {
+  auto product = value.hasOneUse() ? dyn_cast<arith::MulFOp>(*value.user_begin()) : nullptr;
+  return product && (product.getLhs() == value ? product.getRhs() : product.getLhs()) == x ? product : nullptr;
+}
+
+// 1 / (1 + e^-x), and its product with x, as one function of x.
 struct SigmoidPattern : OpRewritePattern<math::ExpOp> {
   SigmoidPattern(MLIRContext *context, MathOptions options)
       : OpRewritePattern(context, /*benefit=*/2), options(options) {}
@@ -72,8 +78,16 @@ struct SigmoidPattern : OpRewritePattern<math::ExpOp> {
     rewriter.setInsertionPoint(quotient);
     Context context{rewriter, quotient.getLoc(), options};
     Num x{{&context, negated.getOperand()}};
-    bool wide = options.strict && element.isF32();
-    rewriter.replaceOp(quotient, (wide ? narrow(sigmoid(widen(x))) : sigmoid(x)).v);
+    auto compute = [&](Num (*function)(Num)) {
+      bool wide = options.strict && element.isF32();
+      return (wide ? narrow(function(widen(x))) : function(x)).v;
+    };
+    if (arith::MulFOp product = productWith(x.v, quotient)) {
+      rewriter.setInsertionPoint(product);
+      rewriter.replaceOp(product, compute(swish));
+    } else {
+      rewriter.replaceOp(quotient, compute(sigmoid));
+    }
     return success();
   }
 

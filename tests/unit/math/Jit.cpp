@@ -57,11 +57,16 @@ static std::string body(const Spec &spec, const std::string &operands, const std
     return llvm::formatv("    %m = math.absf %x0 : {0}\n    %n = arith.negf %m : {0}\n"
                          "    %y = math.exp %n {{{1}} : {0}\n",
                          type, atMostZeroAttribute);
-  if (spec.op == "sigmoid")
+  if (spec.op == "sigmoid" || spec.op == "swish")
     return llvm::formatv("    %one = arith.constant {1} : {0}\n    %n = arith.negf %x0 : {0}\n"
-                         "    %e = math.exp %n : {0}\n    %s = arith.addf %one, %e : {0}\n"
-                         "    %y = arith.divf %one, %s : {0}\n",
-                         type, spec.lanes == 1 ? "1.0" : "dense<1.0>");
+                         "    %e = math.exp %n : {0}\n    %s = arith.addf %one, %e : {0}\n",
+                         type, spec.lanes == 1 ? "1.0" : "dense<1.0>")
+               .str() +
+           (spec.op == "sigmoid" ? llvm::formatv("    %y = arith.divf %one, %s : {0}\n", type)
+                                 : llvm::formatv("    %q = arith.divf %one, %s : {0}\n"
+                                                 "    %y = arith.mulf %x0, %q : {0}\n",
+                                                 type))
+               .str();
   return llvm::formatv("    %y = {0} {1} : {2}\n", spec.op, operands, type);
 }
 

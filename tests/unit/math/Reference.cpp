@@ -16,6 +16,7 @@ const std::vector<Function> &functions() {
       {UNARY("math.exp", std::exp(x)), -110, 95, 4, 1, 4, -760, 720},
       {UNARY("exp_at_most_zero", std::exp(-std::fabs(x))), -110, 95, 4, 1, 4, -760, 720},
       {UNARY("sigmoid", 1 / (1 + std::exp(-x))), -110, 50, 4, 1, 4, -760, 60},
+      {UNARY("swish", x == -INFINITY ? -0.0 : x / (1 + std::exp(-x))), -115, 50, 4, 1, 4, -770, 60, 6e-37, 1e-305},
       {UNARY("math.exp2", std::exp2(x)), -155, 132, 4, 1, 4, -1090, 1040},
       {UNARY("math.expm1", std::expm1(x)), -20, 95, 4, 1, 4, -50, 720},
       {UNARY("math.log", std::log(x)), 0, 4, 4, 1, 4},
