@@ -1,4 +1,5 @@
-// Fusion: forward from anchors through elementwise consumers, then backward over producers that only one kernel reads.
+// Fusion: forward from anchors through elementwise consumers, then backward over producers that only one kernel reads,
+// then maps that go on with the elements of another.
 #include "compiler/passes/FuseOps.h"
 
 #include "compiler/codegen/common/Emitter.h"
@@ -64,6 +65,16 @@ template <typename Contains> bool usesAny(Operation *op, Contains contains) {
       .wasInterrupted();
 }
 
+bool sameIteration(Operation *op, Operation *seed) {
+  auto a = typeOf(op->getResult(0)), b = typeOf(seed->getResult(0));
+  return sizesOf(a) == sizesOf(b) && orderOf(a) == orderOf(b);
+}
+
+bool isMap(const FusionGroup &group) {
+  return llvm::none_of(group,
+                       [](Operation *op) { return isAnchor(op) || isa<RelayoutOp>(op) || op->getNumResults() != 1; });
+}
+
 class Fusion {
 public:
   explicit Fusion(Block &block) : block(block) {
@@ -76,6 +87,7 @@ public:
       if (!needsNoKernel(&op) && !groupOf.contains(&op))
         grow(&op);
     mergeProducers();
+    mergeMaps();
     std::vector<FusionGroup> result;
     for (FusionGroup &group : groups)
       if (!group.empty())
@@ -86,11 +98,6 @@ public:
   }
 
 private:
-  bool sameIteration(Operation *op, Operation *seed) {
-    auto a = typeOf(op->getResult(0)), b = typeOf(seed->getResult(0));
-    return sizesOf(a) == sizesOf(b) && orderOf(a) == orderOf(b);
-  }
-
   // The values of `group` that are used outside it.
   SmallVector<Value> liveOut(const llvm::SmallSetVector<Operation *, 8> &group) {
     SmallVector<Value> out;
@@ -171,6 +178,57 @@ private:
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }
 
+  // A map that goes on with the elements of another joins it, and both results leave: they need not be read again.
+  void mergeMaps() {
+    for (size_t g = 0; g < groups.size(); ++g) {
+      for (bool changed = !groups[g].empty() && isMap(groups[g]); changed;) {
+        changed = false;
+        for (Operation *user : groups[g].back()->getUsers()) {
+          size_t next = groupOf.lookup_or(user, SIZE_MAX);
+          if (next == SIZE_MAX || next == g || !goesOn(g, next))
+            continue;
+          for (Operation *moved : groups[next])
+            groupOf[moved] = g;
+          llvm::append_range(groups[g], groups[next]);
+          groups[next].clear();
+          llvm::sort(groups[g], [&](Operation *a, Operation *b) { return position[a] < position[b]; });
+          changed = true;
+          break;
+        }
+      }
+    }
+  }
+
+  // Whether what the next group computes of the first one's values is computed at their own indices, and nobody needs
+  // those values earlier.
+  bool goesOn(size_t first, size_t next) {
+    Operation *last = groups[first].back(), *end = groups[next].back();
+    if (!isMap(groups[next]) || !sameIteration(last, end) || position[last] > position[end])
+      return false;
+    DenseSet<Operation *> dependent(groups[first].begin(), groups[first].end());
+    for (Operation *op : groups[next])
+      if (usesAny(op, [&](Operation *def) { return dependent.contains(def); })) {
+        if (!op->hasTrait<Elementwise>() || !sameIteration(op, last))
+          return false;
+        dependent.insert(op);
+      }
+    return llvm::all_of(groups[first], [&](Operation *op) {
+      return llvm::all_of(op->getUsers(), [&](Operation *user) {
+        size_t group = groupOf.lookup_or(user, SIZE_MAX);
+        return group == first || group == next || runsBehind(user, end);
+      });
+    });
+  }
+
+  // Whether the kernel or host code that a user is part of runs behind the kernel that ends with `end`.
+  bool runsBehind(Operation *user, Operation *end) {
+    Operation *here = block.findAncestorOpInBlock(*user);
+    size_t group = groupOf.lookup_or(here, SIZE_MAX);
+    // A view of the value may be read by a kernel before.
+    bool isRead = group != SIZE_MAX || here->hasTrait<OpTrait::IsTerminator>();
+    return isRead && position[group == SIZE_MAX ? here : groups[group].back()] > position[end];
+  }
+
   Block &block;
   DenseMap<Operation *, size_t> position, groupOf;
   std::vector<FusionGroup> groups;
@@ -212,9 +270,10 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
         return refuse(kernel, "'" + opName(anchor) + "' and '" + opName(op) + "' both need a kernel of their own");
       if (isAnchor(op))
         anchor = op;
+      bool leavesBesideOthers = isMap(group) && sameIteration(op, group.back());
       for (Value result : op->getResults())
         for (Operation *user : result.getUsers())
-          if (op != group.back() && group.size() > 1 && !llvm::is_contained(group, user))
+          if (op != group.back() && group.size() > 1 && !llvm::is_contained(group, user) && !leavesBesideOthers)
             return refuse(kernel,
                           "'" + opName(op) + "' is also used by '" + opName(user) + "', which is in another kernel");
     }
@@ -237,6 +296,19 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
         return refuse(kernel, "'" + opName(op) + "' cannot be computed inside '" + opName(anchor) + "'");
     groups.push_back(std::move(group));
   }
+  // Whatever uses a value must run behind the kernel that computes it, which runs where its last op stands.
+  DenseMap<Operation *, Operation *> lastOf;
+  for (const FusionGroup &group : groups)
+    for (Operation *op : group)
+      lastOf[op] = group.back();
+  for (auto [group, kernel] : llvm::zip(groups, plan.kernels))
+    for (Operation *op : group)
+      for (Operation *user : op->getUsers()) {
+        Operation *here = group.back()->getBlock()->findAncestorOpInBlock(*user);
+        Operation *runs = here ? lastOf.lookup_or(here, here) : nullptr;
+        if (runs && runs != group.back() && position[runs] < position[group.back()])
+          return refuse(kernel, "'" + opName(op) + "' is also used by '" + opName(user) + "', which runs before it");
+      }
   for (auto &[name, op] : byName)
     if (!taken.contains(op)) {
       emitError(op, ErrorCode::BadPlan) << "the plan has no kernel for op '" << name << "'";

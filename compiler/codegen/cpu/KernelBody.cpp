@@ -34,8 +34,12 @@ std::pair<Value, Value> KernelBody::taskRange(Grid &grid, AffineExpr count, int6
 }
 
 void KernelBody::storeResults(ArrayRef<Index> index, int64_t lanes) {
-  for (auto [value, output] : llvm::zip(returned, outputs))
-    e.store(output, index, e.element(value, index, lanes), lanes);
+  // All are computed before the first is stored: what they share is loaded once.
+  SmallVector<Value> values;
+  for (Value value : returned)
+    values.push_back(e.element(value, index, lanes));
+  for (auto [value, output] : llvm::zip(values, outputs))
+    e.store(output, index, value, lanes);
 }
 
 void KernelBody::storeConvolved(ArrayRef<Index> index, Value sums, Value bias, int64_t lanes) {

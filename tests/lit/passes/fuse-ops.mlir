@@ -15,14 +15,45 @@ func.func @swish(%x: tensor<1x3x5x5xf32>, %w: tensor<4x3x1x1xf32>) -> tensor<1x4
 
 // -----
 
-// A result that is used elsewhere too ends its kernel.
+// A result that is used elsewhere too ends its kernel where that has an anchor.
 // CHECK-LABEL: func @used_twice
-// CHECK: graph.Relu({{.*}}graph.kernel = 0
+// CHECK: graph.ReduceSum({{.*}}graph.kernel = 0
 // CHECK: graph.Exp({{.*}}graph.kernel = 1
-func.func @used_twice(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+func.func @used_twice(%x: tensor<8x4xf32>) -> (tensor<8x1xf32>, tensor<8x1xf32>) {
+  %axes = graph.Constant dense<1> : tensor<1xi64> as tensor<1xi64>
+  %a = graph.ReduceSum(%x, %axes) : (tensor<8x4xf32>, tensor<1xi64>) -> tensor<8x1xf32>
+  %b = graph.Exp(%a) : (tensor<8x1xf32>) -> tensor<8x1xf32>
+  return %a, %b : tensor<8x1xf32>, tensor<8x1xf32>
+}
+
+// -----
+
+// A map that goes on with another's elements joins it: both results leave.
+// CHECK-LABEL: func @both_leave
+// CHECK: graph.Relu({{.*}}graph.kernel = 0
+// CHECK: graph.Exp({{.*}}graph.kernel = 0
+func.func @both_leave(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %a = graph.Relu(%x) : (tensor<8xf32>) -> tensor<8xf32>
   %b = graph.Exp(%a) : (tensor<8xf32>) -> tensor<8xf32>
   return %a, %b : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Not where the elements are read in another order, or where a kernel between the two needs the first result.
+// CHECK-LABEL: func @needed_before
+// CHECK: graph.Relu({{.*}}graph.kernel = 0
+// CHECK: graph.ReduceSum({{.*}}graph.kernel = 1
+// CHECK: graph.Mul({{.*}}graph.kernel = 2
+// CHECK: graph.Exp({{.*}}graph.kernel = 3
+func.func @needed_before(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  %axes = graph.Constant dense<1> : tensor<1xi64> as tensor<1xi64>
+  %a = graph.Relu(%x) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %s = graph.ReduceSum(%a, %axes) : (tensor<8x8xf32>, tensor<1xi64>) -> tensor<8x1xf32>
+  %b = graph.Mul(%a, %s) : (tensor<8x8xf32>, tensor<8x1xf32>) -> tensor<8x8xf32>
+  %t = graph.Transpose(%a) {perm = array<i64: 1, 0>} : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %c = graph.Exp(%t) : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %a, %b, %c : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>
 }
 
 // -----
