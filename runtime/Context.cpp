@@ -97,8 +97,7 @@ fathom_status *fathom_context::init(fathom_model *SharedModel, const fathom_cont
     return Status;
   if (!Options.parallel_for)
     return Pool.start(Threads, Scratch.data(), Stride);
-  Pool.use(Options.parallel_for, Options.parallel_for_user, Threads, Scratch.data(), Stride);
-  return nullptr;
+  return Pool.use(Options.parallel_for, Options.parallel_for_user, Threads, Scratch.data(), Stride);
 }
 
 fathom_context::~fathom_context() {

@@ -1,4 +1,5 @@
-// The thread pool: guided claiming of tasks from one atomic counter, short spinning, then sleeping on a futex.
+// The thread pool: a share of the tasks for every thread, taken in runs, then the others' shares; short spinning, then
+// sleeping on a futex.
 #include "ThreadPool.h"
 
 #include "Clock.h"
@@ -10,7 +11,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 using namespace fathom;
 
@@ -52,8 +55,8 @@ fathom_status *ThreadPool::start(int32_t Count, char *ScratchMemory, size_t Stri
   ScratchStride = Stride;
   // Spinning helps only threads that have a CPU each.
   Spins = Count <= availableCpus();
-  if (!Workers.allocate(size_t(Count - 1)))
-    return outOfMemory("the workers", size_t(Count) * sizeof(Worker));
+  if (!Workers.allocate(size_t(Count - 1)) || !allocateShares(Count))
+    return outOfMemory("the workers", size_t(Count) * (sizeof(Worker) + sizeof(Share)));
   Threads = Count;
 
   // Signals are the program's business; its own threads shall get them.
@@ -72,19 +75,32 @@ fathom_status *ThreadPool::start(int32_t Count, char *ScratchMemory, size_t Stri
                : nullptr;
 }
 
-void ThreadPool::use(fathom_parallel_for_fn Function, void *User, int32_t Count, char *ScratchMemory, size_t Stride) {
+fathom_status *ThreadPool::use(fathom_parallel_for_fn Function, void *User, int32_t Count, char *ScratchMemory,
+                               size_t Stride) {
+  if (!allocateShares(Count))
+    return outOfMemory("the threads' shares", size_t(Count) * sizeof(Share));
   ParallelFor = Function;
   ParallelForUser = User;
   Threads = Count;
   Scratch = ScratchMemory;
   ScratchStride = Stride;
+  return nullptr;
+}
+
+bool ThreadPool::allocateShares(int32_t Count) {
+  Shares = static_cast<Share *>(aligned_alloc(alignof(Share), size_t(Count) * sizeof(Share)));
+  for (int32_t I = 0; Shares && I < Count; ++I)
+    new (&Shares[I]) Share;
+  return Shares;
 }
 
 ThreadPool::~ThreadPool() {
   Stop.store(true);
+  Launches.fetch_add(1);
   wake(Threads);
   for (size_t I = 0; I < Started; ++I)
     pthread_join(Workers[I].Thread, nullptr);
+  free(Shares);
 }
 
 Fault ThreadPool::runInline(const Job &J) {
@@ -108,14 +124,17 @@ Fault ThreadPool::runParallel(const Job &J) {
   if (J.Tasks <= 0)
     return {};
   Current = J;
+  Current.Shares = std::min<int64_t>(Threads, J.Tasks);
   if (First.Code) {
     First = {};
     FaultTask.store(INT64_MAX, std::memory_order_relaxed);
   }
   Unfinished.store(J.Tasks, std::memory_order_relaxed);
-  // Sequentially consistent, as are a falling asleep worker's count of itself and its last look at Unclaimed: either it
-  // sees the work or we see the sleeper.
-  Unclaimed.store(J.Tasks);
+  for (int64_t I = 0; I < Current.Shares; ++I)
+    Shares[I].Left.store(Current.shareEnd(I) - Current.shareEnd(I - 1), std::memory_order_release);
+  // Sequentially consistent, as are a falling asleep worker's count of itself and its last look at Launches: either it
+  // sees the launch or we see the sleeper.
+  Launches.fetch_add(1);
   if (ParallelFor)
     ParallelFor(ParallelForUser, poolBody, this, int32_t(std::min<int64_t>(Threads, J.Tasks)));
   else if (Sleepers.load() > 0)
@@ -125,29 +144,44 @@ Fault ThreadPool::runParallel(const Job &J) {
   return First;
 }
 
-// Takes tasks until none are left. Each claim is a run of neighbours, half of an even share of what is left: long at
-// first, for few claims and for locality, and single tasks at the end, for balance.
+// Takes tasks until none are left: those of its own share, then what others have left of theirs. It tells of each
+// share at once, so that nobody waits for a thread that looks for more.
 void ThreadPool::takePart(int32_t Index) {
   char *WorkerScratch = Scratch + size_t(Index) * ScratchStride;
-  int64_t Finished = 0, Start = 0;
-  int64_t Left = Unclaimed.load(std::memory_order_relaxed);
+  for (int32_t I = 0; I < Threads; ++I) {
+    int64_t Start = 0;
+    int64_t Finished = takeShare(Index + I < Threads ? Index + I : Index + I - Threads, WorkerScratch, Start);
+    if (!Finished)
+      continue;
+    if (Timed) {
+      Part &Mine = Parts[size_t(Index)];
+      Mine = {Mine.Tasks ? Mine.Start : Start, nowNs(), Mine.Tasks + Finished};
+    }
+    if (Unfinished.fetch_sub(Finished) == Finished && CallerSleeps.load()) {
+      Done.fetch_add(1);
+      futexWake(Done, 1);
+    }
+  }
+}
+
+// Each claim is a run of neighbours, half of what is left: long at first, for few claims, and single tasks at the end,
+// for balance. Returns how many tasks there were, and when the first of them started. Before it has one, it must not
+// touch what belongs to a launch.
+int64_t ThreadPool::takeShare(int32_t Index, char *WorkerScratch, int64_t &Start) {
+  std::atomic<int64_t> &Share = Shares[Index].Left;
+  int64_t Finished = 0, Left = Share.load(std::memory_order_relaxed);
   while (Left > 0) {
-    int64_t Count = std::max<int64_t>(1, Left / (2 * Threads));
-    if (!Unclaimed.compare_exchange_weak(Left, Left - Count, std::memory_order_acquire, std::memory_order_relaxed))
+    int64_t Count = std::max<int64_t>(1, Left / 2);
+    if (!Share.compare_exchange_weak(Left, Left - Count, std::memory_order_acquire, std::memory_order_relaxed))
       continue;
     if (Timed && !Finished)
       Start = nowNs();
-    int64_t Begin = Current.Tasks - Left;
+    int64_t Begin = Current.shareEnd(Index) - Left;
     runTasks(Begin, Begin + Count, WorkerScratch);
     Finished += Count;
-    Left = Unclaimed.load(std::memory_order_relaxed);
+    Left = Share.load(std::memory_order_relaxed);
   }
-  if (Finished && Timed)
-    Parts[size_t(Index)] = {Start, nowNs(), Finished};
-  if (Finished && Unfinished.fetch_sub(Finished) == Finished && CallerSleeps.load()) {
-    Done.fetch_add(1);
-    futexWake(Done, 1);
-  }
+  return Finished;
 }
 
 void ThreadPool::runTasks(int64_t Begin, int64_t End, char *WorkerScratch) {
@@ -175,27 +209,24 @@ void ThreadPool::waitForOthers() {
   CallerSleeps.store(false);
 }
 
-// Waits for tasks; false when the pool is to stop.
-bool ThreadPool::waitForWork() {
-  auto HasWork = [&] { return Unclaimed.load(std::memory_order_relaxed) > 0 || Stop.load(std::memory_order_relaxed); };
-  while (!spinFor(Spins ? WorkerSpinNs : 0, HasWork)) {
-    uint32_t Seen = Wakeups.load();
+// Waits for a launch after the one last seen; false when the pool is to stop.
+bool ThreadPool::waitForWork(uint32_t &Seen) {
+  auto IsNew = [&] { return Launches.load(std::memory_order_acquire) != Seen; };
+  while (!spinFor(Spins ? WorkerSpinNs : 0, IsNew)) {
     Sleepers.fetch_add(1);
-    if (Unclaimed.load() <= 0 && !Stop.load())
-      futexWait(Wakeups, Seen);
+    if (Launches.load() == Seen)
+      futexWait(Launches, Seen);
     Sleepers.fetch_sub(1);
   }
+  Seen = Launches.load();
   return !Stop.load(std::memory_order_relaxed);
 }
 
-void ThreadPool::wake(int64_t Count) {
-  Wakeups.fetch_add(1);
-  futexWake(Wakeups, int(std::min<int64_t>(Count, Threads)));
-}
+void ThreadPool::wake(int64_t Count) { futexWake(Launches, int(std::min<int64_t>(Count, Threads))); }
 
 void ThreadPool::workerLoop(int32_t Index) {
   StandardFloatMode Mode;
-  while (waitForWork())
+  for (uint32_t Seen = 0; waitForWork(Seen);)
     takePart(Index);
 }
 

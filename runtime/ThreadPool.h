@@ -1,5 +1,7 @@
 // The workers of a context: runs a kernel's tasks on them and the calling thread, and tells the first fault.
-// Which thread runs which task is decided while running; what the tasks compute does not depend on it.
+// A thread begins with its own share of the tasks, the same stretch of them in every kernel: what it wrote is in its
+// cache when it reads it. Who runs which task in the end is decided while running; what the tasks compute does not
+// depend on it.
 #ifndef FATHOM_RUNTIME_THREADPOOL_H
 #define FATHOM_RUNTIME_THREADPOOL_H
 
@@ -7,6 +9,7 @@
 #include "abi.h"
 #include "fathom_rt.h"
 
+#include <algorithm>
 #include <atomic>
 #include <pthread.h>
 
@@ -29,7 +32,8 @@ public:
   [[nodiscard]] fathom_status *start(int32_t Threads, char *Scratch, size_t ScratchStride);
 
   // Uses the caller's threads instead of own ones.
-  void use(fathom_parallel_for_fn ParallelFor, void *User, int32_t Threads, char *Scratch, size_t ScratchStride);
+  [[nodiscard]] fathom_status *use(fathom_parallel_for_fn ParallelFor, void *User, int32_t Threads, char *Scratch,
+                                   size_t ScratchStride);
 
   // Runs Fn(Env, T, scratch) for T in [0, Tasks) and waits. When tasks fault, the fault of the lowest T is returned,
   // whatever the threads' timing: every task below it has run, and tasks above it may be left out.
@@ -55,6 +59,9 @@ private:
     fathom_task_fn Fn;
     const void *Env;
     int64_t Tasks;
+    int64_t Shares = 1;
+
+    int64_t shareEnd(int64_t Index) const { return Tasks / Shares * (Index + 1) + std::min(Index + 1, Tasks % Shares); }
   };
 
   struct Worker {
@@ -63,13 +70,20 @@ private:
     pthread_t Thread;
   };
 
+  // The tasks of a thread's share that nobody has taken. CPUs fetch a cache line's neighbour too.
+  struct alignas(2 * Alignment) Share {
+    std::atomic<int64_t> Left{0};
+  };
+
   Fault runInline(const Job &J);
   Fault runParallel(const Job &J);
   void takePart(int32_t Index);
+  int64_t takeShare(int32_t Index, char *WorkerScratch, int64_t &Start);
+  bool allocateShares(int32_t Count);
   void forgetParts();
   void runTasks(int64_t Begin, int64_t End, char *WorkerScratch);
   void recordFault(int64_t Task, int32_t Code);
-  bool waitForWork();
+  bool waitForWork(uint32_t &Seen);
   void waitForOthers();
   void wake(int64_t Count);
   void workerLoop(int32_t Index);
@@ -88,19 +102,19 @@ private:
   Array<Worker> Workers;
   size_t Started = 0;
 
-  // Whoever lowers Unclaimed owns the tasks it took away and may read the job until it lowers Unfinished by them; only
-  // then can the launch end and the job change. So a worker that comes late, or even between two launches, needs no
-  // further care, and a launch does not wait for workers that never woke.
-  alignas(Alignment) std::atomic<int64_t> Unclaimed{0};
-  Job Current = {};
+  // Whoever lowers what is left of a share owns the tasks it took away and may read the job until it lowers Unfinished
+  // by them; only then can the launch end and the job change. So a worker that comes late, or even between two
+  // launches, needs no further care, and a launch does not wait for workers that never woke.
+  Share *Shares = nullptr; // one for each thread
+  alignas(Alignment) Job Current = {};
 
   alignas(Alignment) std::atomic<int64_t> Unfinished{0};
   std::atomic<int64_t> FaultTask{INT64_MAX}; // tasks above it need not run
   Fault First;                               // guarded by FaultLock while tasks run
   pthread_mutex_t FaultLock = PTHREAD_MUTEX_INITIALIZER;
 
-  // Sleep: workers sleep on Wakeups, the calling thread on Done.
-  alignas(Alignment) std::atomic<uint32_t> Wakeups{0};
+  // Sleep: workers sleep on Launches, the calling thread on Done.
+  alignas(Alignment) std::atomic<uint32_t> Launches{0};
   std::atomic<int32_t> Sleepers{0};
   std::atomic<uint32_t> Done{0};
   std::atomic<bool> CallerSleeps{false};
