@@ -127,10 +127,12 @@ void force(ConvOp conv, const AlgorithmOptions &options) {
     useWinograd(conv, name == "2" ? 2 : 4);
 }
 
-// Groups of few channels waste lanes of a product's tiles.
-void chooseForGroups(ConvOp conv, const Target &target) {
-  if (conv.getGroup() > 1 && !isDepthwise(conv) &&
-      bestSpatialPack(conv, target).score < bestContract(conv, target).score)
+// Groups of few channels waste lanes of a product's tiles. Without groups both have the same inner loops, and costs of
+// two models that differ by less than they err do not tell which is cheaper.
+void chooseSpatialPack(ConvOp conv, const Target &target) {
+  double margin = conv.getGroup() > 1 ? 1 : 0.9;
+  if (!isDepthwise(conv) && spatialPackProblem(conv) &&
+      bestSpatialPack(conv, target).score < margin * bestContract(conv, target).score)
     setAlgorithm(conv, spatialPackName(conv));
 }
 
@@ -189,7 +191,7 @@ LogicalResult alterOpLayout(func::FuncOp main, const Target &target, const Algor
     return success();
   }
   for (ConvOp conv : convolutions)
-    chooseForGroups(conv, target);
+    chooseSpatialPack(conv, target);
   if (options.transforms)
     chooseWinograd(convolutions, int64_t(options.maxWeightGrowth * double(constantBytes(main))), target);
   return success();
