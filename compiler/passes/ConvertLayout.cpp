@@ -4,6 +4,7 @@
 #include "compiler/codegen/common/Layout.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/passes/PixelRegions.h"
 #include "compiler/support/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -30,10 +31,14 @@ StringRef opName(Operation *op) {
   return name ? name.getValue() : "";
 }
 
+bool keepsRows(Operation *op) {
+  return isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, ConvTransposeOp,
+             NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp, MatMulNBitsOp>(op);
+}
+
 SmallVector<int64_t> flowingOrder(Operation *op, RankedTensorType type) {
   SmallVector<int64_t> identity = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-  if (isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, ConvTransposeOp,
-          NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp, MatMulNBitsOp>(op))
+  if (keepsRows(op))
     return identity;
   for (Value operand : op->getOperands()) {
     auto operandType = dyn_cast<RankedTensorType>(operand.getType());
@@ -61,6 +66,7 @@ public:
       : main(main), target(target), plan(plan), b(main.getContext()) {}
 
   LogicalResult run() {
+    isPixels = choosePixelRegions(main);
     main.walk([&](ConvOp conv) { noteHalo(conv); });
     main.walk([&](WinogradConvOp conv) { noteHalo(conv); });
     if (failed(visitBlock(main.getBody().front())))
@@ -217,10 +223,20 @@ private:
       return success();
     for (Value result : op->getResults()) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
-      if (type && failed(assign(result, flowingOrder(op, type))))
+      if (type && failed(assign(result, orderOfResult(op, type))))
         return failure();
     }
     return success();
+  }
+
+  // An order that comes from operands is kept, except that an elementwise op can change between pixels and rows.
+  SmallVector<int64_t> orderOfResult(Operation *op, RankedTensorType type) {
+    SmallVector<int64_t> order = flowingOrder(op, type), pixels = channelsLast(type.getRank());
+    SmallVector<int64_t> rows = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    auto chosen = op->hasTrait<Elementwise>() ? isPixels.find(op->getResult(0)) : isPixels.end();
+    if (chosen == isPixels.end() || (order != rows && order != pixels))
+      return order;
+    return chosen->second ? pixels : rows;
   }
 
   LogicalResult visitConv(ConvOp conv) {
@@ -331,6 +347,7 @@ private:
   const Target &target;
   const Plan *plan;
   OpBuilder b;
+  DenseMap<Value, bool> isPixels;
   DenseMap<Value, SmallVector<int64_t>> halos;
   DenseMap<std::tuple<Block *, Value, Type>, Value> relayouts;
   llvm::StringMap<unsigned> names;

@@ -15,6 +15,9 @@ llvm::LogicalResult assignLayouts(mlir::func::FuncOp main, const Target &target,
 // its rank that is not row-major.
 llvm::SmallVector<int64_t> flowingOrder(mlir::Operation *op, mlir::RankedTensorType type);
 
+// Whether the op's results are row-major whatever its operands are.
+bool keepsRows(mlir::Operation *op);
+
 // Whether the op only reinterprets its operand's buffer.
 bool isView(mlir::Operation *op);
 // The value whose buffer a view reads, through all views.

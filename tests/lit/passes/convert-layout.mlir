@@ -25,3 +25,35 @@ func.func @transposed_product(%a: tensor<2x3x5x4xf32>, %b: tensor<2x3x4x8xf32>) 
   %1 = graph.Transpose(%0) {perm = array<i64: 0, 2, 1, 3>} : (tensor<2x3x5x8xf32>) -> tensor<2x5x3x8xf32>
   return %1 : tensor<2x5x3x8xf32>
 }
+
+// -----
+
+// What only a convolution reads is written channels innermost by the op that computes it: nothing is copied.
+// CHECK-LABEL: func @scaled_input
+// CHECK-NOT: graph.Relayout(%arg0)
+// CHECK: %[[S:.*]] = graph.Mul(%arg0, {{.*}}) {{.*}} -> tensor<1x3x5x5xf32, #graph.enc<order = [0, 2, 3, 1], halo = [0, 0, 0, 0, 1, 1, 1, 1]>>
+// CHECK: graph.Conv(%[[S]],
+func.func @scaled_input(%x: tensor<1x3x5x5xf32>) -> tensor<1x8x5x5xf32> {
+  %n = graph.None
+  %w = graph.Constant dense<2.0> : tensor<8x3x3x3xf32> as tensor<8x3x3x3xf32>
+  %k = graph.Constant dense<0.5> : tensor<1xf32> as tensor<1xf32>
+  %s = graph.Mul(%x, %k) {graph.name = "s"} : (tensor<1x3x5x5xf32>, tensor<1xf32>) -> tensor<1x3x5x5xf32>
+  %c = graph.Conv(%s, %w, %n) {pads = array<i64: 1, 1, 1, 1>, graph.name = "y"} : (tensor<1x3x5x5xf32>, tensor<8x3x3x3xf32>, none) -> tensor<1x8x5x5xf32>
+  return %c : tensor<1x8x5x5xf32>
+}
+
+// -----
+
+// Two inputs that are rows and a result that must be outweigh one convolution: the sums stay rows.
+// CHECK-LABEL: func @mostly_rows
+// CHECK: graph.Add({{.*}}) {graph.name = "a"} : {{.*}} -> tensor<1x8x5x5xf32>
+// CHECK: graph.Add({{.*}}) {graph.name = "b"} : {{.*}} -> tensor<1x8x5x5xf32>
+// CHECK-NEXT: return
+func.func @mostly_rows(%x: tensor<1x3x5x5xf32>, %y: tensor<1x8x5x5xf32>, %z: tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32> {
+  %n = graph.None
+  %w = graph.Constant dense<2.0> : tensor<8x3x3x3xf32> as tensor<8x3x3x3xf32>
+  %c = graph.Conv(%x, %w, %n) {pads = array<i64: 1, 1, 1, 1>, graph.name = "c"} : (tensor<1x3x5x5xf32>, tensor<8x3x3x3xf32>, none) -> tensor<1x8x5x5xf32>
+  %a = graph.Add(%c, %y) {graph.name = "a"} : (tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32>
+  %b = graph.Add(%a, %z) {graph.name = "b"} : (tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32>
+  return %b : tensor<1x8x5x5xf32>
+}
