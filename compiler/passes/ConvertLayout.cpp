@@ -231,10 +231,13 @@ private:
 
   // An order that comes from operands is kept, except that an elementwise op can change between pixels and rows.
   SmallVector<int64_t> orderOfResult(Operation *op, RankedTensorType type) {
-    SmallVector<int64_t> order = flowingOrder(op, type), pixels = channelsLast(type.getRank());
-    SmallVector<int64_t> rows = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    SmallVector<int64_t> order = flowingOrder(op, type);
     auto chosen = op->hasTrait<Elementwise>() ? isPixels.find(op->getResult(0)) : isPixels.end();
-    if (chosen == isPixels.end() || (order != rows && order != pixels))
+    if (chosen == isPixels.end())
+      return order;
+    SmallVector<int64_t> rows = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+    SmallVector<int64_t> pixels = channelsLast(type.getRank());
+    if (order != rows && order != pixels)
       return order;
     return chosen->second ? pixels : rows;
   }
