@@ -162,6 +162,31 @@ def test_range_without_one_meets_range_with_it(random):
     agree(proto, feeds, dim={"n": (2, 4), "m": (1, 8)})
 
 
+DERIVED = {  # sizes that cannot be 1, whatever n is
+    "twice": ([node("Concat", "x x", "d", axis=0)], 2, 0),
+    "one more": ([node("Concat", "x c", "d", axis=0)], 1, 1),
+    "padded": ([node("Pad", "x pads", "d")], 1, 3),
+}
+
+
+@pytest.mark.parametrize("op", ["Add", "Where", "MatMul"])
+@pytest.mark.parametrize("how", DERIVED)
+def test_derived_size_meets_one(how, op, random):
+    """The other size is as large or 1, in either order, and everything else is refused."""
+    nodes, factor, more = DERIVED[how]
+    finish = {"Add": [node("Add", "y d", "z")], "Where": [node("Where", "b y d", "z")],
+              "MatMul": [node("Unsqueeze", "d last", "e"), node("Unsqueeze", "y last", "f"), node("Transpose", "f", "g", perm=[0, 2, 1]),
+                         node("MatMul", "g e", "z")]}[op]
+    constants = {"c": floats(random, 1, 3), "pads": np.array([1, 0, 2, 0]), "b": np.array([True, False, True]), "last": np.array([2])}
+    proto = model(nodes + finish, [("x", FLOAT, ["n", 3]), ("y", FLOAT, ["m", 3])], [("z", FLOAT)], constants)
+    feeds = [{"x": floats(random, n, 3), "y": floats(random, m, 3)} for n in (1, 2, 5) for m in (1, factor * n + more)]
+    agree(proto, feeds)
+    agree(proto, feeds, dim={"n": (1, 8), "m": (1, 16)})
+    session = fathom.Session(fathom.compile(proto))
+    with pytest.raises(fathom.Error, match="neither 1 nor"):
+        session.run(None, {"x": floats(random, 3, 3), "y": floats(random, 3, 3)})
+
+
 def test_expand_to_a_shape_of_data(random):
     # Either side may have the 1, and the shape may have more dimensions.
     proto = model([node("Expand", "x shape", "y"), node("Neg", "y", "z")],
