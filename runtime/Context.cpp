@@ -144,8 +144,12 @@ fathom_status *fathom_context::plan() {
   const fathom_artifact &Artifact = *Model->Artifact;
   LaunchFault = {};
   FaultNodes = nullptr;
-  if (int32_t Code = Artifact.plan(Symbols.data(), Sizes.data()))
+  Sizes[0] = 0;
+  if (int32_t Code = Artifact.plan(Symbols.data(), Sizes.data())) {
+    if (Code == FATHOM_FAULT_SHAPE)
+      FaultNodes = reinterpret_cast<const char *>(Sizes[0]);
     return describeFault(Code);
+  }
   if (Sizes[0] < 0)
     return makeStatus(FATHOM_ERROR_INTERNAL, "the artifact planned an arena of %lld bytes",
                       static_cast<long long>(Sizes[0]));

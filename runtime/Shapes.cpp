@@ -116,6 +116,9 @@ fathom_status *fathom::checkOutputDims(const fathom_abi_tensor &Expected, const 
     // Unknown before the run.
     if (Expected.dims[D] == -2 && Computed[D] == -1)
       continue;
+    if (Computed[D] < 0 && Expected.dims[D] == -1)
+      return makeStatus(FATHOM_ERROR_SHAPE, "output '%s' dimension %d would be %lld for inputs of these sizes",
+                        Expected.name, D, Long(Computed[D]));
     if (Computed[D] < 0 || (Expected.dims[D] >= 0 && Expected.dims[D] != Computed[D]))
       return makeStatus(FATHOM_ERROR_INTERNAL, "output '%s' dimension %d: planned as %lld, compiled as %lld",
                         Expected.name, D, Long(Computed[D]), Long(Expected.dims[D]));

@@ -81,6 +81,10 @@ void HostEmitter::emitPlan() {
   func::FuncOp function = begin("fathom_plan", {pointer, pointer});
   loadSymbols(function.getArgument(0));
   Value sizes = function.getArgument(1), overflow;
+  // Before anything is computed from sizes that may not go together.
+  for (AssertOp check : main.getBody().front().getOps<AssertOp>())
+    if (isForPlan(check))
+      emitPlannedAssert(check, sizes);
   for (const auto &slot : memory.slots)
     for (AffineExpr size : slot) {
       // So large that the sum of all slots cannot overflow either, or negative.
@@ -150,14 +154,18 @@ Value HostEmitter::text(StringRef words) {
   return LLVM::AddressOfOp::create(b, loc, pointer, name);
 }
 
+Value HostEmitter::wordsOf(Location node, StringRef why) {
+  return text(why.empty() ? nodeName(node).str() : (nodeName(node) + "\n" + why).str());
+}
+
 void HostEmitter::refuseIf(Value condition, int32_t fault, Location node, StringRef why) {
   Block *refused = blockHere(), *next = blockHere();
   cf::CondBranchOp::create(b, loc, condition, refused, ValueRange{}, next, ValueRange{});
   b.setInsertionPointToStart(refused);
   auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i32, pointer});
   Value refuse = service(offsetof(fathom_services, refuse));
-  std::string words = why.empty() ? nodeName(node).str() : (nodeName(node) + "\n" + why).str();
-  Value code = LLVM::CallOp::create(b, loc, type, ValueRange{refuse, runtime, c.i32(fault), text(words)}).getResult();
+  Value code =
+      LLVM::CallOp::create(b, loc, type, ValueRange{refuse, runtime, c.i32(fault), wordsOf(node, why)}).getResult();
   cf::BranchOp::create(b, loc, failed, ValueRange{code});
   b.setInsertionPointToStart(next);
 }
@@ -273,7 +281,10 @@ void HostEmitter::emitBlock(Block &block) {
     TypeSwitch<Operation *>(&op)
         .Case([&](func::CallOp call) { launch(call); })
         .Case([&](PinOp pin) { emitPin(pin); })
-        .Case([&](AssertOp check) { emitAssert(check); })
+        .Case([&](AssertOp check) {
+          if (!isForPlan(check))
+            emitAssert(check);
+        })
         .Case([&](IfOp branch) { emitIf(branch); })
         .Case([&](LoopOp loop) { emitLoop(loop); });
     if (auto found = memory.released.find(&op); found != memory.released.end() && !op.hasTrait<OpTrait::IsTerminator>())

@@ -56,14 +56,35 @@ void HostEmitter::emitPin(PinOp op) {
   }
 }
 
+bool HostEmitter::isForPlan(AssertOp op) {
+  return op->getBlock() == &main.getBody().front() &&
+         llvm::none_of(op.getConditions().getResults(), [&](AffineExpr size) { return isComputed(size, symbols); });
+}
+
 void HostEmitter::emitAssert(AssertOp op) {
+  if (Value bad = isBroken(op))
+    refuseIf(bad, FATHOM_FAULT_SHAPE, op.getLoc(), whyOf(op));
+}
+
+void HostEmitter::emitPlannedAssert(AssertOp op, Value sizes) {
+  Value bad = isBroken(op);
+  if (!bad)
+    return;
+  Block *refused = blockHere(), *next = blockHere();
+  cf::CondBranchOp::create(b, loc, bad, refused, ValueRange{}, next, ValueRange{});
+  b.setInsertionPointToStart(refused);
+  c.store(LLVM::PtrToIntOp::create(b, loc, i64, wordsOf(op.getLoc(), whyOf(op))), sizes, c.i64(0), i64);
+  cf::BranchOp::create(b, loc, failed, ValueRange{c.i32(FATHOM_FAULT_SHAPE)});
+  b.setInsertionPointToStart(next);
+}
+
+Value HostEmitter::isBroken(AssertOp op) {
   Value bad;
   for (AffineExpr condition : op.getConditions().getResults()) {
     Value negative = c.cmp(arith::CmpIPredicate::slt, checkedExpr(condition, bad), c.i64(0));
     bad = bad ? Value(arith::OrIOp::create(b, loc, bad, negative)) : negative;
   }
-  if (bad)
-    refuseIf(bad, FATHOM_FAULT_SHAPE, op.getLoc(), whyOf(op));
+  return bad;
 }
 
 // Where among the sizes of these values a symbol stands alone.

@@ -39,11 +39,17 @@ private:
   // Ends the run where the condition holds; `why` says more than the fault where something is known.
   void refuseIf(Value condition, int32_t fault, mlir::Location node, llvm::StringRef why = "");
   Value text(llvm::StringRef words);
+  // What the runtime is told where a run is refused.
+  Value wordsOf(mlir::Location node, llvm::StringRef why);
   Value boolean(bool value);
 
   // HostControl.cpp
   void emitPin(graph::PinOp op);
   void emitAssert(graph::AssertOp op);
+  // What the inputs' sizes decide is checked by `plan`, which knows everything that is needed.
+  bool isForPlan(graph::AssertOp op);
+  void emitPlannedAssert(graph::AssertOp op, Value sizes);
+  Value isBroken(graph::AssertOp op); // null where there is nothing to check
   void emitIf(graph::IfOp op);
   void emitLoop(graph::LoopOp op);
   Value loadScalar(Value tensor);
