@@ -276,7 +276,7 @@ def test_group_query_attention_refuses_positions_outside_the_cache(random):
     query = GroupQuery(random, table=4096)
     session = fathom.Session(fathom.compile(query.case(query.inputs(1, 2, 7, room=32), shapes=SHAPES | ROOM).model))
     for end in (32, 1000, 2**31 - 1, -1, -(2**31)):
-        with pytest.raises(fathom.Error, match="outside the dimension|seqlens_k is negative or not inside the cache"):
+        with pytest.raises(fathom.Error, match="seqlens_k is negative or not inside the cache"):
             session.run(None, query.inputs(1, 2, 7, room=32, ends=[end]))
     for total in (33, 2**31 - 1, 0, -1, -(2**31)):
         with pytest.raises(fathom.Error, match="total_sequence_length is not positive or above the cache"):

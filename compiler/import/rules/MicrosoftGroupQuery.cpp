@@ -32,15 +32,16 @@ public:
     first = withNumber(node, "Max", before, 0, "first");
     Value column = node.emit("Unsqueeze", {first, node.ints({1}, "axis")}, {}, "first_column");
     Value positions = node.emit("Add", {column, countUp(node, sequence, "steps")}, {}, "positions");
-    if (!positions || (doesRotate && failed(rotateBoth(positions))))
+    // Lengths are checked before anything is read or written by them.
+    if (!positions || (node.hasInput(PastKey) && failed(readCache())) || failed(checkLengths()) ||
+        (doesRotate && failed(rotateBoth(positions))))
       return failure();
     attention.key = transpose(node, attention.key, {0, 2, 1, 3}, "new_key");
     attention.value = transpose(node, attention.value, {0, 2, 1, 3}, "new_value");
     if (node.hasInput(PastKey) && failed(extendCache()))
       return failure();
     Value presentKey = attention.key, presentValue = attention.value;
-    if (!presentKey || !presentValue || failed(checkLengths()) || failed(addMask(positions, lengths)) ||
-        failed(addBias()))
+    if (!presentKey || !presentValue || failed(addMask(positions, lengths)) || failed(addBias()))
       return failure();
     if (node.hasInput(Sink))
       attention.sink = node.input(Sink);
@@ -83,7 +84,7 @@ private:
   LogicalResult splitInputs() {
     Value query = node.input(Query);
     graph::Sizes sizes = graph::sizesOf(query);
-    batch = sizes[0], sequence = sizes[1];
+    batch = sizes[0], sequence = room = sizes[1];
     if (node.hasInput(Key)) {
       attention.query = splitHeads(node, query, heads, "query");
       attention.key = attention.query ? splitHeads(node, node.input(Key), groups, "key") : Value();
@@ -111,9 +112,8 @@ private:
     return success(attention.query && attention.key);
   }
 
-  // Keys and values of all positions. A past with room for the new elements is one buffer that is written at their
-  // place; otherwise they come behind it.
-  LogicalResult extendCache() {
+  // A past with room for the new elements is one buffer that is written at their place; otherwise they come behind it.
+  LogicalResult readCache() {
     if (!sizesOfRank(node, node.input(PastKey), 4, "past_key") ||
         !sizesOfRank(node, node.input(PastValue), 4, "past_value"))
       return failure();
@@ -126,7 +126,7 @@ private:
     bool hasRoom = wanted && graph::size::isAtLeast(past, wanted, symbols);
     bool lacksRoom =
         graph::isConstant(past, 0) || (wanted && graph::size::isAtLeast(wanted, graph::size::add(past, 1), symbols));
-    bool isShared = hasRoom || (graph::constantSize(past) && !lacksRoom);
+    isShared = hasRoom || (graph::constantSize(past) && !lacksRoom);
     SmallVector<AffineExpr> needs;
     if (isShared && wanted && !hasRoom)
       needs.push_back(graph::size::sub(past, wanted));
@@ -136,6 +136,12 @@ private:
     }
     if (!needs.empty() && !llvm::is_contained(needs, AffineExpr()))
       node.requireSizes(needs, "total_sequence_length does not fit the cache");
+    room = isShared ? past : grown;
+    return success();
+  }
+
+  // Keys and values of all positions.
+  LogicalResult extendCache() {
     auto extend = [&](unsigned pastInput, Value added, StringRef name) -> Value {
       Value before = node.input(pastInput);
       if (!isShared && graph::isConstant(batch, 1))
@@ -154,7 +160,6 @@ private:
   }
 
   LogicalResult checkLengths() {
-    AffineExpr room = graph::sizesOf(attention.key)[2];
     return success(
         succeeded(node.requireBelow(node.input(Lengths), room, "seqlens_k is negative or not inside the cache")) &&
         succeeded(node.requireBelow(node.input(Total), graph::size::add(room, 1),
@@ -202,7 +207,8 @@ private:
   int64_t heads, groups, window;
   bool isCausal, doesRotate, isInterleaved, isSmooth;
   Type i64;
-  AffineExpr batch, sequence;
+  AffineExpr batch, sequence, room; // positions that there are in all
+  bool isShared = false;
   Value first;
   Attention attention;
 };
