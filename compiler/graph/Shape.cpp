@@ -83,13 +83,13 @@ static thread_local CollectAssumptions *collector = nullptr;
 CollectAssumptions::CollectAssumptions() : outer(collector) { collector = this; }
 CollectAssumptions::~CollectAssumptions() { collector = outer; }
 
-void assumeAtLeast(AffineExpr a, AffineExpr b) {
+void assumeAtLeast(AffineExpr a, AffineExpr b, const Twine &why) {
   if (collector && a && b && !(constantSize(a) && constantSize(b)))
-    collector->atLeast.push_back({a, b});
+    collector->atLeast.push_back({a, b, why.str()});
 }
-void assumeEqual(AffineExpr a, AffineExpr b) {
+void assumeEqual(AffineExpr a, AffineExpr b, const Twine &why) {
   if (collector && a && b && !size::same(a, b))
-    collector->equal.push_back({a, b});
+    collector->equal.push_back({a, b, why.str()});
 }
 
 static bool isElementType(Type type) {

@@ -43,13 +43,17 @@ public:
   CollectAssumptions();
   ~CollectAssumptions();
   CollectAssumptions(const CollectAssumptions &) = delete;
-  llvm::SmallVector<std::pair<mlir::AffineExpr, mlir::AffineExpr>> equal, atLeast;
+  struct Assumption {
+    mlir::AffineExpr a, b;
+    std::string why; // what the run says where it does not hold; empty: the two sizes
+  };
+  llvm::SmallVector<Assumption> equal, atLeast;
 
 private:
   CollectAssumptions *outer;
 };
-void assumeEqual(mlir::AffineExpr a, mlir::AffineExpr b);
-void assumeAtLeast(mlir::AffineExpr a, mlir::AffineExpr b);
+void assumeEqual(mlir::AffineExpr a, mlir::AffineExpr b, const llvm::Twine &why = "");
+void assumeAtLeast(mlir::AffineExpr a, mlir::AffineExpr b, const llvm::Twine &why = "");
 // One entry of the module's attribute, which is named here for verifiers.
 constexpr llvm::StringLiteral symbolsAttrName = "graph.symbols";
 std::optional<Symbol> parseSymbol(mlir::Attribute entry);

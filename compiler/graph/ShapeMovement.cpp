@@ -103,7 +103,7 @@ LogicalResult ReshapeOp::inferTypes(SmallVectorImpl<Type> &types) {
     return fathom::emitError(*this, ErrorCode::BadShape)
            << "sizes " << text(*this, input) << " cannot be reshaped to " << text(*this, *target);
   if (!size::same(have, filled))
-    assumeEqual(have, filled);
+    assumeEqual(have, filled, "sizes " + text(*this, input) + " cannot be reshaped to " + text(*this, *target));
   return addResult(*this, types, sizes, elementOf(getInput()));
 }
 
@@ -205,7 +205,8 @@ LogicalResult ExpandOp::inferTypes(SmallVectorImpl<Type> &types) {
     if (!distance)
       return fathom::emitError(*this, ErrorCode::UnsupportedShape)
              << "cannot compare size " << text(*this, size) << " with " << text(*this, target);
-    assumeEqual(distance, getAffineConstantExpr(0, getContext()));
+    assumeEqual(distance, getAffineConstantExpr(0, getContext()),
+                "a size is neither 1 nor the one that it is broadcast to");
     size = target;
   }
   FailureOr<Sizes> result = broadcast(*this, {input, *shape});
@@ -275,16 +276,17 @@ LogicalResult SplitOp::inferTypes(SmallVectorImpl<Type> &types) {
     if (wanted < 1 || wanted != count)
       return fathom::emitError(*this, ErrorCode::BadAttribute)
              << "num_outputs is " << wanted << " where " << count << " results are taken";
+    std::string parted = "size " + text(*this, size) + " cannot be split into " + std::to_string(count);
     // The last part is the smaller one.
     AffineExpr part = size::ceilDiv(size, count), last = size::sub(size, size::mul(part, count - 1));
     if (!last || constantSize(last).value_or(0) < 0)
-      return fathom::emitError(*this, ErrorCode::BadShape)
-             << "size " << text(*this, size) << " cannot be split into " << count << " parts";
+      return fathom::emitError(*this, ErrorCode::BadShape) << parted << " parts";
     // Older operator sets want equal parts; whether a symbolic size is a multiple is seen when it is known.
     if (!getNumOutputs() && !constantSize(last) && !size::same(part, last)) {
       part = last = size::floorDiv(size, count);
-      assumeEqual(size, size::mul(part, count));
+      assumeEqual(size, size::mul(part, count), parted + " equal parts");
     }
+    assumeAtLeast(last, getAffineConstantExpr(0, getContext()), parted + " parts");
     parts.assign(count, part);
     parts.back() = last;
   }
@@ -339,14 +341,16 @@ LogicalResult PadOp::inferTypes(SmallVectorImpl<Type> &types) {
              << text(*this, size);
     AffineExpr zero = getAffineConstantExpr(0, getContext());
     for (auto [margin, other] : {std::pair(begin, end), std::pair(end, begin)}) {
-      assumeAtLeast(size::add(size, margin), zero);
+      assumeAtLeast(size::add(size, margin), zero, "pads take away more than there is");
       // What is wrapped around is what a crop leaves, which is not told apart here.
       if (getMode() == "wrap")
-        assumeAtLeast(margin, zero);
+        assumeAtLeast(margin, zero, "wrap pads are negative");
       if (getMode() == "constant" || constantSize(margin).value_or(1) <= 0)
         continue;
       for (AffineExpr left : {size, size::add(size, other)})
-        assumeAtLeast(getMode() == "reflect" ? size::add(left, -1) : size::mul(left, INT32_MAX), margin);
+        assumeAtLeast(getMode() == "reflect" ? size::add(left, -1) : size::mul(left, INT32_MAX), margin,
+                      getMode() + " pads " + text(*this, begin) + " and " + text(*this, end) + " do not go with size " +
+                          text(*this, size));
     }
     sizes[axis] = size::add(size::add(size, begin), end);
   }

@@ -1,4 +1,5 @@
-// Sizes and types in messages: symbols by their names, element types by NumPy's.
+// Sizes and types in messages: symbols by their names (those of computed ones are not the model's, and not shown),
+// element types by NumPy's.
 #include "compiler/graph/TypeText.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -32,7 +33,7 @@ static void print(raw_ostream &os, AffineExpr size, ArrayRef<Symbol> symbols) {
     unsigned position = 0;
     if (digits && !rest.substr(1, digits).getAsInteger(10, position) && position < symbols.size() &&
         !symbols[position].name.empty())
-      os << symbols[position].name;
+      os << (symbols[position].isComputed ? "?" : symbols[position].name);
     else
       os << rest.take_front(1 + digits);
     rest = rest.drop_front(1 + digits);

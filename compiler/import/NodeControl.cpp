@@ -14,9 +14,12 @@ static AffineExpr zero(MLIRContext *context) { return getAffineConstantExpr(0, c
 // What a run says that is refused because of these sizes; nothing where that would be too long to help.
 static std::string neededSizes(AffineExpr a, AffineExpr b, StringRef relation, ArrayRef<graph::Symbol> symbols) {
   constexpr size_t longest = 160;
-  std::string text =
-      (Twine("the size ") + graph::sizeText(a, symbols) + " must be " + relation + " " + graph::sizeText(b, symbols))
-          .str();
+  // The names of computed sizes are not the model's.
+  auto textOf = [&](AffineExpr size, StringRef article) {
+    return graph::isComputed(size, symbols) ? "a size that data decides"
+                                            : (article + graph::sizeText(size, symbols)).str();
+  };
+  std::string text = textOf(a, "the size ") + " must be " + relation.str() + " " + textOf(b, "");
   return text.size() <= longest ? text : "";
 }
 
@@ -35,10 +38,10 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
     if (session.checked.contains(condition) || (isOutermost && !session.checked.insert(condition).second))
       return;
     conditions.push_back(condition);
-    needs.insert(isa<graph::ExpandOp>(op) ? "a size is neither 1 nor the one that it is broadcast to" : need);
+    needs.insert(need);
   };
   bool isNarrowed = false;
-  for (auto [a, b] : assumptions.equal) {
+  for (auto [a, b, why] : assumptions.equal) {
     // An input's dimension that can only have one size is refused where the inputs are checked, with the best message.
     if (graph::constantSize(a))
       std::swap(a, b);
@@ -59,12 +62,12 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
       session.same.push_back({symbol.getPosition(), other.getPosition(), location});
       continue;
     }
-    std::string need = neededSizes(a, b, "the same as", symbols);
+    std::string need = why.empty() ? neededSizes(a, b, "the same as", symbols) : why;
     require(a, b, need);
     require(b, a, need);
   }
-  for (auto [a, b] : assumptions.atLeast)
-    require(a, b, neededSizes(a, b, "at least", symbols));
+  for (auto [a, b, why] : assumptions.atLeast)
+    require(a, b, why.empty() ? neededSizes(a, b, "at least", symbols) : why);
   if (isNarrowed)
     graph::setSymbols(module(), symbols);
   if (conditions.empty())

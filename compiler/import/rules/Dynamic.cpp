@@ -395,7 +395,7 @@ static Value pinnedPads(Node &node, Value pads) {
     return node.emit("Gather", {pads, node.ints(places, name)}, {}, name);
   };
   auto known = [&](Value value, StringRef name) {
-    Value pinned = node.pinned(value, name, "pads take away more than there is");
+    Value pinned = node.pinned(value, name, "pads take away more than there is, or add too much");
     return pinned ? graph::elementsOf(pinned) : std::nullopt;
   };
   // Where neither is known, the first is what it adds less what it crops.

@@ -1,0 +1,78 @@
+"""Runs that are refused because of sizes: the words name the model's own dimensions and nothing that the compiler made up."""
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from tool import make_model, value
+
+import fathom
+
+INT64, BOOL = TensorProto.INT64, TensorProto.BOOL
+
+
+def refused(nodes, inputs, outputs, feed, words, constants=None, opset=21):
+    """The run ends with these words, and says no more about sizes."""
+    weights = [numpy_helper.from_array(np.asarray(array), name) for name, array in (constants or {}).items()]
+    proto = make_model(nodes, inputs, [value(name, None) for name in outputs], weights, opset)
+    with pytest.raises(fathom.Error) as error:
+        fathom.Session(fathom.compile(proto)).run(None, feed)
+    assert str(error.value) == f"[F1012] {words} (fault 2 at node 'it')"
+
+
+def node(op, inputs, outputs, **attributes):
+    return helper.make_node(op, inputs, outputs, name="it", **attributes)
+
+
+def zeros(*shape):
+    return np.zeros(shape, np.float32)
+
+
+@pytest.mark.parametrize("parts, size", [(3, 1), (4, 1), (4, 2), (4, 5), (7, 8)])
+def test_too_few_for_the_parts(parts, size):
+    names = [f"y{i}" for i in range(parts)]
+    split = node("Split", ["x"], names, num_outputs=parts)
+    refused([split], [value("x", ["n", 2])], names, {"x": zeros(size, 2)}, f"size n cannot be split into {parts} parts")
+
+
+def test_unequal_parts():
+    split = node("Split", ["x"], ["a", "b"])
+    refused([split], [value("x", ["n", 2])], "ab", {"x": zeros(3, 2)}, "size n cannot be split into 2 equal parts", opset=13)
+
+
+def test_reshape():
+    reshape = node("Reshape", ["x", "shape"], ["y"])
+    refused([reshape], [value("x", ["n", 2])], "y", {"x": zeros(4, 2)}, "sizes [n, 2] cannot be reshaped to [3, -1]",
+            {"shape": np.array([3, -1])})
+
+
+@pytest.mark.parametrize("mode, pads, size, words", [
+    ("reflect", [2, 1], 2, "reflect pads 2 and 1 do not go with size n"),
+    ("constant", [-3, 1], 2, "pads take away more than there is"),
+])
+def test_pads(mode, pads, size, words):
+    refused([node("Pad", ["x", "pads"], ["y"], mode=mode)], [value("x", ["n"])], "y", {"x": zeros(size)}, words,
+            {"pads": np.array(pads)})
+
+
+def test_pads_that_data_decides():
+    pad = node("Pad", ["x", "pads"], ["y"])
+    for pads in ([2**31 - 1, 0], [-3, 0]):
+        refused([pad], [value("x", [2]), value("pads", [2], INT64)], "y", {"x": zeros(2), "pads": np.array(pads)},
+                "pads take away more than there is, or add too much")
+
+
+def test_sizes_that_data_decides():
+    split = node("Split", ["x", "split"], ["a", "b"])
+    refused([split], [value("x", ["n"]), value("split", [2], INT64)], "ab", {"x": zeros(3), "split": np.array([1, 1])},
+            "a size that data decides must be the same as n")
+    nodes = [helper.make_node("Compress", ["x", "c"], ["some"], axis=0), node("MatMul", ["w", "some"], ["y"])]
+    refused(nodes, [value("x", ["n", 2]), value("c", ["n"], BOOL), value("w", [2, "k"])], "y",
+            {"x": zeros(3, 2), "c": np.array([True, False, True]), "w": zeros(2, 3)},
+            "the size k must be the same as a size that data decides")
+
+
+def test_types_that_data_decides():
+    nodes = [helper.make_node("Compress", ["x", "c"], ["some"], axis=0), node("Conv", ["some", "w"], ["y"])]
+    proto = make_model(nodes, [value("x", ["n", 2]), value("c", ["n"], BOOL)], [value("y", None)],
+                       [numpy_helper.from_array(zeros(1, 1, 3), "w")])
+    with pytest.raises(fathom.Error, match=r"\[\?, 2\]"):
+        fathom.compile(proto)
