@@ -16,6 +16,23 @@ StringRef Importer::partOf(StringRef graphAttribute) {
   return graphAttribute == "then_branch" ? "then/" : graphAttribute == "else_branch" ? "else/" : "";
 }
 
+// A condition or a count: one element of this width, whatever the dimensions around it. Null after a report.
+static Value oneElement(Node &node, Value value, unsigned bits, const Twine &what) {
+  StringRef type = bits == 1 ? "bool" : "int64";
+  if (isCompound(value) || !getElementTypeOrSelf(value).isInteger(bits)) {
+    node.error(ErrorCode::BadType) << what << ", must be a" << (bits == 1 ? " " : "n ") << type;
+    return {};
+  }
+  auto tensor = cast<RankedTensorType>(value.getType());
+  if (tensor.hasStaticShape() && tensor.getNumElements() == 1)
+    return value;
+  if (tensor.hasStaticShape()) {
+    node.error(ErrorCode::BadShape) << what << ", must be one " << type << ", and is " << node.text(tensor);
+    return {};
+  }
+  return node.emit("Reshape", {value, node.ints({}, "scalar")}, {}, "scalar");
+}
+
 const onnx::GraphProto *Importer::graphOf(Node &node, const Attributes &attributes, StringRef name) {
   const onnx::AttributeProto *attribute = attributes.lookup(name);
   if (attribute && attribute->has_g())
@@ -105,7 +122,12 @@ Values Importer::importLoop(Node &node, const Attributes &attributes, Scope &sco
   auto body = [&](Value iteration, Value condition, ValueRange values) -> Values {
     SmallVector<Value> inputs{iteration, condition};
     llvm::append_range(inputs, values);
-    return importGraph(*graph, inputs, scope, node, "");
+    Values made = importGraph(*graph, inputs, scope, node, "");
+    if (failed(made))
+      return failure();
+    Value &goesOn = made->front();
+    goesOn = oneElement(node, goesOn, 1, "output 0 of the body of Loop, the condition");
+    return goesOn ? made : Values(failure());
   };
   return loopOf(node, node.hasInput(0) ? node.input(0) : Value(), node.hasInput(1) ? node.input(1) : Value(), carried,
                 ranks, body);
@@ -139,6 +161,8 @@ Values Importer::importScan(Node &node, const Attributes &attributes, Scope &sco
     inputAxes[i] = *axis;
     AffineExpr size = graph::sizesOf(node.input(states + i))[*axis];
     length = length ? length : size;
+    if (failed(node.requireSame(length, size, "the scanned inputs")))
+      return failure();
   }
   MLIRContext *context = node.context();
   Value trip = node.sizesValue({length}, /*isScalar=*/true, "length");
@@ -197,19 +221,20 @@ LogicalResult Importer::importControl(const onnx::NodeProto &proto, Attributes a
   if (proto.op_type() == "If" && !node.hasInput(0))
     return node.error(ErrorCode::BadGraph) << "If has no condition";
   // Only what a loop carries, and what is mapped, may be something else than a tensor.
-  unsigned tensors = proto.op_type() == "Loop" ? 2 : proto.op_type() == "SequenceMap" ? 0 : node.numInputs();
-  for (unsigned i = 0; i < std::min(tensors, node.numInputs()); ++i)
+  for (unsigned i = 0; proto.op_type() == "Scan" && i < node.numInputs(); ++i)
     if (isCompound(node.input(i)))
       return node.error(ErrorCode::BadType) << "input " << i << " of " << proto.op_type() << " must be a tensor";
-  auto mustBe = [&](unsigned input, unsigned bits, StringRef what) -> LogicalResult {
-    if (!node.hasInput(input) || node.elementType(input).isInteger(bits))
+  auto makeOne = [&](unsigned input, unsigned bits, StringRef what) -> LogicalResult {
+    if (!node.hasInput(input))
       return success();
-    return node.error(ErrorCode::BadType) << "input " << input << " of " << proto.op_type() << ", " << what;
+    Value value =
+        oneElement(node, node.input(input), bits, "input " + Twine(input) + " of " + proto.op_type() + ", the " + what);
+    node.setInput(input, value);
+    return success(bool(value));
   };
   bool isIf = proto.op_type() == "If", isLoop = proto.op_type() == "Loop";
-  if ((isIf && failed(mustBe(0, 1, "the condition, must be a bool"))) ||
-      (isLoop && (failed(mustBe(0, 64, "the number of iterations, must be an int64")) ||
-                  failed(mustBe(1, 1, "the condition, must be a bool")))))
+  if ((isIf && failed(makeOne(0, 1, "condition"))) ||
+      (isLoop && (failed(makeOne(0, 64, "number of iterations")) || failed(makeOne(1, 1, "condition")))))
     return failure();
   Values values = proto.op_type() == "If"            ? importIf(node, attributes, scope)
                   : proto.op_type() == "Loop"        ? importLoop(node, attributes, scope)

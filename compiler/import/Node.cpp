@@ -139,7 +139,9 @@ Operation *Node::create(StringRef op, ValueRange given, ArrayRef<NamedAttribute>
         << inOnnxWords(message, op);
   } else {
     graph::CollectAssumptions assumptions;
-    if (succeeded(graph::inferResultTypes(created)) && succeeded(checkAssumptions(assumptions, created)))
+    OpBuilder::InsertionGuard guard(session.builder);
+    session.builder.setInsertionPoint(created);
+    if (succeeded(graph::inferResultTypes(created)) && succeeded(checkAssumptions(assumptions)))
       return created;
   }
   created->erase();

@@ -136,6 +136,8 @@ public:
   llvm::LogicalResult require(mlir::Value flag, bool value, llvm::StringRef why = "");
   llvm::LogicalResult requireAll(mlir::Value flags, llvm::StringRef why);
   void requireSizes(llvm::ArrayRef<mlir::AffineExpr> notNegative, llvm::StringRef why = "");
+  // That two sizes are the same; an error where it is known that they are not.
+  llvm::LogicalResult requireSame(mlir::AffineExpr a, mlir::AffineExpr b, llvm::StringRef what);
   // Integers that are all in [least, limit).
   llvm::LogicalResult requireBelow(mlir::Value integers, mlir::AffineExpr limit, llvm::StringRef why,
                                    int64_t least = 0);
@@ -170,8 +172,8 @@ private:
   mlir::Attribute convert(const onnx::AttributeProto &attribute);
   std::string nameFor(llvm::StringRef suffix);
   mlir::ModuleOp module() { return session.main->getParentOfType<mlir::ModuleOp>(); }
-  // Checks at run time what the shape function of `op` took for granted.
-  llvm::LogicalResult checkAssumptions(const graph::CollectAssumptions &assumptions, mlir::Operation *op);
+  // Checks at run time what a shape function took for granted, from the builder's place on.
+  llvm::LogicalResult checkAssumptions(const graph::CollectAssumptions &assumptions);
   // Expands operands of an op that broadcasts them where their sizes need not be equal; false after a report.
   bool alignForBroadcast(llvm::StringRef op, llvm::SmallVectorImpl<mlir::Value> &operands,
                          llvm::ArrayRef<mlir::NamedAttribute> attrs);

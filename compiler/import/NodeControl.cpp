@@ -23,13 +23,22 @@ static std::string neededSizes(AffineExpr a, AffineExpr b, StringRef relation, A
   return text.size() <= longest ? text : "";
 }
 
-LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumptions, Operation *op) {
+LogicalResult Node::requireSame(AffineExpr a, AffineExpr b, StringRef what) {
+  if (graph::constantSize(a) && graph::constantSize(b) && a != b)
+    return error(ErrorCode::BadShape) << what << " must have equal sizes, but have " << *graph::constantSize(a)
+                                      << " and " << *graph::constantSize(b);
+  graph::CollectAssumptions assumptions;
+  graph::assumeEqual(a, b);
+  return checkAssumptions(assumptions);
+}
+
+LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumptions) {
   if (assumptions.equal.empty() && assumptions.atLeast.empty())
     return success();
   SmallVector<graph::Symbol> symbols = graph::getSymbols(module());
   SmallVector<AffineExpr> conditions;
   // What is inside a branch need not hold where the branch is not taken.
-  bool isOutermost = op->getBlock() == &session.main.getBody().front();
+  bool isOutermost = session.builder.getInsertionBlock() == &session.main.getBody().front();
   std::set<std::string> needs;
   auto require = [&](AffineExpr a, AffineExpr b, const std::string &need) {
     AffineExpr condition = graph::size::sub(a, b);
@@ -72,8 +81,6 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
     graph::setSymbols(module(), symbols);
   if (conditions.empty())
     return success();
-  OpBuilder::InsertionGuard guard(session.builder);
-  session.builder.setInsertionPoint(op);
   // Which of several needs was not met is not known.
   requireSizes(conditions, needs.size() == 1 ? StringRef(*needs.begin()) : "");
   return success();
@@ -360,7 +367,8 @@ FailureOr<SmallVector<Value>> Node::loop(Value trip, Value condition, ValueRange
         continue;
       }
       if (!sizes) {
-        error(ErrorCode::UnsupportedShape)
+        bool isSameElement = getElementTypeOrSelf(type) == getElementTypeOrSelf(next);
+        error(isSameElement ? ErrorCode::UnsupportedShape : ErrorCode::BadType)
             << "carried value " << i << " is " << text(type) << " before an iteration and " << text(next)
             << " after it; only sizes may change";
         return op->erase(), failure();

@@ -51,8 +51,9 @@ std::optional<Kind> join(Node &node, const Kind &a, const Kind &b) {
   if (isTensor && b.form == Kind::Tensor && !a.isOptional && !b.isOptional)
     return kind;
   if (isTensor != (b.form == Kind::Tensor) || a.element != b.element) {
-    node.error(ErrorCode::BadType) << "a value is " << wording(a) << " of " << a.element << " in one case and "
-                                   << wording(b) << " of " << b.element << " in another";
+    node.error(ErrorCode::BadType) << "a value is " << wording(a) << " of " << graph::elementText(a.element)
+                                   << " in one case and " << wording(b) << " of " << graph::elementText(b.element)
+                                   << " in another";
     return std::nullopt;
   }
   kind.isOptional = a.isOptional || b.isOptional;
