@@ -1,8 +1,8 @@
 // The entry points: read, check, import, or gather every problem on the way.
 #include "compiler/import/Import.h"
 #include "compiler/graph/Graph.h"
-#include "compiler/import/Importer.h"
 #include "compiler/import/MappedFile.h"
+#include "compiler/import/RankChoice.h"
 #include "compiler/support/ErrorCodeText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
@@ -41,32 +41,6 @@ static void describeFiles(ModuleOp module, const onnx::ModelProto &model, String
 
 StringRef ModelSource::name() const { return path.empty() ? "model" : llvm::sys::path::filename(path); }
 
-// Of an If whose branches differ in rank, the smaller is imported. That is right where nothing else is possible: the
-// model must make no sense with the larger one, in any of these Ifs or in all of them. What is neither is a matter of
-// sizes that only the run knows, and there is no tensor without a rank.
-static LogicalResult checkRanks(ArrayRef<UnequalRanks> unequal, function_ref<bool(llvm::StringSet<>)> makesSense) {
-  auto refuse = [](const UnequalRanks &met) {
-    return hint(emitError(met.node, ErrorCode::UnsupportedShape)
-                    << "an output is " << met.types << ", and only the run decides which; ranks must be known",
-                met.dim.empty() ? "export the model for sizes that decide the condition"
-                                : "give a size that decides the condition: --dim " + met.dim +
-                                      "=1, or a range like --dim " + met.dim + "=2..8");
-  };
-  llvm::StringSet<> all;
-  for (const UnequalRanks &met : unequal)
-    all.insert(nodeName(met.node));
-  if (!unequal.empty() && makesSense(all))
-    return refuse(unequal.front());
-  constexpr size_t most = 16; // imports of a hostile model
-  for (const UnequalRanks &met : unequal.take_front(unequal.size() > 1 ? most : 0)) {
-    llvm::StringSet<> one;
-    one.insert(nodeName(met.node));
-    if (makesSense(one))
-      return refuse(met);
-  }
-  return success();
-}
-
 static OwningOpRef<ModuleOp> importBytes(StringRef bytes, StringRef path, StringRef folder, Location loc,
                                          MLIRContext &context, const ImportOptions &options, bool keepGoing) {
   context.loadDialect<graph::GraphDialect, func::FuncDialect>();
@@ -80,21 +54,11 @@ static OwningOpRef<ModuleOp> importBytes(StringRef bytes, StringRef path, String
     emitError(loc, ErrorCode::BadGraph) << "the model has no opset_import";
     return {};
   }
-  Importer importer(model, folder, context, options, loc, keepGoing);
-  OwningOpRef<ModuleOp> module = importer.run(*opsets);
-  // What is valid, but not supported, makes sense all the same.
-  auto makesSense = [&](llvm::StringSet<> takesLarger) {
-    bool isWrong = false;
-    ScopedDiagnosticHandler quiet(&context, [&](Diagnostic &diagnostic) {
-      std::string message = diagnostic.str();
-      std::optional<ErrorCode> code = takeErrorCode(message);
-      isWrong |= code && exitCodeFor(*code) == exitCodeFor(ErrorCode::BadShape);
-      return success();
-    });
-    Importer(model, folder, context, options, loc, /*keepGoing=*/false, std::move(takesLarger)).run(*opsets);
-    return !isWrong;
+  auto makeImporter = [&](llvm::StringSet<> takesLarger) {
+    return std::make_unique<Importer>(model, folder, context, options, loc, keepGoing, std::move(takesLarger));
   };
-  if (!module || failed(checkRanks(importer.unequalRanks(), makesSense)))
+  OwningOpRef<ModuleOp> module = importWithRanks(context, *opsets, makeImporter);
+  if (!module)
     return {};
   describe(*module, *model, *opsets, bytes);
   describeFiles(*module, *model, path, folder);

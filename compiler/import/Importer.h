@@ -16,6 +16,8 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run(Opsets opsets);
   // The Ifs whose branches differ in rank.
   llvm::ArrayRef<UnequalRanks> unequalRanks() const { return session.unequal; }
+  // How many branches that may not be taken are being imported, one inside the other.
+  unsigned openBranches() const { return session.openBranches; }
 
 private:
   // The names that nodes see: the model's main graph, the body of a function that is being inlined, or a branch or

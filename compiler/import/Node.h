@@ -22,6 +22,8 @@ struct UnequalRanks {
   mlir::Location node;
   std::string types; // of the branches, for a message
   std::string dim;   // of an input, that one of the branches lacks; may be empty
+  unsigned depth;    // branches around it
+  bool isFromData;   // whether more than sizes decides the condition
 };
 
 // What all nodes of a model share.
@@ -40,6 +42,7 @@ struct Session {
   // Ifs whose branches differ in rank, and the names of those of which the branch of the larger rank is to be taken.
   llvm::SmallVector<UnequalRanks> unequal = {};
   llvm::StringSet<> takesLarger = {};
+  unsigned openBranches = 0; // that may not be taken, around the node at hand
   // Sizes to which two others broadcast, and what each was made of.
   llvm::MapVector<std::pair<mlir::AffineExpr, mlir::AffineExpr>, mlir::AffineExpr> common = {};
   llvm::MapVector<mlir::AffineExpr, llvm::SmallVector<mlir::AffineExpr>> parts = {};

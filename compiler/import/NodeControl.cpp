@@ -206,9 +206,25 @@ LogicalResult Node::requireBelow(Value integers, AffineExpr limit, StringRef why
   return flags ? requireAll(flags, why) : failure();
 }
 
+// Whether something else than sizes of inputs decides a value.
+static bool dependsOnData(Value value) {
+  llvm::SmallDenseSet<Value> seen;
+  SmallVector<Value> open{value};
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (!op)
+      return true;
+    if (isa<graph::ShapeOp, graph::SizeOp, graph::SizesOp>(op) || !seen.insert(next).second)
+      continue;
+    llvm::append_range(open, op->getOperands());
+  }
+  return false;
+}
+
 // One of two branches that differ in rank. Frameworks squeeze a dimension "if it is 1", and most mean that it is: the
 // branch with fewer dimensions is taken, and whether the model could go on with the other is found out by importing it
-// once more (Import.cpp).
+// once more (RankChoice.cpp).
 FailureOr<SmallVector<Value>> Node::takeOneRank(Value condition, BranchBody body, RankedTensorType thenType,
                                                 RankedTensorType elseType) {
   bool isThenSmaller = thenType.getRank() < elseType.getRank();
@@ -224,7 +240,7 @@ FailureOr<SmallVector<Value>> Node::takeOneRank(Value condition, BranchBody body
       if (auto symbol = dyn_cast<AffineSymbolExpr>(size))
         if (!symbols[symbol.getPosition()].isComputed && !llvm::is_contained(graph::sizesOf(smaller), size))
           dim = symbols[symbol.getPosition()].name;
-    session.unequal.push_back({location, types, dim});
+    session.unequal.push_back({location, types, dim, session.openBranches, dependsOnData(condition)});
   }
   bool isThen = isThenSmaller != session.takesLarger.contains(name);
   if (failed(require(condition, isThen, "the model was compiled for the other branch of this If")))
@@ -258,7 +274,9 @@ FailureOr<SmallVector<Value>> Node::branch(Value condition, BranchBody body) {
     OpBuilder::InsertionGuard guard(session.builder);
     Region &region = isThen ? op.getThenBranch() : op.getElseBranch();
     session.builder.createBlock(&region);
+    ++session.openBranches;
     FailureOr<SmallVector<Value>> made = body(isThen);
+    --session.openBranches;
     if (failed(made))
       return op->erase(), failure();
     graph::YieldOp::create(session.builder, location, *made);

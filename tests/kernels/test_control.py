@@ -89,6 +89,55 @@ def test_if_of_another_rank_that_the_rest_decides(random):
         fathom.Session(fathom.compile(proto)).run(None, {"x": floats(random, 3, 2)})
 
 
+def squeezed(after, **more):
+    """x, without its first dimension if c."""
+    branches = dict(then_branch=graph([node("Squeeze", "x axis", "t")], [], [("t", FLOAT)]),
+                    else_branch=graph([node("Identity", "x", "e")], [], [("e", FLOAT)]))
+    constants = {"axis": np.array([0]), "w": np.ones((3, 4), np.float32)} | more
+    inputs = [("x", FLOAT, [1, 4, 3]), C, ("d", BOOL, [])]
+    return model([node("If", "c", "y", **branches), *after], inputs, [("z", FLOAT)], constants)
+
+
+def in_branch(then, other):
+    """Two nodes that make t, in the branches of an If."""
+    return node("If", "d", "z", then_branch=graph([then], [], [("t", FLOAT)]), else_branch=graph([other], [], [("t", FLOAT)]))
+
+
+@pytest.mark.parametrize("isSqueezed", [True, False])
+def test_if_of_a_rank_that_the_rest_needs(isSqueezed, random):
+    """Either branch may be the one that makes sense."""
+    proto = squeezed([node("Transpose", "y", "z", perm=[1, 0] if isSqueezed else [0, 2, 1])])
+    agree(proto, [{"x": floats(random, 1, 4, 3), "c": np.array(isSqueezed), "d": np.array(True)} for _ in range(2)])
+    with pytest.raises(fathom.Error, match="compiled for the other branch"):
+        fathom.Session(fathom.compile(proto)).run(None, {"x": floats(random, 1, 4, 3), "c": np.array(not isSqueezed), "d": np.array(True)})
+
+
+@pytest.mark.parametrize("isSqueezed", [True, False])
+def test_if_of_a_rank_that_a_branch_needs(isSqueezed, random):
+    """The other rank would do where that branch is not taken: the compiler warns."""
+    needs = node("Transpose", "y", "t", perm=[1, 0] if isSqueezed else [0, 2, 1])
+    proto = squeezed([in_branch(needs, node("Neg", "w", "t") if isSqueezed else node("Unsqueeze", "w axis", "t"))])
+    with pytest.warns(UserWarning, match="'If_y': an output is .* a run that takes the other branch here is refused"):
+        agree(proto, [{"x": floats(random, 1, 4, 3), "c": np.array(isSqueezed), "d": np.array(d)} for d in (False, True)])
+
+
+@pytest.mark.parametrize("after", [[node("Neg", "y", "z")],
+                                   [in_branch(node("Transpose", "y", "t", perm=[1, 0]), node("Transpose", "y", "t", perm=[0, 2, 1]))]],
+                         ids=["any", "both"])
+def test_if_of_ranks_that_data_decides(after):
+    with pytest.raises(fathom.Error, match=r"float32\[4, 3\] in one branch and float32\[1, 4, 3\] in the other") as error:
+        fathom.compile(squeezed(after))
+    assert (error.value.code, error.value.node) == ("F3004", "If_y")
+    assert "make the condition a constant" in error.value.hint
+
+
+def test_mistake_behind_an_if_of_unequal_ranks():
+    """What is wrong for every rank is what is reported."""
+    with pytest.raises(fathom.Error, match="MatMul") as error:
+        fathom.compile(squeezed([node("MatMul", "w w", "p"), node("Transpose", "y", "z", perm=[0, 2, 1])]))
+    assert error.value.code == "F1008"
+
+
 def test_if_in_if(random):
     inner = [graph([node(op, "x", "r")], [], [("r", FLOAT)]) for op in ("Abs", "Exp")]
     then = graph([node("If", "d", "a", then_branch=inner[0], else_branch=inner[1])], [], [("a", FLOAT)])
