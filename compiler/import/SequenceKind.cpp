@@ -302,16 +302,24 @@ static void guessRanks(Node &node, Value trip, Value condition, ValueRange carri
 Values loopOf(Node &node, Value trip, Value condition, ValueRange carried, ArrayRef<std::optional<int64_t>> ranks,
               Node::LoopBody body) {
   SmallVector<Kind> kinds;
-  bool isOpen = false;
+  bool isOpen = false, isAbsent = false;
   for (Value value : carried) {
     Kind &kind = kinds.emplace_back(kindOf(node, value));
-    kind.present = std::nullopt;
+    isAbsent |= kind.present == false;
     if (kind.form != Kind::Tensor) {
       kind.form = Kind::Packed;
       kind.ranks.clear();
     }
     isOpen |= needsRank(value, kind);
   }
+  // An optional that is absent has any rank until an iteration gives it one.
+  if (isAbsent) {
+    FailureOr<LoopMade> made = tryLoopFrom(node, trip, condition, carried, kinds, body);
+    if (succeeded(made))
+      return made->values(node);
+  }
+  for (Kind &kind : kinds)
+    kind.present = std::nullopt;
   if (isOpen) {
     FailureOr<LoopMade> made = tryLoopFrom(node, trip, condition, carried, kinds, body);
     if (succeeded(made))

@@ -363,6 +363,36 @@ def test_optional_of_a_branch(random):
     agree(proto, [{"c": np.array(c), "x": x} for c in (True, False)], expected)
 
 
+ABSENT = {"kept absent": lambda feed: None, "filled late": lambda feed: feed["x"] if feed["m"] > 2 else None}
+
+
+@pytest.mark.parametrize("how", ABSENT)
+def test_absent_optional_that_a_loop_carries(how, random):
+    """It has any rank until an iteration gives it one."""
+    kind = helper.make_tensor_type_proto(FLOAT, None)
+    there = body([node("Optional", "x", "a")], [], [optional("a", kind)])
+    same = body([node("Identity", "o", "b")], [], [optional("b", kind)])
+    keep = [node("Identity", "o", "next")]
+    fill = [node("Greater", "i one", "late"), node("If", "late", "next", then_branch=there, else_branch=same)]
+    inner = body([node("Identity", "go", "on"), *(keep if how == "kept absent" else fill)],
+                 [tensor("i", INT64, []), tensor("go", BOOL, []), optional("o", kind)], [tensor("on", BOOL), optional("next", kind)])
+    value = body([node("OptionalGetElement", "last", "g")], [], [tensor("g")])
+    other = body([node("Neg", "x", "h")], [], [tensor("h")])
+    nodes = [
+        helper.make_node("Optional", [], ["none"], type=kind),
+        node("Loop", ["m", "", "none"], "last", body=inner),
+        node("OptionalHasElement", "last", "has"),
+        node("If", "has", "r", then_branch=value, else_branch=other),
+    ]
+    proto = model(nodes, [tensor("m", INT64, []), tensor("x", FLOAT, ["n"])], [tensor("r"), tensor("has", BOOL)], {"one": np.array(1)}, opset=18)
+
+    def expected(feed):
+        result = ABSENT[how](feed)
+        return [-feed["x"] if result is None else result, np.array(result is not None)]
+
+    agree(proto, [{"m": np.array(m), "x": floats(random, n)} for m in (0, 1, 2, 3, 5) for n in (1, 3)], expected)
+
+
 def test_optional_inputs(random):
     content = helper.make_tensor_type_proto(FLOAT, ["n"])
     some = helper.make_sequence_type_proto(helper.make_tensor_type_proto(FLOAT, ["k"]))
