@@ -119,14 +119,20 @@ static StringRef findEmptyRange(ArrayRef<StringRef> ranges) {
 
 static llvm::Error checkRanges(const Option &option, StringRef text) {
   bool isDim = option.name == "dim";
-  auto [name, sizes] = text.take_front(text.find(",opt=")).rsplit(isDim ? '=' : ':');
+  auto [given, opt] = text.split(",opt=");
+  auto [name, sizes] = given.rsplit(isDim ? '=' : ':');
   SmallVector<StringRef> ranges;
   sizes.split(ranges, 'x');
   StringRef empty = findEmptyRange(ranges);
-  if (empty.empty())
-    return llvm::Error::success();
-  return llvm::createStringError("option --" + option.name + ": the range " + empty + " of '" + name +
-                                 "' is empty, its minimum is above its maximum");
+  if (!empty.empty())
+    return llvm::createStringError("option --" + option.name + ": the range " + empty + " of '" + name +
+                                   "' is empty, its minimum is above its maximum");
+  std::optional<DimRange> range = isDim ? parseRange(sizes) : std::nullopt;
+  int64_t likely;
+  if (range && !opt.getAsInteger(10, likely) && (likely < range->min || likely > range->max))
+    return llvm::createStringError("option --dim: the size opt=" + opt + " to be good at lies outside the range " +
+                                   sizes + " of '" + name + "'");
+  return llvm::Error::success();
 }
 
 // NAME=SIZE or NAME=MIN..MAX.
@@ -137,12 +143,13 @@ static std::optional<std::pair<StringRef, DimRange>> parseDim(StringRef text) {
   return parsed ? std::optional(std::pair(name, *parsed)) : std::nullopt;
 }
 
-// INPUT:SIZExMIN..MAXx...
+// INPUT:SIZExMIN..MAXx..., with nothing behind the colon for a scalar.
 static std::optional<std::pair<StringRef, std::vector<DimRange>>> parseShape(StringRef text) {
   auto [name, sizes] = text.rsplit(':');
   std::vector<DimRange> shape;
   SmallVector<StringRef> parts;
-  sizes.split(parts, 'x');
+  if (!text.ends_with(":"))
+    sizes.split(parts, 'x');
   for (StringRef part : parts)
     if (std::optional<DimRange> range = parseRange(part))
       shape.push_back(*range);

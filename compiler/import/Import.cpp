@@ -39,6 +39,21 @@ static void describeFiles(ModuleOp module, const onnx::ModelProto &model, String
   module->setAttr("graph.files", Builder(module.getContext()).getStrArrayAttr(names));
 }
 
+// An input that the model declares without a rank has the one that the user gives.
+static void giveRanks(onnx::ModelProto &model, const ImportOptions &options) {
+  for (onnx::ValueInfoProto &input : *model.mutable_graph()->mutable_input()) {
+    auto given = options.shapes.find(input.name());
+    onnx::TypeProto *type = input.mutable_type();
+    if (type->has_optional_type())
+      type = type->mutable_optional_type()->mutable_elem_type();
+    if (given == options.shapes.end() || !type->has_tensor_type() || type->tensor_type().has_shape())
+      continue;
+    onnx::TensorShapeProto *shape = type->mutable_tensor_type()->mutable_shape();
+    for (size_t axis = 0; axis < given->second.size(); ++axis)
+      shape->add_dim();
+  }
+}
+
 StringRef ModelSource::name() const { return path.empty() ? "model" : llvm::sys::path::filename(path); }
 
 static OwningOpRef<ModuleOp> importBytes(StringRef bytes, StringRef path, StringRef folder, Location loc,
@@ -54,6 +69,7 @@ static OwningOpRef<ModuleOp> importBytes(StringRef bytes, StringRef path, String
     emitError(loc, ErrorCode::BadGraph) << "the model has no opset_import";
     return {};
   }
+  giveRanks(*model, options);
   auto makeImporter = [&](llvm::StringSet<> takesLarger) {
     return std::make_unique<Importer>(model, folder, context, options, loc, keepGoing, std::move(takesLarger));
   };

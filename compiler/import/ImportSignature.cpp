@@ -125,7 +125,9 @@ FailureOr<RankedTensorType> Importer::inputType(const onnx::ValueInfoProto &inpu
   if (!element)
     return failure();
   if (!tensor.has_shape())
-    return emitError(loc, ErrorCode::UnsupportedShape) << "input '" << input.name() << "' has no rank";
+    return hint(emitError(loc, ErrorCode::UnsupportedShape)
+                    << "the model does not say how many dimensions input '" << input.name() << "' has",
+                "give its sizes or ranges of them, such as --shape " + input.name() + ":1..8x3");
   if (unsigned(tensor.shape().dim_size()) > options.limits.rank)
     return emitError(loc, ErrorCode::Limit) << "input '" << input.name() << "' has rank " << tensor.shape().dim_size()
                                             << ", the limit is " << options.limits.rank;

@@ -116,6 +116,18 @@ Value Node::pinned(Value integers, StringRef suffix, StringRef why) {
   std::optional<graph::Elements> elements = graph::partialElementsOf(integers);
   if (elements && !llvm::is_contained(*elements, AffineExpr()))
     return elements->empty() ? sizesValue({}, /*isScalar=*/false, suffix) : integers;
+  if (type.getRank() == 1 && type.isDynamicDim(0)) {
+    auto diagnostic = error(ErrorCode::UnsupportedShape)
+                      << text(type) << " decides about sizes, but how many it has is only known when the model runs";
+    // Of an input, which the user can give a size.
+    llvm::SmallBitVector used;
+    graph::collectSymbols(graph::sizesOf(type)[0], used);
+    SmallVector<graph::Symbol> all = this->symbols();
+    bool isGiven = llvm::none_of(used.set_bits(), [&](unsigned i) { return all[i].isComputed; });
+    hint(std::move(diagnostic), isGiven ? "give its length, such as --dim " + all[used.find_first()].name + "=2"
+                                        : "give the tensor a fixed length, from which the result's rank follows");
+    return {};
+  }
   if (!elements || type.getRank() > 1 || !isa<IntegerType>(type.getElementType())) {
     error(ErrorCode::UnsupportedShape) << text(type) << " cannot decide about sizes";
     return {};

@@ -7,7 +7,7 @@ from .compile import compile as compile_model
 from .errors import Error
 from .reference import import_onnx
 from .session import Session
-from .subgraphs import CONTROL, as_model, call_step, free_names, function_of, graphs_of, steps
+from .subgraphs import CONTROL, as_model, call_step, free_names, function_of, graphs_of, name_of, steps
 
 # Every value that becomes an output stays in memory, so not all of them at once.
 BATCH = 48
@@ -50,7 +50,7 @@ class Bisection:
         try:
             return self._run_inside(node) or description
         except Error as error:
-            self.note(f"'{node.name}' cannot be looked into: {error}")
+            self.note(f"'{name_of(node)}' cannot be looked into: {error}")
             return description
 
     def _first(self, failed: list[str]) -> tuple | None:
@@ -85,7 +85,7 @@ class Bisection:
                 compiled = Session(compile_model(data, base_folder=self.folder, **options), self.threads)
                 sessions[key] = (model, compiled, self.reference(data, self.folder, 1))
             model, compiled, reference = sessions[key]
-            self.note(f"looking into {step.where} of '{node.name}'")
+            self.note(f"looking into {step.where} of '{name_of(node)}'")
             got = compiled.run(None, {info.name: feed[info.name] for info in compiled.inputs})
             want = reference.run(names, feed)
             if failed := [name for name, a, b in zip(names, got, want) if not self._worst(name, a, b).ok]:
@@ -94,7 +94,7 @@ class Bisection:
                 )
                 found = search.run(failed)
                 if found:
-                    place = {"node": node.name, "op": node.op_type, "where": step.where}
+                    place = {"node": name_of(node), "op": node.op_type, "where": step.where}
                     found["within"] = [place, *found.get("within", [])]
                 return found
             try:
@@ -134,7 +134,7 @@ class Bisection:
         return found
 
     def _describe(self, node, comparison: Comparison, how: str) -> dict:
-        return {"node": node.name, "op": node.op_type, "output": comparison.name, "how": how, **comparison.as_dict()}
+        return {"node": name_of(node), "op": node.op_type, "output": comparison.name, "how": how, **comparison.as_dict()}
 
     def _ancestors(self, outputs: list[str]) -> set[str]:
         producers = {name: node for node in self.proto.graph.node for name in node.output}

@@ -87,10 +87,18 @@ def _usage(message: str) -> Error:
 
 def _spell_dims(dims) -> list[str]:
     """{"batch": 4, "sequence": (1, 512)} as the command line writes it."""
-    if not hasattr(dims, "items"):
-        return [dims] if isinstance(dims, str) else list(dims)
+    if isinstance(dims, str):
+        return [dims]
+    # Texts, or pairs as dict() takes them.
+    given = list(dims.items() if hasattr(dims, "items") else dims) if hasattr(dims, "__iter__") else [dims]
     texts = []
-    for name, size in dims.items():
+    for entry in given:
+        if isinstance(entry, str):
+            texts.append(entry)
+            continue
+        if not isinstance(entry, (tuple, list)) or len(entry) != 2 or not isinstance(entry[0], str):
+            raise _usage(f"a dimension is given by its name and its size, not by {entry!r}")
+        name, size = entry
         try:
             # Whole numbers of any kind, NumPy's among them: a size, a range, or a range and the size to be good at.
             low, high, *likely = map(operator.index, size if isinstance(size, (tuple, list)) else (size, size))

@@ -26,6 +26,12 @@ class Step:
         self.graph, self.feed, self.where, self.opsets = graph, feed, where, opsets
 
 
+def name_of(node) -> str:
+    """A node's name, or what the compiler calls one that has none."""
+    output = next(filter(None, node.output), "")
+    return node.name or (f"{node.op_type}_{output}" if output else node.op_type)
+
+
 def attribute_of(node, name: str, default=None):
     onnx = import_onnx()
     for attribute in node.attribute:

@@ -90,13 +90,13 @@ def test_bad_weights(fathom, save, text):
     fathom("compile", save(add_model()), "-o", "x.fathom", "--weights", text).expect(2, "[F2001]", "seed:N")
 
 
-@pytest.mark.parametrize("dim", ["batch", "=4", "batch=x", "batch=-1", "batch=1..", f"batch={2**62}", "n=1..4,opt=5", "n=1..4,opt="])
+@pytest.mark.parametrize("dim", ["batch", "=4", "batch=x", "batch=-1", "batch=1..", f"batch={2**62}", "n=1..4,opt="])
 @pytest.mark.parametrize("command", ["compile", "check", "run", "bench", "verify"])
 def test_bad_dim(fathom, save, command, dim):
     fathom(command, save(relu_model()), "--dim", dim).expect(2, "[F2001]", dim, "NAME=MIN..MAX")
 
 
-@pytest.mark.parametrize("shape", ["x", "x:", ":2", "x:2xa", "x:-1x2"])
+@pytest.mark.parametrize("shape", ["x", ":2", "x:2xa", "x:-1x2"])
 def test_bad_shape(fathom, save, shape):
     fathom("check", save(relu_model()), "--shape", shape).expect(2, "[F2001]", shape, "INPUT:SIZE")
 

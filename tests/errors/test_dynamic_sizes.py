@@ -54,6 +54,41 @@ def test_empty_ranges(fathom, save):
     result.expect(2, "[F2001]", "the range 7..3 of 'x' is empty, its minimum is above its maximum")
 
 
+def test_likely_size_outside_the_range(fathom, save):
+    path = save(one_node("Relu", [value("x", ["b", "c"])]))
+    for text, range in [("b=1..8,opt=9", "1..8"), ("b=2..8,opt=1", "2..8"), ("b=3,opt=4", "3")]:
+        result = fathom("compile", path, "-o", "m.fathom", "--dim", text)
+        result.expect(2, "[F2001]", f"opt={text[-1]} to be good at lies outside the range {range} of 'b'")
+
+
+def test_input_without_a_rank(fathom, save):
+    path = save(one_node("Relu", [helper.make_tensor_value_info("x", TensorProto.FLOAT, None)]))
+    for command in ("compile", "check"):
+        result = fathom(command, path, *(["-o", "m.fathom"] if command == "compile" else []))
+        assert result.code == 3 and "the model does not say how many dimensions input 'x' has" in result.out + result.err
+        assert "--shape x:1..8x3" in result.out + result.err
+    for shape in ("2x3", "1..8x3", "0..4", ""):
+        fathom("compile", path, "-o", "m.fathom", "--shape", f"x:{shape}").expect(0)
+        fathom("check", path, "--shape", f"x:{shape}").expect(0)
+    fathom("verify", path, "--shape", "x:2x3").expect(0)
+    fathom("compile", path, "-o", "m.fathom", "--shape", "x").expect(2, "[F2001]", "INPUT:SIZExMIN..MAXx")
+    fathom("compile", path, "-o", "m.fathom", "--shape", "x:" + "x".join("1" * 17)).expect(1, "[F1013]", "rank 17")
+
+
+@pytest.mark.parametrize("op", ["Reshape", "Expand", "ConstantOfShape"])
+def test_lengths_that_decide_a_rank(fathom, save, op):
+    inputs = [value("x", ["n", 2])] * (op != "ConstantOfShape") + [value("s", ["r"], INT64)]
+    words = "int64[r] decides about sizes, but how many it has is only known when the model runs"
+    path = save(one_node(op, inputs))
+    fathom("compile", path, "-o", "m.fathom").expect(3, "[F3004] node 'it'", words, "--dim r=2")
+    fathom("compile", path, "-o", "m.fathom", "--dim", "r=2").expect(0)
+    names = [each.name for each in inputs[:-1]]
+    nodes = [helper.make_node("Compress", ["s", "c"], ["some"], axis=0), helper.make_node(op, names + ["some"], ["y"], name="it")]
+    path = save(make_model(nodes, [*inputs, value("c", ["r"], BOOL)], [value("y", None)], opset=23))
+    result = fathom("compile", path, "-o", "m.fathom").expect(3, words.replace("[r]", "[?]"), "hint: give the tensor a fixed length")
+    assert "--dim" not in result.err
+
+
 def test_winograd_needs_fast_floating_point(fathom, save):
     path = save(one_node("Relu", [value("x", [3])]))
     result = fathom("compile", path, "-o", "m.fathom", "--conv-algorithm", "winograd4", "--fp", "strict")
@@ -72,7 +107,7 @@ UNKNOWN = {
                         ["float32[b, 2, s, 8]", "float32[50, h]"]),
     "GroupNormalization": (one_node("GroupNormalization", [value("x", ["n", "c", 4]), value("s", ["c"]), value("b", ["c"])],
                                     num_groups=2), ["num_groups 2", "[n, c, 4]"]),
-    "Expand": (one_node("Expand", [value("x", ["n", 3]), value("shape", ["k"], INT64)]), ["shape"]),
+    "Expand": (one_node("Expand", [value("x", ["n", 3]), value("shape", ["k"], INT64)]), ["int64[k]"]),
 }
 
 

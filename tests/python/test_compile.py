@@ -108,6 +108,18 @@ def test_sizes_of_dimensions(model, size):
     assert fathom.Session(fathom.compile(model, dim={"batch": size})).inputs[0].shape == (4, 16)
 
 
+@pytest.mark.parametrize("dims", [[("batch", 4)], (("batch", (4, 4)),), ["batch=4"], "batch=4", iter([["batch", 4]])])
+def test_dimensions_that_are_no_dictionary(model, dims):
+    assert fathom.Session(fathom.compile(model, dim=dims)).inputs[0].shape == (4, 16)
+
+
+@pytest.mark.parametrize("dims", [3, [4], [("batch",)], [("batch", 1, 2)], {3: 4}, [(b"batch", 4)]])
+def test_bad_dimensions(model, dims):
+    with pytest.raises(fathom.Error, match="a dimension is given by its name and its size") as caught:
+        fathom.compile(model, dim=dims)
+    assert (caught.value.code, caught.value.exit_code) == ("F2001", 2)
+
+
 def test_a_likely_size_and_shapes(model):
     assert fathom.Session(fathom.compile(model, dim={"batch": (1, 8, 4)})).symbols == [("batch", 1, 8)]
     assert fathom.Session(fathom.compile(model, shape=["x:4x16"])).inputs[0].shape == (4, 16)

@@ -63,9 +63,15 @@ def test_match(tmp_path, against):
 
 
 @pytest.mark.parametrize("value, node", [("h", "hidden"), ("r", "relu"), ("y", "last")])
-def test_finds_the_node(tmp_path, monkeypatch, value, node):
+@pytest.mark.parametrize("is_named", [True, False])
+def test_finds_the_node(tmp_path, monkeypatch, value, node, is_named):
     """A reference whose result from one value on is off: the search must name the node that computes it."""
-    onnx.save(perceptron(), tmp_path / "m.onnx")
+    proto = perceptron()
+    if not is_named:
+        node = next(f"{each.op_type}_{value}" for each in proto.graph.node if each.name == node)
+        for each in proto.graph.node:
+            each.ClearField("name")
+    onnx.save(proto, tmp_path / "m.onnx")
     order = ["h", "r", "y"]
 
     class Wrong(reference.OnnxRuntime):

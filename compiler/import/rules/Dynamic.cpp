@@ -47,6 +47,9 @@ Value resolvedSizes(Node &node, Value sizes, ArrayRef<AffineExpr> copied,
 LogicalResult reshapeRule(Node &node) {
   if (node.numInputs() < 2 || node.rank(1) != 1)
     return copyNode(node);
+  // The result's rank is not known, which pinning reports.
+  if (node.inputType(1).isDynamicDim(0))
+    return node.pinned(node.input(1), "target"), failure();
   std::optional<graph::Elements> target = graph::partialElementsOf(node.input(1));
   if (!target || !llvm::is_contained(*target, AffineExpr()))
     return copyNode(node);
@@ -88,7 +91,8 @@ LogicalResult reshapeRule(Node &node) {
 // The op wants the result's sizes, where ONNX lets the shape have 1 for what the input has.
 LogicalResult expandRule(Node &node) {
   std::optional<graph::Elements> shape = graph::partialElementsOf(node.input(1));
-  if (!shape || graph::constantElementsOf(node.input(1)))
+  bool isOpen = node.rank(1) == 1 && node.inputType(1).isDynamicDim(0);
+  if (!isOpen && (!shape || graph::constantElementsOf(node.input(1))))
     return copyNode(node);
   Value pinned = node.pinned(node.input(1), "target");
   std::optional<graph::Elements> target = pinned ? graph::elementsOf(pinned) : std::nullopt;
