@@ -1,4 +1,4 @@
-// If, Loop and Scan: their graphs become regions, which see the values around them.
+// If and Loop: their graphs become regions, which see the values around them.
 #include "compiler/graph/Graph.h"
 #include "compiler/import/DeclaredType.h"
 #include "compiler/import/Importer.h"
@@ -105,6 +105,14 @@ Values Importer::importLoop(Node &node, const Attributes &attributes, Scope &sco
   if (graph->output_size() < int(1 + carried.size()))
     return node.error(ErrorCode::BadGraph) << "its body gives " << graph->output_size() << " values, fewer than the "
                                            << 1 + carried.size() << " of the next iteration";
+  // No iteration, and nothing that it would stack: what is carried stays as it is, whatever the body makes of it.
+  auto isConstant = [&](unsigned input, auto isMet) {
+    auto known = node.hasInput(input) ? graph::constantElementsOf(node.input(input)) : std::nullopt;
+    return known && known->size() == 1 && isMet(known->front());
+  };
+  if (graph->output_size() == int(1 + carried.size()) && (isConstant(0, [](int64_t trips) { return trips <= 0; }) ||
+                                                          isConstant(1, [](int64_t goesOn) { return !goesOn; })))
+    return carried;
   // What a model declares as a scalar may just be unknown.
   auto rankOfType = [](const onnx::ValueInfoProto &value) -> std::optional<int64_t> {
     const onnx::TypeProto::Tensor *tensor = tensorIn(value.type());
@@ -131,85 +139,6 @@ Values Importer::importLoop(Node &node, const Attributes &attributes, Scope &sco
   };
   return loopOf(node, node.hasInput(0) ? node.input(0) : Value(), node.hasInput(1) ? node.input(1) : Value(), carried,
                 ranks, body);
-}
-
-// A loop over slices of the scanned inputs. Directions and axes concern how slices are taken and laid down.
-Values Importer::importScan(Node &node, const Attributes &attributes, Scope &scope) {
-  const onnx::GraphProto *graph = graphOf(node, attributes, "body");
-  if (!graph)
-    return failure();
-  if (node.opset() < 9)
-    return node.error(ErrorCode::UnsupportedOp) << "Scan of operator set 8 is not supported";
-  int64_t scanned = node.intAttr("num_scan_inputs", 0), inputs = node.numInputs();
-  if (scanned < 1 || scanned > inputs)
-    return node.error(ErrorCode::BadAttribute) << "num_scan_inputs is " << scanned << " for " << inputs << " inputs";
-  int64_t states = inputs - scanned, outputs = graph->output_size() - states;
-  if (outputs < 0)
-    return node.error(ErrorCode::BadGraph) << "its body gives fewer values than it has states";
-  auto listOf = [&](StringRef name, int64_t count) {
-    auto list = node.intsAttr(name).value_or(SmallVector<int64_t>(count, 0));
-    list.resize(count);
-    return list;
-  };
-  auto inputAxes = listOf("scan_input_axes", scanned), inputWays = listOf("scan_input_directions", scanned);
-  auto outputAxes = listOf("scan_output_axes", outputs), outputWays = listOf("scan_output_directions", outputs);
-  AffineExpr length;
-  for (int64_t i = 0; i < scanned; ++i) {
-    auto axis = graph::normalizeAxis(inputAxes[i], node.rank(states + i));
-    if (!axis)
-      return node.error(ErrorCode::BadAttribute) << "scan_input_axes is out of range";
-    inputAxes[i] = *axis;
-    AffineExpr size = graph::sizesOf(node.input(states + i))[*axis];
-    length = length ? length : size;
-    if (failed(node.requireSame(length, size, "the scanned inputs")))
-      return failure();
-  }
-  MLIRContext *context = node.context();
-  Value trip = node.sizesValue({length}, /*isScalar=*/true, "length");
-  Value last = node.sizesValue({length + getAffineConstantExpr(-1, context)}, /*isScalar=*/true, "last");
-  SmallVector<Value> all = node.allInputs(), carried(all.begin(), all.begin() + states);
-  auto body = [&](Value iteration, Value condition, ValueRange values) -> Values {
-    SmallVector<Value> given(values);
-    for (int64_t i = 0; i < scanned; ++i) {
-      Value at = inputWays[i] ? node.emit("Sub", {last, iteration}, {}, "at") : iteration;
-      Value slice = node.emit("Gather", {all[states + i], at}, node.attr("axis", inputAxes[i]), "slice");
-      if (!slice)
-        return failure();
-      given.push_back(slice);
-    }
-    Values made = importGraph(*graph, given, scope, node, "");
-    if (failed(made))
-      return failure();
-    if (llvm::any_of(*made, isCompound))
-      return node.error(ErrorCode::BadType) << "its body must give tensors";
-    made->insert(made->begin(), condition);
-    return made;
-  };
-  Values results = node.loop(trip, Value(), carried, body);
-  if (failed(results))
-    return failure();
-  for (int64_t i = 0; i < outputs; ++i) {
-    Value &stacked = (*results)[states + i];
-    int64_t rank = cast<RankedTensorType>(stacked.getType()).getRank();
-    if (outputWays[i])
-      stacked = node.emit("Slice",
-                          {stacked, node.ints({-1}, "from"), node.ints({INT64_MIN}, "to"), node.ints({0}, "axis"),
-                           node.ints({-1}, "step")},
-                          {}, "reversed");
-    auto axis = graph::normalizeAxis(outputAxes[i], rank);
-    if (!axis)
-      return node.error(ErrorCode::BadAttribute) << "scan_output_axes is out of range";
-    if (!stacked || *axis == 0)
-      continue;
-    SmallVector<int64_t> perm;
-    for (int64_t d = 1; d <= *axis; ++d)
-      perm.push_back(d);
-    perm.push_back(0);
-    for (int64_t d = *axis + 1; d < rank; ++d)
-      perm.push_back(d);
-    stacked = node.emit("Transpose", stacked, node.attr("perm", node.builder().getDenseI64ArrayAttr(perm)), "axis");
-  }
-  return results;
 }
 
 LogicalResult Importer::importControl(const onnx::NodeProto &proto, Attributes attributes, SmallVector<Value> inputs,

@@ -51,7 +51,15 @@ private:
                                     llvm::SmallVector<mlir::Value> inputs, Scope &scope);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importIf(Node &node, const Attributes &attributes, Scope &scope);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importLoop(Node &node, const Attributes &attributes, Scope &scope);
+  // In ImportScan.cpp. Where and in which direction slices are taken of each scanned input, and laid down.
+  struct Scan {
+    const onnx::GraphProto *body = nullptr;
+    llvm::SmallVector<int64_t> inputAxes, inputWays, outputAxes, outputWays;
+  };
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importScan(Node &node, const Attributes &attributes, Scope &scope);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> scan(Node &node, const Scan &what, llvm::ArrayRef<mlir::Value> states,
+                                                       llvm::ArrayRef<mlir::Value> scanned, mlir::Value trip,
+                                                       Scope &scope);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importMap(Node &node, const Attributes &attributes, Scope &scope);
   // An attribute that holds a graph, or null with a report.
   static const onnx::GraphProto *graphOf(Node &node, const Attributes &attributes, llvm::StringRef name);

@@ -344,13 +344,14 @@ static Value filler(Node &node, Type type, unsigned symbols) {
 
 // Checks at run time that a loop runs at all.
 static LogicalResult requireIteration(Node &node, Value trip, Value condition) {
+  constexpr StringLiteral why = "the body changes how many dimensions a carried value has, so that it must run once";
   auto asScalar = [&](Value value) { return node.emit("Reshape", {value, node.ints({}, "scalar")}, {}, "scalar"); };
   if (trip) {
     Value zero = node.scalar(0, getElementTypeOrSelf(trip), "zero");
-    if (failed(node.require(node.emit("Greater", {asScalar(trip), zero}, {}, "has_trips"), true)))
+    if (failed(node.require(node.emit("Greater", {asScalar(trip), zero}, {}, "has_trips"), true, why)))
       return failure();
   }
-  return condition ? node.require(asScalar(condition), true) : success();
+  return condition ? node.require(asScalar(condition), true, why) : success();
 }
 
 FailureOr<SmallVector<Value>> Node::loop(Value trip, Value condition, ValueRange carried, LoopBody body,
@@ -388,7 +389,8 @@ FailureOr<SmallVector<Value>> Node::loop(Value trip, Value condition, ValueRange
       if (!sizes && areOneNumber(type, next)) {
         auto shape = cast<RankedTensorType>(next).getShape();
         start[i] = emit("Reshape", {carried[i], ints(shape, "carried_shape")}, {}, "carried_number");
-        type = next, isStable = false;
+        // Without an iteration it would be what it was.
+        type = next, isStable = false, mustRun = true;
         continue;
       }
       // What no iteration reads before it is there may be anything before the first one, which must then come.

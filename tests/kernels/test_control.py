@@ -166,6 +166,46 @@ def test_loop_without_iterations(random):
     assert [y.shape for y in session.run(None, {"n": np.array(1), "x": x})[1:]] == [(1, 5, 3), (1, 10, 3)]
 
 
+CHANGED = {  # what a body makes of a number
+    "vector of one": [node("Add", "s w", "t"), node("Reshape", "t one", "next")],
+    "anything else": [node("Expand", "w four", "next")],
+}
+
+
+@pytest.mark.parametrize("how", CHANGED)
+def test_loop_that_changes_the_rank_of_a_number(how, random):
+    """Without an iteration it would still be a scalar: known to come, it is one, and else the run is refused."""
+    body = graph([node("Identity", "go", "on"), *CHANGED[how]], [*STATE, ("s", FLOAT, None)], [("on", BOOL), ("next", FLOAT)])
+    constants = {"one": np.array([1]), "four": np.array([4]), "w": np.float32(2), "never": np.array(0)}
+    inputs = [("m", INT64, []), ("x", FLOAT, [])]
+    proto = loop(body, inputs, [("y", FLOAT)], ["m", "", "x"], "y", constants, after=[node("Add", "x w", "unused")])
+    feeds = [{"m": np.array(m), "x": floats(random)} for m in (1, 2, 5)]
+    if how == "vector of one":
+        agree(proto, feeds)
+    with pytest.raises(fathom.Error, match="changes how many dimensions a carried value has"):
+        fathom.Session(fathom.compile(proto)).run(None, {"m": np.array(0), "x": floats(random)})
+    proto = loop(body, inputs, [("y", FLOAT)], ["never", "", "x"], "y", constants)
+    agree(proto, feeds)
+
+
+def test_scan_of_batches(random):
+    """Operator set 8: every entry of a batch is scanned on its own, as far as it reaches."""
+    body = graph([node("Add", "s x", "t"), node("Mul", "t x", "u")], [("s", FLOAT, [3]), ("x", FLOAT, [3])], [("t", FLOAT), ("u", FLOAT)])
+    inputs = [("lengths", INT64, ["b"]), ("s0", FLOAT, ["b", 3]), ("x", FLOAT, ["b", "n", 3])]
+    for directions in ([0], [1]):
+        def scan(lengths):
+            return model([node("Scan", [lengths, "s0", "x"], "t u", body=body, num_scan_inputs=1, directions=directions)],
+                         inputs if lengths else inputs[1:], [("t", FLOAT), ("u", FLOAT)], opset=8)
+
+        feeds = [{"s0": floats(random, b, 3), "x": floats(random, b, n, 3)} for b in (1, 2, 5) for n in (1, 3, 7)]
+        agree(scan(""), feeds)
+        agree(scan("lengths"), [feed | {"lengths": random.integers(1, feed["x"].shape[1] + 1, feed["x"].shape[0])} for feed in feeds])
+        session = fathom.Session(fathom.compile(scan("lengths")))
+        for length in (-1, 8):
+            with pytest.raises(fathom.Error, match="sequence_lens is negative or above"):
+                session.run(None, feeds[-1] | {"lengths": np.full(5, length)})
+
+
 def test_loop_with_condition_and_stacked_outputs(random):
     """Zero iterations, all of them, and an end by the condition."""
     nodes = [
