@@ -141,7 +141,7 @@ Value Node::pinned(Value integers, StringRef suffix, StringRef why) {
     positions.push_back(i);
     symbols.push_back(cast<AffineSymbolExpr>(element).getPosition());
   }
-  pin(integers, positions, symbols, why);
+  pin(integers, positions, symbols, why.empty() ? "a size that data decides is negative or too large" : why);
   return sizesValue(*elements, type.getRank() == 0, suffix);
 }
 

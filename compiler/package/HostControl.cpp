@@ -232,7 +232,8 @@ void HostEmitter::emitLoop(LoopOp op) {
       next[position] = c.expr(sizesOf(slice)[d]);
       Value differs = c.cmp(arith::CmpIPredicate::ne, next[position], at(position));
       if (!constantSize(sizesOf(slice)[d]))
-        refuseIf(c.both(isLater, differs), FATHOM_FAULT_SHAPE, op.getLoc());
+        refuseIf(c.both(isLater, differs), FATHOM_FAULT_SHAPE, op.getLoc(),
+                 "what is stacked has another size than in the first iteration");
     }
     Value used = c.mul(at(iteration), bytes);
     if (!stack.isPlanned) {

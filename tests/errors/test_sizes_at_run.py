@@ -70,6 +70,28 @@ def test_sizes_that_data_decides():
             "the size k must be the same as a size that data decides")
 
 
+def test_steps_of_nothing():
+    refused([node("Range", ["a", "b", "c"], ["y"])], [value(name, [], INT64) for name in "abc"], "y",
+            {"a": np.array(0), "b": np.array(5), "c": np.array(0)}, "the step is 0, or there are too many numbers")
+
+
+@pytest.mark.parametrize("shape", [[-1, -1], [-3, 2]])
+def test_shapes_that_data_decides(shape):
+    refused([node("Reshape", ["x", "s"], ["y"])], [value("x", ["n"]), value("s", [2], INT64)], "y", {"x": zeros(6), "s": np.array(shape)},
+            "a size is negative or too large, or several are -1")
+
+
+def test_stacks_of_different_sizes():
+    """Every iteration gives one row more."""
+    nodes = [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Add", ["i", "one"], ["end"]),
+             helper.make_node("Slice", ["x", "zero", "end"], ["part"])]
+    state = [value("i", [], INT64), value("go", [], BOOL)]
+    body = helper.make_graph(nodes, "body", state, [value("on", [], BOOL), value("part", None)])
+    refused([node("Loop", ["m", ""], ["y"], body=body)], [value("x", ["n"]), value("m", [], INT64)], "y",
+            {"x": zeros(6), "m": np.array(3)}, "what is stacked has another size than in the first iteration",
+            {"one": np.array([1]), "zero": np.array([0])})
+
+
 def test_types_that_data_decides():
     nodes = [helper.make_node("Compress", ["x", "c"], ["some"], axis=0), node("Conv", ["some", "w"], ["y"])]
     proto = make_model(nodes, [value("x", ["n", 2]), value("c", ["n"], BOOL)], [value("y", None)],

@@ -78,7 +78,7 @@ LogicalResult reshapeRule(Node &node) {
   using Rest = std::optional<std::pair<AffineExpr, AffineExpr>>;
   sizes = resolvedSizes(node, sizes, allowZero ? ArrayRef<AffineExpr>() : copied,
                         hasRest ? std::nullopt : Rest({count, product}));
-  Value pinned = node.pinned(sizes, "target");
+  Value pinned = node.pinned(sizes, "target", "a size is negative or too large, or several are -1");
   std::optional<graph::Elements> found = pinned ? graph::elementsOf(pinned) : std::nullopt;
   if (!found)
     return failure();
@@ -177,7 +177,7 @@ LogicalResult rangeRule(Node &node) {
     given.push_back(reshape(node, node.input(i), {}, name));
   }
   Value steps = isa<FloatType>(element) ? floatSteps(node, given) : integerSteps(node, given);
-  Value count = node.pinned(steps, "count");
+  Value count = node.pinned(steps, "count", "the step is 0, or there are too many numbers");
   Value numbers = node.emit("Range", {node.scalar(0, i64, "first"), count, node.scalar(1, i64, "by")}, {}, "numbers");
   if (numbers && !element.isInteger(64))
     numbers = castAs(node, numbers, element, "numbers");
