@@ -127,18 +127,25 @@ Values Importer::importLoop(Node &node, const Attributes &attributes, Scope &sco
     if (!ranks.back())
       ranks.back() = rankOfType(graph->output(1 + i));
   }
-  auto body = [&](Value iteration, Value condition, ValueRange values) -> Values {
-    SmallVector<Value> inputs{iteration, condition};
-    llvm::append_range(inputs, values);
-    Values made = importGraph(*graph, inputs, scope, node, "");
-    if (failed(made))
-      return failure();
-    Value &goesOn = made->front();
-    goesOn = oneElement(node, goesOn, 1, "output 0 of the body of Loop, the condition");
-    return goesOn ? made : Values(failure());
+  if (std::optional<Values> made = importAppending(node, *graph, carried, ranks, scope))
+    return *made;
+  auto body = [&](Value iteration, Value condition, ValueRange values) {
+    return importBody(node, *graph, iteration, condition, values, scope);
   };
   return loopOf(node, node.hasInput(0) ? node.input(0) : Value(), node.hasInput(1) ? node.input(1) : Value(), carried,
                 ranks, body);
+}
+
+Values Importer::importBody(Node &node, const onnx::GraphProto &body, Value iteration, Value condition,
+                            ValueRange carried, Scope &scope) {
+  SmallVector<Value> inputs{iteration, condition};
+  llvm::append_range(inputs, carried);
+  Values made = importGraph(body, inputs, scope, node, "");
+  if (failed(made))
+    return failure();
+  Value &goesOn = made->front();
+  goesOn = oneElement(node, goesOn, 1, "output 0 of the body of Loop, the condition");
+  return goesOn ? made : Values(failure());
 }
 
 LogicalResult Importer::importControl(const onnx::NodeProto &proto, Attributes attributes, SmallVector<Value> inputs,

@@ -51,6 +51,15 @@ private:
                                     llvm::SmallVector<mlir::Value> inputs, Scope &scope);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importIf(Node &node, const Attributes &attributes, Scope &scope);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importLoop(Node &node, const Attributes &attributes, Scope &scope);
+  // In ImportAppend.cpp: a loop that does nothing with some of the sequences that it carries but append an element of
+  // the same sizes in every iteration. Nothing if there is none such.
+  std::optional<mlir::FailureOr<llvm::SmallVector<mlir::Value>>>
+  importAppending(Node &node, const onnx::GraphProto &body, llvm::ArrayRef<mlir::Value> carried,
+                  llvm::ArrayRef<std::optional<int64_t>> ranks, Scope &scope);
+  // The body of a loop with these values, and its condition made one bool.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> importBody(Node &node, const onnx::GraphProto &body,
+                                                             mlir::Value iteration, mlir::Value condition,
+                                                             mlir::ValueRange carried, Scope &scope);
   // In ImportScan.cpp. Where and in which direction slices are taken of each scanned input, and laid down.
   struct Scan {
     const onnx::GraphProto *body = nullptr;

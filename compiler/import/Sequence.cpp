@@ -386,6 +386,18 @@ Value sequenceInsert(Node &node, Value sequence, Value tensor, Value position) {
   return packed(node, data, movedTo(node, shapes, index, one, length, "shapes"), sizes);
 }
 
+Value sequenceJoined(Node &node, Value first, Value second) {
+  if (auto list = first.getDefiningOp<graph::ListedOp>(); list && list.getElements().empty())
+    return second;
+  std::optional<int64_t> rank = rankOf(node, second);
+  Packed a = pack(node, first, rank), b = a ? pack(node, second, rank) : Packed{};
+  if (!b)
+    return {};
+  Value data = concat(node, {a.data, b.data}, "data"), shapes = concat(node, {a.shapes, b.shapes}, "shapes");
+  int64_t dimensions = rank.value_or(1);
+  return packed(node, data, shapes, commonSizes(commonSizes(first, dimensions), commonSizes(second, dimensions)));
+}
+
 // The first `left` entries of a list after `count` of them from `start` on were taken out.
 static Value without(Node &node, Value list, Value start, Value count, AffineExpr left, StringRef suffix) {
   Value i = countUp(node, left, "index");

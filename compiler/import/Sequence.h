@@ -49,6 +49,7 @@ Packed pack(Node &node, mlir::Value sequence, std::optional<int64_t> rank);
 // Operators. A position is a scalar of integers, or null for the default; null results were reported.
 mlir::Value sequenceAt(Node &node, mlir::Value sequence, mlir::Value position);
 mlir::Value sequenceInsert(Node &node, mlir::Value sequence, mlir::Value tensor, mlir::Value position);
+mlir::Value sequenceJoined(Node &node, mlir::Value first, mlir::Value second);
 mlir::Value sequenceErase(Node &node, mlir::Value sequence, mlir::Value position);
 // In SequenceJoin.cpp. `lengths` are the sizes of the parts along the axis, a vector.
 mlir::Value concatSequence(Node &node, mlir::Value sequence, int64_t axis, bool isNewAxis);

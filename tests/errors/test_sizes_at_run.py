@@ -71,7 +71,8 @@ def test_sizes_that_data_decides():
 
 
 def test_steps_of_nothing():
-    refused([node("Range", ["a", "b", "c"], ["y"])], [value(name, [], INT64) for name in "abc"], "y",
+    nodes = [node("Range", ["a", "b", "c"], ["numbers"]), helper.make_node("Cast", ["numbers"], ["y"], to=TensorProto.FLOAT)]
+    refused(nodes, [value(name, [], INT64) for name in "abc"], "y",
             {"a": np.array(0), "b": np.array(5), "c": np.array(0)}, "the step is 0, or there are too many numbers")
 
 

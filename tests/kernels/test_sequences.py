@@ -363,6 +363,36 @@ def test_optional_of_a_branch(random):
     agree(proto, [{"c": np.array(c), "x": x} for c in (True, False)], expected)
 
 
+START = {"empty": [node("SequenceEmpty", "", "start", dtype=FLOAT)], "two": [node("SequenceConstruct", "x x", "start")], "given": []}
+ELEMENT = {  # and whether its sizes are known before the loop
+    "like the input": ([node("Cast", "i", "number", to=FLOAT), node("Add", "x number", "e")], True),
+    "a constant": ([node("Identity", "w", "e")], True),
+    "longer and longer": ([node("Unsqueeze", "i zero", "at"), node("Concat", "at zero", "more", axis=0), node("Add", "more one", "times"),
+                           node("Tile", "x times", "e")], False),
+}
+
+
+@pytest.mark.parametrize("element", ELEMENT)
+@pytest.mark.parametrize("start", START)
+def test_loop_that_appends(start, element, random):
+    """Elements of one size are stacked and not copied in every iteration: no packed sequence is carried then."""
+    nodes, isStacked = ELEMENT[element]
+    inner = body([node("Identity", "go", "on"), *nodes, node("SequenceInsert", "q e", "next"), node("Add", "s s", "t")],
+                 [tensor("i", INT64, []), tensor("go", BOOL, []), sequence("q"), tensor("s", FLOAT, [3])],
+                 [tensor("on", BOOL), sequence("next"), tensor("t")])
+    after = [node("SequenceLength", "all", "length"), node("SequenceInsert", "all x", "more_of_it"), node("ConcatFromSequence", "more_of_it", "r", axis=0)]
+    loop = node("Loop", ["m", "", "start", "v"], "all last", body=inner)
+    inputs = [tensor("m", INT64, []), X, tensor("v", FLOAT, [3])] + [sequence("start", FLOAT, ["k", 3])] * (start == "given")
+    constants = {"zero": np.array([0]), "one": np.array([1, 1]), "w": floats(random, 2, 3)}
+    proto = model([*START[start], loop, *after], inputs, [tensor("r"), tensor("length", INT64), sequence("all"), tensor("last")], constants)
+    feeds = [{"m": np.array(m), "x": floats(random, n, 3), "v": floats(random, 3)} for n in (1, 2) for m in (0, 1, 2, 5)]
+    if start == "given":
+        feeds = [feed | {"start": [floats(random, 2, 3)] * length} for feed in feeds for length in (0, 1, 3)]
+    agree(proto, feeds)
+    inside = fathom.compile(proto, emit="graph").split("graph.Loop")[1].split("graph.Yield")[0]
+    assert ("graph.Concat" not in inside) == isStacked
+
+
 ABSENT = {"kept absent": lambda feed: None, "filled late": lambda feed: feed["x"] if feed["m"] > 2 else None}
 
 
