@@ -170,7 +170,7 @@ LogicalResult TopKOp::inferTypes(SmallVectorImpl<Type> &types) {
   if (size::upperBound(*k).value_or(0) < 0 || size::lowerBound(size::sub(*k, sizes[*axis])).value_or(0) > 0)
     return fathom::emitError(*this, ErrorCode::BadShape)
            << "k is " << text(*this, *k) << " for an axis of size " << text(*this, sizes[*axis]);
-  assumeAtLeast(sizes[*axis], *k);
+  assumeAtLeast(sizes[*axis], *k, "k is above the size " + text(*this, sizes[*axis]));
   sizes[*axis] = *k;
   if (failed(addResult(*this, types, sizes, elementOf(getInput()))))
     return failure();

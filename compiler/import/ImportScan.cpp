@@ -103,6 +103,8 @@ Values Importer::importScan(Node &node, const Attributes &attributes, Scope &sco
       return failure();
     if (int64_t(i) < states)
       continue;
+    if (sizes->empty())
+      return node.error(ErrorCode::BadShape) << "input " << i + isBatched << " of Scan has no dimension to scan along";
     auto axis = graph::normalizeAxis(what.inputAxes[i - states], sizes->size());
     if (!axis)
       return node.error(ErrorCode::BadAttribute) << "scan_input_axes is out of range";

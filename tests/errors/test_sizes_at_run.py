@@ -70,6 +70,12 @@ def test_sizes_that_data_decides():
             "the size k must be the same as a size that data decides")
 
 
+@pytest.mark.parametrize("size, words", [("n", "size n"), (3, "size 3")])
+def test_more_than_there_are(size, words):
+    refused([node("TopK", ["x", "k"], ["y", "i"])], [value("x", [size]), value("k", [1], INT64)], "y", {"x": zeros(3), "k": np.array([4])},
+            f"k is above the {words}")
+
+
 def test_steps_of_nothing():
     nodes = [node("Range", ["a", "b", "c"], ["numbers"]), helper.make_node("Cast", ["numbers"], ["y"], to=TensorProto.FLOAT)]
     refused(nodes, [value(name, [], INT64) for name in "abc"], "y",
