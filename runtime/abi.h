@@ -111,8 +111,8 @@ typedef struct fathom_artifact {
   uint32_t weights_seeded;
   uint32_t reserved;
   // From the symbols: sizes[0] is the arena's bytes, then every output's dimensions in order (all ranks concatenated),
-  // -1 where data decides. Returns 0 or a fault. With a fault of FATHOM_FAULT_SHAPE sizes[0] may have become the address
-  // of what `refuse` would have been told.
+  // -1 where data decides. Returns 0 or a fault. With a fault of FATHOM_FAULT_SHAPE sizes[0] may have become the
+  // address of what `refuse` would have been told.
   int32_t (*plan)(const int64_t *symbols, int64_t *sizes);
   int32_t (*run)(const fathom_call *call);
   int64_t weights_kept;
