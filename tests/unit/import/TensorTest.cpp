@@ -192,7 +192,7 @@ TEST_F(TensorTest, RefusesBadInputTypes) {
   TestModel noRank;
   noRank.input("x", {}).mutable_type()->mutable_tensor_type()->clear_shape();
   noRank.output("x");
-  expectError(noRank, ErrorCode::UnsupportedShape, "rank");
+  expectError(noRank, ErrorCode::UnsupportedShape, "how many dimensions");
 
   TestModel negative;
   negative.input("x", {1}).mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(0)->set_dim_value(-5);
