@@ -278,13 +278,7 @@ void Contraction::packRows() {
           SmallVector<Value> v;
           for (int64_t i = 0; i < 4; ++i)
             v.push_back(leftVector(indices[r + i], starts[r + i], c.add(depthStart, depth), 4));
-          auto shuffle = [&](Value x, Value y, ArrayRef<int64_t> mask) {
-            return Value(vector::ShuffleOp::create(c.b, c.loc, x, y, mask));
-          };
-          Value ab = shuffle(v[0], v[1], {0, 4, 1, 5}), cd = shuffle(v[2], v[3], {0, 4, 1, 5});
-          Value ab2 = shuffle(v[0], v[1], {2, 6, 3, 7}), cd2 = shuffle(v[2], v[3], {2, 6, 3, 7});
-          Value columns[] = {shuffle(ab, cd, {0, 1, 4, 5}), shuffle(ab, cd, {2, 3, 6, 7}),
-                             shuffle(ab2, cd2, {0, 1, 4, 5}), shuffle(ab2, cd2, {2, 3, 6, 7})};
+          SmallVector<Value> columns = transposeFour(c, v);
           for (int64_t u = 0; u < 4; ++u)
             c.store(columns[u], k.scratch, c.add(tileStart, c.add(c.mul(c.add(depth, u), tileM), r)), element);
         }

@@ -58,8 +58,7 @@ void KernelBody::clearHalos() {
 
 bool Reducer::lanesReduced() const { return llvm::is_contained(axes, innermostDim(type)); }
 
-// Combines the lanes of a vector into one, halves first: the order is fixed by the width alone.
-static Value combineLanes(Code &c, Value vector, Reducer::Combine combine) {
+Value combineLanes(Code &c, Value vector, Reducer::Combine combine) {
   while (auto type = dyn_cast<VectorType>(vector.getType())) {
     int64_t half = type.getNumElements() / 2;
     if (half == 1)

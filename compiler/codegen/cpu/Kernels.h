@@ -69,6 +69,9 @@ struct Reducer {
   void visit(Indices index, int64_t lanes, llvm::function_ref<void(llvm::ArrayRef<Index>, int64_t)> body);
 };
 
+// Combines the lanes of a vector into one, halves first: the order is fixed by the width alone.
+mlir::Value combineLanes(Code &c, mlir::Value vector, Reducer::Combine combine);
+
 // Runs `body` for all kept indices of a row-wise kernel (all but `axes` of `type`), split into tasks; lanes run along
 // the innermost dimension where it is kept.
 Grid overRows(KernelBody &k, mlir::RankedTensorType type, llvm::ArrayRef<int64_t> axes,

@@ -7,6 +7,16 @@ using namespace mlir;
 
 namespace fathom {
 
+SmallVector<Value> transposeFour(Code &c, ArrayRef<Value> v) {
+  auto shuffle = [&](Value x, Value y, ArrayRef<int64_t> mask) {
+    return Value(vector::ShuffleOp::create(c.b, c.loc, x, y, mask));
+  };
+  Value ab = shuffle(v[0], v[1], {0, 4, 1, 5}), cd = shuffle(v[2], v[3], {0, 4, 1, 5});
+  Value ab2 = shuffle(v[0], v[1], {2, 6, 3, 7}), cd2 = shuffle(v[2], v[3], {2, 6, 3, 7});
+  return {shuffle(ab, cd, {0, 1, 4, 5}), shuffle(ab, cd, {2, 3, 6, 7}), shuffle(ab2, cd2, {0, 1, 4, 5}),
+          shuffle(ab2, cd2, {2, 3, 6, 7})};
+}
+
 SmallVector<int64_t> RegisterTile::piecesOf(int64_t columns) const {
   SmallVector<int64_t> pieces(columns / lanes(), lanes());
   if (int64_t rest = columns % lanes())

@@ -12,6 +12,9 @@ struct Ahead {
   int64_t perStep = 0; // 0: none
 };
 
+// Four vectors of four lanes, transposed: the first of the result has the first lanes of all.
+llvm::SmallVector<mlir::Value> transposeFour(Code &c, llvm::ArrayRef<mlir::Value> vectors);
+
 struct RegisterTile {
   Emitter &e;
   mlir::Type acc;       // of the sums

@@ -1,30 +1,13 @@
 // Softmaxes and layer normalisation: several passes over a row while it is in cache.
-#include "compiler/codegen/common/MathLowering.h"
+#include "compiler/codegen/cpu/FloatMath.h"
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/kernel/RowAxes.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
 namespace {
-
-struct Float {
-  Code &c;
-  Value add(Value x, Value y) { return arith::AddFOp::create(c.b, c.loc, x, y); }
-  Value sub(Value x, Value y) { return arith::SubFOp::create(c.b, c.loc, x, y); }
-  Value mul(Value x, Value y) { return arith::MulFOp::create(c.b, c.loc, x, y); }
-  Value div(Value x, Value y) { return arith::DivFOp::create(c.b, c.loc, x, y); }
-  Value max(Value x, Value y) { return arith::MaximumFOp::create(c.b, c.loc, x, y); }
-  // e^(x - top), where x is at most top.
-  Value expBelow(Value x, Value top) {
-    auto exp = math::ExpOp::create(c.b, c.loc, sub(x, top));
-    exp->setAttr(atMostZeroAttribute, c.b.getUnitAttr());
-    return exp;
-  }
-  Value log(Value x) { return math::LogOp::create(c.b, c.loc, x); }
-};
 
 int64_t laneCount(Value value) {
   auto vector = dyn_cast<VectorType>(value.getType());
