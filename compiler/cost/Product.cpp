@@ -92,7 +92,7 @@ Refill &Refill::operator+=(const Refill &other) {
 
 Refill Refill::operator*(double times) const { return {full * times, exposed * times}; }
 
-static Refill asStream(Refill refill) { return {refill.full, refill.exposed * exposedStream}; }
+Refill asStream(Refill refill) { return {refill.full, refill.exposed * exposedStream}; }
 
 double Refill::beside(double arithmetic) const { return std::max(exposed, full - arithmetic); }
 

@@ -73,6 +73,8 @@ struct Refill {
 // From where a working set of `residentBytes` stays, and from memory in any case.
 Refill refill(double bytes, double residentBytes, const Target &target);
 Refill coldRefill(double bytes, const Target &target);
+// What of it remains where it is one stream, which is prefetched from any distance.
+Refill asStream(Refill refill);
 // Whether so many lines, read side by side, throw each other out of a cache: at a distance (in bytes) with a large
 // power of two in it they share a few sets.
 bool linesCollide(double lines, int64_t distance, const CacheLevel &level);

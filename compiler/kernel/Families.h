@@ -21,7 +21,8 @@ struct Family {
 };
 
 extern const Family mapFamily, concatFamily, rowFamily, poolFamily, sequentialFamily; // SweepSchedule.cpp
-extern const Family contractFamily, depthwiseFamily, packedProductFamily, spatialPackFamily, winogradFamily;
+extern const Family attentionFamily, contractFamily, depthwiseFamily, packedProductFamily, spatialPackFamily,
+    winogradFamily;
 
 // The schedule of least score; the first of several.
 Schedule bestSchedule(const Family &family, mlir::Operation *op, const Target &target);

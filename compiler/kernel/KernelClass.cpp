@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/common/Emitter.h"
 #include "compiler/graph/SizeMath.h"
+#include "compiler/kernel/Attention.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelVersions.h"
 
@@ -77,6 +78,13 @@ constexpr Knob contractKnobs[] = {
     {"task_m", 1, 1 << 30, "rows of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
+constexpr Knob attentionKnobs[] = {
+    {"tile_m", 1, 32, "query rows whose scores are kept together, and rows of the register tile"},
+    {"tile_n", 1, 256, "columns of the register tile: of a packed panel of keys, then of values"},
+    {"unroll_k", 1, 16, "steps of a reduction per iteration"},
+    {"block_n", 1, 1 << 20, "keys whose scores are kept together"},
+    {"task_m", 1, 1 << 30, "query rows of a task"}};
+
 constexpr Knob winogradKnobs[] = {
     {"tile", 2, 4, "pixels of a tile's side: 2 or 4"},
     {"tile_m", 1, 32, "tiles of the register tile"},
@@ -111,6 +119,13 @@ static const KernelClass contractClass{"contract",
                                        /*takesConsumers=*/true,
                                        contractRows,
                                        "rows"};
+static const KernelClass attentionClass{"attention",
+                                        "products with a softmax between them, whose scores are never stored whole",
+                                        attentionKnobs,
+                                        attentionFamily,
+                                        /*takesConsumers=*/true,
+                                        attentionRows,
+                                        "rows"};
 static const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", depthwiseKnobs,
                                         depthwiseFamily};
 static const KernelClass winogradClass{"winograd", "convolutions in tiles by Winograd's method", winogradKnobs,
@@ -122,10 +137,10 @@ static const KernelClass packedProductClass{"packed_product", "products with mat
 static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialFamily,
                                          /*takesConsumers=*/false};
 
-static const KernelClass *const classes[] = {&mapClass,       &concatClass,    &reduceClass,      &argReduceClass,
-                                             &softmaxClass,   &layerNormClass, &poolClass,        &contractClass,
-                                             &depthwiseClass, &winogradClass,  &spatialPackClass, &packedProductClass,
-                                             &sequentialClass};
+static const KernelClass *const classes[] = {&mapClass,           &concatClass,    &reduceClass,   &argReduceClass,
+                                             &softmaxClass,       &layerNormClass, &poolClass,     &contractClass,
+                                             &attentionClass,     &depthwiseClass, &winogradClass, &spatialPackClass,
+                                             &packedProductClass, &sequentialClass};
 
 ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
 
@@ -145,7 +160,7 @@ const KernelClass &kernelClassOf(Operation *anchor) {
               .Case<LayerNormalizationOp, RMSNormalizationOp>([](auto) { return &layerNormClass; })
               .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([](auto) { return &poolClass; })
               .Case([](ConcatOp) { return &concatClass; })
-              .Case([](MatMulOp) { return &contractClass; })
+              .Case([](MatMulOp op) { return attentionOf(op) ? &attentionClass : &contractClass; })
               .Case([](ConvOp op) {
                 return isDepthwise(op) ? &depthwiseClass : takesSpatialPack(op) ? &spatialPackClass : &contractClass;
               })
@@ -157,7 +172,8 @@ const KernelClass &kernelClassOf(Operation *anchor) {
 }
 
 Operation *anchorOf(func::FuncOp kernel) {
-  for (Operation &op : kernel.getBody().front().without_terminator())
+  // Of an attention's anchors, the last is the kernel's: it knows the others.
+  for (Operation &op : llvm::reverse(kernel.getBody().front().without_terminator()))
     if (isAnchor(&op))
       return &op;
   return nullptr;

@@ -1,6 +1,7 @@
 // The reasons, read off the finished program by the rules that fusion follows (passes/FuseOps.cpp).
 #include "compiler/kernel/KernelNotes.h"
 
+#include "compiler/kernel/Attention.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/TypeNotes.h"
 #include "compiler/support/Diagnostics.h"
@@ -134,6 +135,8 @@ private:
   std::string partOf(Operation &op, Operation *anchor, bool isBehind) {
     if (!anchor)
       return "computed element by element, with the others of the kernel";
+    if (std::optional<Attention> attention = attentionOf(anchor); attention && attention->contains(&op))
+      return "fused: a part of the attention, computed for a few rows of queries at a time";
     if (isBehind)
       return "fused: applied to the result of " + shortName(anchor) + " while it is in registers";
     return "fused: computed where " + shortName(anchor) + " reads it";

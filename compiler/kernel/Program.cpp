@@ -2,6 +2,7 @@
 #include "compiler/kernel/Program.h"
 
 #include "compiler/graph/SymbolRewrite.h"
+#include "compiler/kernel/Attention.h"
 #include "compiler/kernel/KernelVersions.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/support/Diagnostics.h"
@@ -325,8 +326,14 @@ LogicalResult checkUnstoredLayouts(ArrayRef<FusionGroup> groups) {
       };
       if (layoutOf(type).hasHalo())
         return refuse("the halo must be empty");
-      SmallVector<int64_t> order = flowingOrder(op, type);
-      if (isAnchor(op) || isa<RelayoutOp>(op) || orderOf(type) == order)
+      // The scores inside an attention do not decide how its loops run.
+      bool isScores = isa<MatMulOp>(op) && llvm::any_of(group, [&](Operation *other) {
+                        std::optional<Attention> attention = attentionOf(other);
+                        return attention && attention->scores == op;
+                      });
+      SmallVector<int64_t> order =
+          isScores ? llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())) : flowingOrder(op, type);
+      if ((isAnchor(op) && !isScores) || isa<RelayoutOp>(op) || orderOf(type) == order)
         continue;
       std::string text;
       llvm::interleave(order, [&](int64_t d) { text += std::to_string(d); }, [&] { text += ", "; });

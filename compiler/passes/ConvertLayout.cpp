@@ -2,6 +2,7 @@
 #include "compiler/passes/ConvertLayout.h"
 
 #include "compiler/codegen/common/Layout.h"
+#include "compiler/kernel/Attention.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/PixelRegions.h"
@@ -334,13 +335,27 @@ private:
     return success();
   }
 
+  // The attention whose kernel computes this product, if one does.
+  std::optional<Attention> attentionIn(Operation *op) {
+    std::optional<Attention> attention = attentionAround(op);
+    if (!attention || (!plan && !isWorthFusing(*attention)))
+      return std::nullopt;
+    if (plan && plan->kernelOf(opName(attention->scores)) != plan->kernelOf(opName(attention->product)))
+      return std::nullopt;
+    return attention;
+  }
+
   // The width of the packed panels: the schedule's tile of columns.
   FailureOr<int64_t> panelOf(Operation *op) {
-    const KernelClass &klass = kernelClassOf(op);
+    std::optional<Attention> attention = attentionIn(op);
+    Operation *anchor = attention ? attention->product : op;
+    // Where its parts are kernels of their own, it ends in an ordinary product.
+    bool isAlone = isa<MatMulOp>(op) && !attention;
+    const KernelClass &klass = isAlone ? *findKernelClass("contract") : kernelClassOf(anchor);
     const PlannedKernel *planned = plan ? plan->kernelOf(opName(op)) : nullptr;
     if (!planned)
-      return panelWidth(bestSchedule(klass.family, op, target));
-    if (llvm::Error error = checkSchedule(klass, planned->schedule, op, target))
+      return panelWidth(bestSchedule(klass.family, anchor, target));
+    if (llvm::Error error = checkSchedule(klass, planned->schedule, anchor, target))
       return emitError(op, ErrorCode::BadPlan)
              << "kernel '" << planned->name << "': " << llvm::toString(std::move(error));
     return panelWidth(planned->schedule);

@@ -3,6 +3,7 @@
 #include "compiler/passes/FuseOps.h"
 
 #include "compiler/codegen/common/Emitter.h"
+#include "compiler/kernel/Attention.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/Passes.h"
@@ -50,6 +51,12 @@ bool takesProducer(Operation *anchor) {
          llvm::all_of(window->padsEnd, [](int64_t p) { return p == 0; });
 }
 
+// The anchor that decides a group's loops: of an attention's, the last.
+Operation *lastAnchor(ArrayRef<Operation *> group) {
+  auto found = llvm::find_if(llvm::reverse(group), isAnchor);
+  return found == llvm::reverse(group).end() ? nullptr : *found;
+}
+
 // How far ahead of an anchor a consumer may be found: bounds the search on huge graphs.
 constexpr unsigned horizon = 64;
 
@@ -83,6 +90,10 @@ public:
   }
 
   std::vector<FusionGroup> run() {
+    // Before others take in the ops between the products.
+    for (Operation &op : block)
+      if (std::optional<Attention> attention = attentionOf(&op); attention && isWorthFusing(*attention))
+        growAttention(*attention);
     for (Operation &op : block)
       if (!needsNoKernel(&op) && !groupOf.contains(&op))
         grow(&op);
@@ -108,11 +119,24 @@ private:
     return out;
   }
 
-  // Takes in elementwise consumers as long as a single value leaves the group in the end.
+  void growAttention(const Attention &attention) {
+    llvm::SmallSetVector<Operation *, 8> group;
+    group.insert(attention.scores);
+    group.insert_range(attention.chain);
+    group.insert(attention.softmax);
+    group.insert(attention.product);
+    grow(attention.product, std::move(group));
+  }
+
   void grow(Operation *seed) {
     llvm::SmallSetVector<Operation *, 8> group;
     group.insert(seed);
-    size_t committed = 1;
+    grow(seed, std::move(group));
+  }
+
+  // Takes in elementwise consumers as long as a single value leaves the group in the end.
+  void grow(Operation *seed, llvm::SmallSetVector<Operation *, 8> group) {
+    size_t committed = group.size();
     bool growable = seed->getNumResults() > 0 && kernelClassOf(seed).takesConsumers && liveOut(group).size() == 1;
     DenseSet<Operation *> tainted; // depends on the group without being in it
     unsigned seen = 0;
@@ -172,8 +196,11 @@ private:
     if (!llvm::all_of(value.getUsers(),
                       [&](Operation *user) { return groupOf.lookup_or(user, SIZE_MAX) == g && user == consumer; }))
       return false;
+    // An attention's queries are packed, tile by tile.
+    std::optional<Attention> attention = attentionOf(lastAnchor(groups[g]));
+    bool takesQueries = attention && attention->scores == consumer;
     if (isAnchor(consumer))
-      return takesProducer(consumer) && consumer->getOperand(0) == value;
+      return (takesQueries || takesProducer(consumer)) && consumer->getOperand(0) == value;
     // Broadcast operands would be computed again for every element they spread to.
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }
@@ -264,12 +291,14 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
     if (group.empty())
       return refuse(kernel, "it has no ops");
     llvm::sort(group, [&](Operation *a, Operation *b) { return position[a] < position[b]; });
-    Operation *anchor = nullptr;
+    Operation *anchor = lastAnchor(group);
+    // The one kernel with several anchors.
+    std::optional<Attention> attention = attentionOf(anchor);
+    if (attention && !llvm::is_contained(group, attention->scores))
+      attention.reset(); // what lies between them is checked below
     for (Operation *op : group) {
-      if (isAnchor(op) && anchor)
-        return refuse(kernel, "'" + opName(anchor) + "' and '" + opName(op) + "' both need a kernel of their own");
-      if (isAnchor(op))
-        anchor = op;
+      if (isAnchor(op) && op != anchor && !(attention && attention->contains(op)))
+        return refuse(kernel, "'" + opName(op) + "' and '" + opName(anchor) + "' both need a kernel of their own");
       bool leavesBesideOthers = isMap(group) && sameIteration(op, group.back());
       for (Value result : op->getResults())
         for (Operation *user : result.getUsers())
@@ -291,9 +320,15 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
         return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) +
                                   "' in one kernel: it is not elementwise");
     for (Operation *op : group)
-      if (anchor && op != anchor && position[op] < position[anchor] && !takesProducer(anchor) &&
+      if (anchor && op != anchor && position[op] < position[anchor] && !takesProducer(anchor) && !attention &&
           llvm::is_contained(op->getResult(0).getUsers(), anchor))
         return refuse(kernel, "'" + opName(op) + "' cannot be computed inside '" + opName(anchor) + "'");
+    // Keys and values are read from memory, packed.
+    for (Operation *op : group)
+      for (Operation *user : op->getResult(0).getUsers())
+        if (auto product = dyn_cast<MatMulOp>(user);
+            product && product.getRhs() == op->getResult(0) && llvm::is_contained(group, user))
+          return refuse(kernel, "'" + opName(op) + "' cannot be computed inside '" + opName(product) + "'");
     groups.push_back(std::move(group));
   }
   // Whatever uses a value must run behind the kernel that computes it, which runs where its last op stands.

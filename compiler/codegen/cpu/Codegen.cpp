@@ -16,6 +16,7 @@ static ClassEmitter emitterOf(StringRef name) {
       .Case("layer_norm", emitLayerNorm)
       .Case("pool", emitPool)
       .Case("contract", emitContract)
+      .Case("attention", emitAttention)
       .Case("depthwise", emitDepthwise)
       .Case("winograd", emitWinograd)
       .Case("spatial_pack", emitSpatialPack)

@@ -48,6 +48,7 @@ Grid emitSoftmax(KernelBody &k);
 Grid emitLayerNorm(KernelBody &k);
 Grid emitPool(KernelBody &k);
 Grid emitContract(KernelBody &k);
+Grid emitAttention(KernelBody &k);
 Grid emitDepthwise(KernelBody &k);
 Grid emitWinograd(KernelBody &k);
 Grid emitSpatialPack(KernelBody &k);

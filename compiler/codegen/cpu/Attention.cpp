@@ -1,0 +1,332 @@
+// Attention: for a tile of query rows, the scores of all keys by register tiles over the packed keys, with the ops up
+// to the softmax applied to them on their way into scratch; the softmax there; and its product with the packed values.
+// Keys that do not fit come in blocks, with the maxima and sums of those before carried on.
+#include "compiler/cost/Attention.h"
+#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/cpu/ScoreTile.h"
+#include "compiler/graph/SizeMath.h"
+#include "compiler/kernel/Attention.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+class FusedAttention {
+public:
+  explicit FusedAttention(KernelBody &k)
+      : k(k), e(k.e), c(k.e.c), f32(c.b.getF32Type()), attention(*attentionOf(k.anchor)),
+        keyBuffer(e.buffer(attention.scores.getRhs())), valueBuffer(e.buffer(attention.product.getRhs())),
+        type(attention.product.getType()), rowDim(type.getRank() - 2), lanes(e.target.lanes(32)),
+        tileM(k.schedule["tile_m"]), tileN(k.schedule["tile_n"]), blockN(k.schedule["block_n"]),
+        depth(keyDepth(attention)), columns(valueDepth(attention)), rowsTogether(cost::keepsRowsTogether(e.target)),
+        unit(cost::rowUnit(e.target)) {
+    AffineExpr size = keysOf(attention);
+    hasBlocks = size::upperBound(size, symbolsFor(k.anchor)).value_or(INT64_MAX) > blockN;
+    // Scratch: the tile's queries, a register tile on its way, sums that wait for the next block, and the scores.
+    waitingAt = tileM * (depth + tileN);
+    scoresAt = llvm::alignTo(waitingAt + (hasBlocks ? tileM * llvm::alignTo(columns, tileN) : 0), 16);
+  }
+
+  Grid emit() {
+    k.clearHalos();
+    SmallVector<Loop> batchLoops;
+    for (int64_t d = 0; d < rowDim; ++d)
+      batchLoops.push_back({d, sizesOf(type)[d]});
+    AffineExpr rows = queriesOf(attention);
+    int64_t taskM = k.schedule["task_m"];
+    AffineExpr rowTasks = size::simplified(rows.ceilDiv(taskM));
+    Grid grid;
+    grid.tasks = size::simplified(iterations(batchLoops, k.context()) * rowTasks);
+    grid.scratchBytes = (scoresAt + tileFor(tileM).elements()) * elementBytes(f32);
+
+    keys = c.expr(keysOf(attention));
+    batchIndex = e.zeros(type.getRank());
+    delinearize(c, c.div(k.task, c.expr(rowTasks)), batchLoops, batchIndex);
+    keyStart = batchStart(keyBuffer), valueStart = batchStart(valueBuffer);
+    Value low = c.mul(c.rem(k.task, c.expr(rowTasks)), taskM);
+    rowHigh = c.min(c.add(low, taskM), c.expr(rows));
+    Value full = c.sub(rowHigh, c.rem(c.sub(rowHigh, low), c.i64(tileM)));
+    c.loop(low, full, tileM, [&](Value row) { tile(row, tileM, tileM); });
+    tailRows(full, rows);
+    return grid;
+  }
+
+private:
+  ScoreTile tileFor(int64_t height) { return {e, k.scratch, scoresAt, height, blockN, rowsTogether}; }
+  RegisterTile registers(const Buffer &right) {
+    return {e, f32, tileN, k.schedule["unroll_k"], e.target.fmaInFlight(), right.pointer, f32};
+  }
+
+  // Where an operand's matrix of the current batch starts; it may be the same for several.
+  Value batchStart(const Buffer &buffer) {
+    Value start = c.expr(buffer.layout.offset);
+    int64_t skip = type.getRank() - buffer.type.getRank();
+    for (int64_t d = skip; d < rowDim; ++d)
+      if (!isConstant(buffer.layout.sizes[d - skip], 1))
+        start = c.add(start, c.mul(batchIndex[d].base, c.expr(buffer.layout.strides[d - skip])));
+    return start;
+  }
+  Value panelStart(const Buffer &buffer, Value batch, Value panel) {
+    return c.add(batch, c.mul(panel, c.expr(buffer.layout.blockStride)));
+  }
+
+  // The task's rows from `row` on, fewer than a tile. A tile is whole vectors of rows: what of it lies past the end
+  // repeats the last row, and is not stored.
+  void tailRows(Value row, AffineExpr rows) {
+    if (auto known = constantSize(rows)) {
+      // Tasks start at multiples of the tile, so that only one remainder exists.
+      if (int64_t rest = *known % tileM)
+        c.when(c.cmp(arith::CmpIPredicate::slt, row, rowHigh), [&] { tile(row, llvm::alignTo(rest, unit), rest); });
+      return;
+    }
+    // Steps are powers of two: as many as fill the tile but for one row, or all where the last vector is not whole.
+    int64_t most = unit > 1 ? tileM / unit : tileM - 1;
+    for (int64_t step = unit * llvm::bit_floor(uint64_t(most)); step >= unit; step /= 2)
+      row = c.when(
+          c.cmp(arith::CmpIPredicate::slt, c.add(row, step - unit), rowHigh),
+          [&] {
+            tile(row, step, unit == 1 ? std::optional(step) : std::nullopt);
+            return c.add(row, step);
+          },
+          [&] { return row; });
+  }
+
+  // `height` rows from `first` on, of which `count` are stored: those before the task's end where that is not known.
+  void tile(Value first, int64_t height, std::optional<int64_t> count) {
+    rowIndices.clear();
+    stored = count;
+    firstRow = first;
+    bool isWhole = count == height;
+    for (int64_t r = 0; r < height; ++r) {
+      rowIndices.push_back(batchIndex);
+      Value row = c.add(first, r);
+      rowIndices.back()[rowDim].base = isWhole ? row : c.min(row, c.sub(rowHigh, c.i64(1)));
+    }
+    packQueries();
+    ScoreTile scores = tileFor(height);
+    scores.clear();
+    if (hasBlocks) {
+      c.loop(c.i64(0), c.i64(height * llvm::alignTo(columns, tileN)), lanes,
+             [&](Value i) { c.store(c.number(vectorType(f32, lanes), 0), k.scratch, c.add(i, waitingAt), f32); });
+      c.loop(c.i64(0), keys, blockN,
+             [&](Value start) { block(scores, start, c.min(c.i64(blockN), c.sub(keys, start))); });
+    } else {
+      block(scores, c.i64(0), keys);
+    }
+    if (!hasBlocks)
+      return;
+    scores.invertSums(isEmpty());
+    overValues([&](Value panel, ArrayRef<int64_t> pieces) { finish(scores, panel, pieces, waiting(panel, pieces)); });
+  }
+
+  // Whether there are no keys, null where there always are: zeros are the result then.
+  Value isEmpty() {
+    if (size::lowerBound(keysOf(attention), symbolsFor(k.anchor)).value_or(0) > 0)
+      return {};
+    return c.cmp(arith::CmpIPredicate::eq, keys, c.i64(0));
+  }
+
+  // The tile's queries in scratch, as its products read them: rows side by side for every step, or one after the other.
+  void packQueries() {
+    Value queries = attention.scores.getLhs();
+    auto vector = [&](int64_t r, Value at, int64_t n) {
+      Indices index = rowIndices[r];
+      index.back() = {at, n > 1 ? 1 : 0};
+      return e.element(queries, e.broadcast(cast<RankedTensorType>(queries.getType()), index), n);
+    };
+    int64_t height = rowIndices.size(), whole = depth - depth % lanes;
+    if (!rowsTogether) {
+      for (int64_t r = 0; r < height; ++r)
+        vectorLoop(c, c.i64(0), c.i64(depth), lanes, lanes,
+                   [&](Value at, int64_t n) { c.store(vector(r, at, n), k.scratch, c.add(at, r * depth), f32); });
+      return;
+    }
+    c.loop(c.i64(0), c.i64(whole), lanes, [&](Value at) {
+      for (int64_t r = 0; r < height; r += lanes) {
+        SmallVector<Value> ofRows;
+        for (int64_t i = 0; i < lanes; ++i)
+          ofRows.push_back(vector(r + i, at, lanes));
+        for (auto [i, step] : llvm::enumerate(transposeFour(c, ofRows)))
+          c.store(step, k.scratch, c.add(c.mul(c.add(at, i), height), r), f32);
+      }
+    });
+    c.loop(c.i64(whole), c.i64(depth), 1, [&](Value at) {
+      for (int64_t r = 0; r < height; ++r)
+        c.store(vector(r, at, 1), k.scratch, c.add(c.mul(at, height), r), f32);
+    });
+  }
+
+  // `count` keys from `start` on.
+  void block(ScoreTile &scores, Value start, Value count) {
+    if (hasBlocks)
+      scores.keepMaxima();
+    Value first = c.div(start, c.i64(tileN)), full = c.div(count, c.i64(tileN));
+    Value panels = c.div(c.add(count, tileN - 1), c.i64(tileN));
+    c.loop(c.i64(0), full, 1, [&](Value panel) {
+      SmallVector<Value> sums = multiplyQueries(c.add(first, panel));
+      Value key = c.mul(panel, tileN);
+      if (tileN % lanes)
+        putSingly(scores, start, key, c.i64(tileN), sums);
+      else
+        put(scores, start, key, sums);
+    });
+    // Runs once where keys are left over.
+    c.loop(full, panels, 1, [&](Value panel) {
+      Value key = c.mul(panel, tileN);
+      putSingly(scores, start, key, c.sub(count, key), multiplyQueries(c.add(first, panel)));
+    });
+    scores.exponentiate(count, hasBlocks);
+    if (!hasBlocks)
+      scores.invertSums(isEmpty());
+    overValues([&](Value panel, ArrayRef<int64_t> pieces) {
+      Value at = c.add(panelStart(valueBuffer, valueStart, panel), c.mul(start, tileN));
+      SmallVector<Value> sums =
+          hasBlocks ? waiting(panel, pieces) : registers(valueBuffer).zeros(rowIndices.size(), pieces);
+      if (hasBlocks)
+        scale(sums, pieces, [&](int64_t r) { return scores.factorOf(r); });
+      sums = scores.multiply(registers(valueBuffer), at, count, pieces, sums);
+      if (!hasBlocks)
+        return finish(scores, panel, pieces, sums);
+      eachPiece(pieces, [&](int64_t r, size_t i, int64_t column) {
+        c.store(sums[i], k.scratch, waitingPlace(panel, r, column), f32);
+      });
+    });
+  }
+
+  // A panel of keys: what lies behind the last of them is computed with, never kept.
+  SmallVector<Value> multiplyQueries(Value panel) {
+    RegisterTile tile = registers(keyBuffer);
+    int64_t height = rowIndices.size();
+    SmallVector<int64_t> pieces = tile.piecesOf(tileN);
+    int64_t sets = tile.setsFor(height * pieces.size(), depth);
+    SmallVector<Value> sums = tile.zeros(height * sets, pieces);
+    Value at = panelStart(keyBuffer, keyStart, panel);
+    if (rowsTogether)
+      return tile.joinSets(tile.multiplyPacked(k.scratch, f32, c.i64(0), height, height, at, c.i64(depth), pieces, sets,
+                                               /*ahead=*/{}, sums),
+                           sets);
+    SmallVector<Value> starts;
+    for (int64_t r = 0; r < height; ++r)
+      starts.push_back(c.i64(r * depth));
+    return tile.joinSets(tile.multiply(k.scratch, f32, starts, at, c.i64(depth), pieces, sets, /*ahead=*/{}, sums),
+                         sets);
+  }
+
+  // What the softmax takes, where these are scores of the queries: the ops between are applied.
+  Value masked(Indices index, Value key, Value sums, int64_t n) {
+    index.back() = {key, n > 1 ? 1 : 0};
+    e.bind(attention.scores.getResult(), [=](ArrayRef<Index>, int64_t) { return sums; });
+    return e.element(attention.softmax.getInput(), index, n);
+  }
+
+  // Key `key` of the block that begins at `start`, and those behind it.
+  void put(ScoreTile &scores, Value start, Value key, ArrayRef<Value> sums) {
+    SmallVector<int64_t> pieces = registers(keyBuffer).piecesOf(tileN);
+    scores.put(key, pieces, [&](int64_t r, int64_t p) {
+      return masked(rowIndices[r], c.add(c.add(start, key), p * lanes), sums[r * pieces.size() + p], lanes);
+    });
+  }
+
+  // The same through scratch, for a number of keys that may be known at run time only.
+  void putSingly(ScoreTile &scores, Value start, Value key, Value count, ArrayRef<Value> sums) {
+    int64_t tileAt = tileM * depth;
+    eachPiece(registers(keyBuffer).piecesOf(tileN), [&](int64_t r, size_t i, int64_t column) {
+      c.store(sums[i], k.scratch, c.i64(tileAt + r * tileN + column), f32);
+    });
+    c.loop(c.i64(0), c.i64(rowIndices.size()), 1, [&](Value r) {
+      Indices index = batchIndex;
+      index[rowDim].base = c.min(c.add(firstRow, r), c.sub(rowHigh, c.i64(1)));
+      vectorLoop(c, c.i64(0), count, lanes, lanes, [&](Value column, int64_t n) {
+        Value sum = c.load(k.scratch, c.add(c.add(c.mul(r, tileN), column), tileAt), f32, n);
+        Value at = c.add(key, column);
+        scores.putRow(r, at, masked(index, c.add(start, at), sum, n), n);
+      });
+    });
+  }
+
+  void overValues(llvm::function_ref<void(Value, ArrayRef<int64_t>)> body) {
+    RegisterTile tile = registers(valueBuffer);
+    int64_t full = columns / tileN;
+    c.loop(c.i64(0), c.i64(full), 1, [&](Value panel) { body(panel, tile.piecesOf(tileN)); });
+    if (int64_t rest = columns % tileN)
+      body(c.i64(full), tile.piecesOf(rest));
+  }
+
+  // The tile's rows by pieces of columns: a sum's row, its number and its first column.
+  void eachPiece(ArrayRef<int64_t> pieces, llvm::function_ref<void(int64_t, size_t, int64_t)> body) {
+    for (size_t r = 0, i = 0; r < rowIndices.size(); ++r)
+      for (int64_t column = 0; int64_t piece : pieces) {
+        body(r, i++, column);
+        column += piece;
+      }
+  }
+
+  void scale(MutableArrayRef<Value> sums, ArrayRef<int64_t> pieces, llvm::function_ref<Value(int64_t)> factor) {
+    eachPiece(pieces, [&](int64_t r, size_t i, int64_t) {
+      sums[i] = Float{c}.mul(sums[i], c.splat(factor(r), pieces[i % pieces.size()]));
+    });
+  }
+
+  // Sums that wait for the next block.
+  Value waitingPlace(Value panel, int64_t r, int64_t column) {
+    return c.add(c.mul(panel, rowIndices.size() * tileN), waitingAt + r * tileN + column);
+  }
+  SmallVector<Value> waiting(Value panel, ArrayRef<int64_t> pieces) {
+    SmallVector<Value> sums(rowIndices.size() * pieces.size());
+    eachPiece(pieces, [&](int64_t r, size_t i, int64_t column) {
+      sums[i] = c.load(k.scratch, waitingPlace(panel, r, column), f32, pieces[i % pieces.size()]);
+    });
+    return sums;
+  }
+
+  void finish(ScoreTile &scores, Value panel, ArrayRef<int64_t> pieces, SmallVector<Value> sums) {
+    scale(sums, pieces, [&](int64_t r) { return scores.inverseOf(r); });
+    auto storeRow = [&](int64_t row) {
+      eachPiece(pieces, [&](int64_t r, size_t i, int64_t column) {
+        if (r != row)
+          return;
+        Value sum = sums[i];
+        int64_t n = pieces[i % pieces.size()];
+        Indices index = rowIndices[r];
+        index.back() = {c.add(c.mul(panel, tileN), column), n > 1 ? 1 : 0};
+        e.bind(attention.product.getResult(), [=](ArrayRef<Index>, int64_t) { return sum; });
+        k.storeResults(index, n);
+      });
+    };
+    for (int64_t r = 0; r < int64_t(rowIndices.size()); ++r) {
+      if (!stored)
+        c.when(c.cmp(arith::CmpIPredicate::slt, c.add(firstRow, r), rowHigh), [&] { storeRow(r); });
+      else if (r < *stored)
+        storeRow(r);
+    }
+  }
+
+  KernelBody &k;
+  Emitter &e;
+  Code &c;
+  Type f32;
+  Attention attention;
+  const Buffer &keyBuffer, &valueBuffer;
+  RankedTensorType type; // of the product
+  int64_t rowDim, lanes;
+  int64_t tileM, tileN, blockN;
+  int64_t depth, columns; // elements of a key, of a value
+  bool rowsTogether;
+  int64_t unit;           // rows that a tile has multiples of
+  bool hasBlocks = false; // whether keys may come in more than one
+  int64_t waitingAt = 0, scoresAt = 0;
+  Value keys, keyStart, valueStart, rowHigh;
+  Indices batchIndex;
+  // The current tile.
+  SmallVector<Indices> rowIndices;
+  std::optional<int64_t> stored;
+  Value firstRow;
+};
+
+} // namespace
+
+Grid emitAttention(KernelBody &k) { return FusedAttention(k).emit(); }
+
+} // namespace fathom

@@ -1,0 +1,65 @@
+// A tile of rows of scores in scratch, and what their softmax needs to know of each row. Where multiply-adds take a
+// lane as their factor, the rows lie side by side for every key: lanes run along them, and the product with the values
+// reads the factors of a step together. Otherwise a row is a row, and lanes run along the keys.
+#pragma once
+
+#include "compiler/codegen/cpu/FloatMath.h"
+#include "compiler/codegen/cpu/RegisterTile.h"
+
+namespace fathom {
+
+class ScoreTile {
+public:
+  // Room for `rows` rows of `keys` keys, from element `start` of scratch on.
+  ScoreTile(Emitter &e, mlir::Value scratch, int64_t start, int64_t rows, int64_t keys, bool rowsTogether);
+  // Elements of scratch that it takes.
+  int64_t elements() const { return factorsAt + rows - start; }
+
+  // Before the first block of keys: there is no maximum yet, and no sum.
+  void clear();
+  // Before each block, where there are several: keeps the maxima of the blocks before.
+  void keepMaxima();
+  // Sums of a register tile: whole vectors along the keys from `key` on, for all rows. `vector` gives that of a row.
+  void put(mlir::Value key, llvm::ArrayRef<int64_t> pieces, llvm::function_ref<mlir::Value(int64_t, int64_t)> vector);
+  // One row's, of any number of lanes up to a vector.
+  void putRow(mlir::Value row, mlir::Value key, mlir::Value scores, int64_t lanes);
+  // Replaces the block's scores by the exponentials of their distance to the maximum. Where there are several blocks,
+  // the factors are what everything before has to be multiplied with, as the maximum has grown since.
+  void exponentiate(mlir::Value count, bool isOneOfSeveral);
+  // Replaces the sums by what results have to be multiplied with; `isEmpty`, where it is not null: whether there are no
+  // keys at all.
+  void invertSums(mlir::Value isEmpty);
+  mlir::Value inverseOf(int64_t row) { return statistic(sumsAt, row); }
+  mlir::Value factorOf(int64_t row) { return statistic(factorsAt, row); }
+  // Adds the product of the block's `count` keys with a panel of values to the sums.
+  llvm::SmallVector<mlir::Value> multiply(const RegisterTile &registers, mlir::Value panel, mlir::Value count,
+                                          llvm::ArrayRef<int64_t> pieces, mlir::ValueRange sums) const;
+
+private:
+  mlir::Value load(mlir::Value at, int64_t lanes) { return c.load(scratch, at, f32, lanes); }
+  mlir::Value load(int64_t at, int64_t lanes) { return load(c.i64(at), lanes); }
+  void store(mlir::Value value, mlir::Value at) { c.store(value, scratch, at, f32); }
+  void store(mlir::Value value, int64_t at) { store(value, c.i64(at)); }
+  // Where the score of a row and a key lies.
+  mlir::Value place(mlir::Value row, mlir::Value key) const;
+  mlir::Value statistic(int64_t at, int64_t row);
+  void raise(mlir::Value at, mlir::Value scores, int64_t lanes);
+  // The maximum to subtract; none yet is 0, which leaves the exponentials of minus infinity 0.
+  mlir::Value subtracted(mlir::Value top, bool isOneOfSeveral);
+  void finishStatistics(int64_t lanes, mlir::Value row, mlir::Value before, mlir::Value top, mlir::Value sum,
+                        bool isOneOfSeveral);
+  void exponentiateTogether(mlir::Value count, bool isOneOfSeveral);
+  void exponentiateRows(mlir::Value count, bool isOneOfSeveral);
+
+  Emitter &e;
+  Code &c;
+  Float f;
+  mlir::Type f32;
+  mlir::Value scratch;
+  bool rowsTogether;
+  int64_t rows, lanes, stride; // elements from one row to the next, or from one key to the next
+  int64_t topLanes;            // of a row's maximum: where a row is a row, that of each lane is kept
+  int64_t start, topsAt, beforeAt, sumsAt, factorsAt;
+};
+
+} // namespace fathom

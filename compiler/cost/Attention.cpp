@@ -1,0 +1,59 @@
+// Two products, and what lies between them.
+#include "compiler/cost/Attention.h"
+
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
+
+namespace fathom::cost {
+
+// A vector of scores on its way from the one product to the other: stored, its maximum taken, its exponential computed
+// and stored again. Fitted to measured kernels on Neoverse-V1.
+constexpr double softmaxCycles = 9;
+// A score that is left over by full panels, and computed alone.
+constexpr double singleScore = 6;
+// What sums that wait in scratch cost for each block of keys, for a vector: a load, a product and a store.
+constexpr double waitingSums = 2;
+
+Estimate estimate(const AttentionProblem &p, const AttentionSchedule &s, const Target &target) {
+  constexpr double element = 4;
+  bool packed = keepsRowsTogether(target);
+  int64_t lanes = target.lanes(32), rows = llvm::alignTo(p.rows, rowUnit(target)), taskM = std::min(s.taskM, rows);
+  int64_t block = std::min(s.blockN, p.keys), blocks = llvm::divideCeil(p.keys, s.blockN);
+  double tiles = double(p.batches * llvm::divideCeil(rows, s.tileM));
+
+  auto ofProduct = [&](int64_t columns, int64_t run) {
+    Product product{.batches = p.batches, .rows = rows, .columns = columns, .run = run, .coldPanels = false};
+    product.unknownRows = p.unknownRows;
+    ProductSchedule schedule{.tileM = s.tileM, .tileN = s.tileN, .unrollK = s.unrollK};
+    schedule.inFlight = target.fmaInFlight(), schedule.packed = packed, schedule.blockK = run;
+    schedule.rowsOuter = !packed, schedule.taskM = llvm::alignTo(taskM, s.tileM);
+    schedule.taskN = llvm::divideCeil(columns, s.tileN);
+    return estimate(product, schedule, target);
+  };
+  Estimate scores = ofProduct(p.keys, p.depth), values = ofProduct(p.columns, p.keys);
+
+  Estimate e;
+  e.arithmetic = scores.arithmetic + values.arithmetic;
+  e.arithmetic += double(p.batches * llvm::divideCeil(rows * p.keys, lanes)) * softmaxCycles;
+  double single = p.unknownKeys ? double(s.tileN - 1) / 2 : double(p.keys % s.tileN);
+  e.arithmetic += double(p.batches * rows) * single * singleScore;
+  if (blocks > 1)
+    e.arithmetic += double(p.batches * rows * llvm::divideCeil(p.columns, lanes) * (blocks + 1)) * waitingSums;
+
+  // All keys and values pass a tile of rows, and all values' panels the scores of a block.
+  double panels = double(p.keys * (p.depth + p.columns)) * element, kept = double(s.tileM * block) * element;
+  double passes = double(llvm::divideCeil(p.columns, s.tileN) + 3);
+  Refill moved = asStream(refill(panels, panels + kept, target)) * tiles;
+  moved += refill(kept * passes, kept + double(s.tileN * std::max(p.depth, block)) * element, target) *
+           (tiles * double(blocks));
+  double all = panels * double(p.batches);
+  moved += refill(all, all, target);
+  e.movement = moved.beside(e.arithmetic);
+  e.packing = scores.packing;
+  e.results = values.results;
+  e.tasks = double(p.batches * llvm::divideCeil(rows, taskM));
+  e.perTask = taskStart;
+  return e;
+}
+
+} // namespace fathom::cost

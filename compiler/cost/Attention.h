@@ -1,0 +1,28 @@
+// A draft of what attention costs in one kernel, from its schedule alone: the two products as any others, the softmax
+// between them, and keys and values that pass by once for every tile of rows.
+#pragma once
+
+#include "compiler/cost/Product.h"
+
+namespace fathom::cost {
+
+struct AttentionProblem {
+  int64_t batches = 1, rows = 1, keys = 1;
+  int64_t depth = 1, columns = 1;                // elements of a key, of a value
+  bool unknownRows = false, unknownKeys = false; // how many there are is known only at run time
+};
+
+struct AttentionSchedule {
+  int64_t tileM = 1, tileN = 1, unrollK = 1;
+  int64_t blockN = 1; // keys whose scores are kept together
+  int64_t taskM = 1;
+};
+
+// Whether a tile keeps its rows side by side for every key, or one after the other.
+inline bool keepsRowsTogether(const Target &target) { return target.laneFma && target.lanes(32) == 4; }
+// Rows that a tile has at least, and its multiples: lanes run along them where they lie side by side.
+inline int64_t rowUnit(const Target &target) { return keepsRowsTogether(target) ? target.lanes(32) : 1; }
+
+Estimate estimate(const AttentionProblem &problem, const AttentionSchedule &schedule, const Target &target);
+
+} // namespace fathom::cost

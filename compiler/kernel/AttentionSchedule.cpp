@@ -1,0 +1,124 @@
+// The schedules of attention: the space of legal ones, and what they cost.
+#include "compiler/codegen/common/Layout.h"
+#include "compiler/cost/Attention.h"
+#include "compiler/graph/SizeMath.h"
+#include "compiler/kernel/Attention.h"
+#include "compiler/kernel/Families.h"
+#include "compiler/kernel/KernelClass.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+constexpr int64_t scratchLimit = int64_t(16) << 20; // bytes of scores
+
+struct Problem {
+  cost::AttentionProblem cost;
+  SmallVector<int64_t> panels; // columns of the panels of keys and of values, as far as they are packed already
+  int64_t mostKeys = INT64_MAX;
+};
+
+Problem problemOf(Operation *op) {
+  Attention attention = *attentionOf(op);
+  auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
+  Sizes sizes = sizesOf(op->getResult(0));
+  Problem p;
+  for (AffineExpr batch : ArrayRef(sizes).drop_back(2))
+    p.cost.batches *= size(batch);
+  p.cost.rows = size(queriesOf(attention)), p.cost.keys = size(keysOf(attention));
+  p.cost.depth = std::max<int64_t>(1, keyDepth(attention));
+  p.cost.columns = std::max<int64_t>(1, valueDepth(attention));
+  p.cost.unknownRows = !constantSize(queriesOf(attention)), p.cost.unknownKeys = !constantSize(keysOf(attention));
+  p.mostKeys = std::max<int64_t>(1, size::upperBound(keysOf(attention), symbolsFor(op)).value_or(INT64_MAX));
+  for (Value right : {attention.scores.getRhs(), attention.product.getRhs()})
+    if (int64_t panel = layoutOf(cast<RankedTensorType>(right.getType())).block)
+      p.panels.push_back(panel);
+  return p;
+}
+
+std::string violationOf(const Problem &p, const cost::AttentionSchedule &s, const Target &target) {
+  auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
+  int64_t unit = cost::rowUnit(target);
+  if (int64_t need = cost::registersOf(s.tileM, s.tileN, cost::keepsRowsTogether(target), target, 32);
+      need > target.vectorRegisters)
+    return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s.tileM, s.tileN, need, target.cpu,
+                target.vectorRegisters);
+  if (s.tileM % unit)
+    return text("tile_m = {0} must be a multiple of {1}, the lanes of a vector", s.tileM, unit);
+  for (int64_t panel : p.panels)
+    if (panel != s.tileN)
+      return text("tile_n = {0} differs from the width {1} of a packed operand", s.tileN, panel);
+  if (s.blockN % s.tileN)
+    return text("block_n = {0} must be a multiple of tile_n = {1}", s.blockN, s.tileN);
+  if (s.taskM % s.tileM)
+    return text("task_m = {0} must be a multiple of tile_m = {1}", s.taskM, s.tileM);
+  if (s.tileM * s.blockN * 4 > scratchLimit)
+    return text("the scores of tile_m = {0} rows and block_n = {1} keys do not fit 16 MiB of scratch", s.tileM,
+                s.blockN);
+  return "";
+}
+
+Schedule asKnobs(const cost::AttentionSchedule &schedule) {
+  Schedule s;
+  s.set("tile_m", schedule.tileM);
+  s.set("tile_n", schedule.tileN);
+  s.set("unroll_k", schedule.unrollK);
+  s.set("block_n", schedule.blockN);
+  s.set("task_m", schedule.taskM);
+  return s;
+}
+
+cost::AttentionSchedule fromKnobs(const Schedule &s) {
+  return {s["tile_m"], s["tile_n"], s["unroll_k"], s["block_n"], s["task_m"]};
+}
+
+void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
+  Problem p = problemOf(op);
+  int64_t lanes = target.lanes(32), unit = cost::rowUnit(target);
+  SmallVector<int64_t> widths = p.panels;
+  for (int64_t vectors = 1; p.panels.empty() && vectors <= 6; ++vectors)
+    widths.push_back(vectors * lanes);
+  widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
+  int64_t tallest = llvm::alignTo(std::min<int64_t>(p.cost.rows, 16), unit);
+  for (int64_t width : widths)
+    for (int64_t height = unit; height <= tallest; height += unit) {
+      // Scores in the first-level cache, all of them that there are likely to be, or as many as come at a time.
+      int64_t before = 0;
+      for (int64_t keys : {1024, 256, 4096}) {
+        int64_t block = llvm::alignTo(std::min(keys, p.mostKeys), width);
+        for (int64_t task : fractions(p.cost.rows, height)) {
+          cost::AttentionSchedule s{height, width, target.laneFma && p.cost.depth >= 32 ? 8 : 2, block, task};
+          if (block != before && violationOf(p, s, target).empty())
+            body(asKnobs(s));
+        }
+        before = block;
+      }
+    }
+}
+
+double score(Operation *op, const Schedule &s, const Target &target) {
+  return cost::overThreads(cost::estimate(problemOf(op).cost, fromKnobs(s), target), target);
+}
+
+Schedule best(Operation *op, const Target &target) {
+  cost::AttentionProblem problem = problemOf(op).cost;
+  Schedule least;
+  double cycles = std::numeric_limits<double>::infinity();
+  overSpace(op, target, [&](const Schedule &s) {
+    if (double each = cost::overThreads(cost::estimate(problem, fromKnobs(s), target), target); each < cycles)
+      least = s, cycles = each;
+  });
+  return least;
+}
+
+std::string violation(const Schedule &s, Operation *op, const Target &target) {
+  return violationOf(problemOf(op), fromKnobs(s), target);
+}
+
+} // namespace
+
+const Family attentionFamily{overSpace, score, violation, best};
+
+} // namespace fathom
