@@ -16,7 +16,7 @@ void Emitter::addBuffer(Value tensor, Value pointer) {
 
 Value Emitter::size(Value tensor, int64_t dim) { return c.expr(graph::sizesOf(tensor)[dim]); }
 
-std::pair<Value, std::optional<int64_t>> Emitter::offset(const Buffer &buffer, ArrayRef<Index> index) {
+std::pair<Value, std::optional<int64_t>> Emitter::offset(const Buffer &buffer, ArrayRef<Index> index, int64_t lanes) {
   const Layout &layout = buffer.layout;
   Value base = c.expr(layout.offset);
   std::optional<int64_t> step = 0;
@@ -25,8 +25,10 @@ std::pair<Value, std::optional<int64_t>> Emitter::offset(const Buffer &buffer, A
       Value block = c.i64(layout.block);
       base = c.add(base, c.mul(c.div(i.base, block), c.expr(layout.blockStride)));
       base = c.add(base, c.rem(i.base, block));
+      // Lanes that stay within a block lie side by side.
+      bool isWithin = i.step == 1 && layout.block % lanes == 0 && i.multiple % lanes == 0;
       if (i.step)
-        step = std::nullopt;
+        step = step && isWithin ? std::optional(*step + 1) : std::nullopt;
       continue;
     }
     base = c.add(base, c.mul(i.base, c.expr(layout.strides[d])));
@@ -47,14 +49,14 @@ static Indices laneIndex(Code &c, ArrayRef<Index> index, int64_t lane) {
 
 Value Emitter::load(const Buffer &buffer, ArrayRef<Index> index, int64_t lanes) {
   Type element = buffer.type.getElementType();
-  auto [base, step] = offset(buffer, index);
+  auto [base, step] = offset(buffer, index, lanes);
   if (lanes == 1 || step == 1)
     return c.load(buffer.pointer, base, element, lanes);
   if (step == 0)
     return c.splat(c.load(buffer.pointer, base, element), lanes);
   Value vector = c.undefined(vectorType(element, lanes));
   for (int64_t lane = 0; lane < lanes; ++lane) {
-    Value at = step ? c.add(base, *step * lane) : offset(buffer, laneIndex(c, index, lane)).first;
+    Value at = step ? c.add(base, *step * lane) : offset(buffer, laneIndex(c, index, lane), 1).first;
     vector = c.insert(c.load(buffer.pointer, at, element), vector, lane);
   }
   return vector;
@@ -62,11 +64,11 @@ Value Emitter::load(const Buffer &buffer, ArrayRef<Index> index, int64_t lanes) 
 
 void Emitter::store(const Buffer &buffer, ArrayRef<Index> index, Value value, int64_t lanes) {
   Type element = buffer.type.getElementType();
-  auto [base, step] = offset(buffer, index);
+  auto [base, step] = offset(buffer, index, lanes);
   if (lanes == 1 || step == 1)
     return c.store(value, buffer.pointer, base, element);
   for (int64_t lane = 0; lane < lanes; ++lane) {
-    Value at = step ? c.add(base, *step * lane) : offset(buffer, laneIndex(c, index, lane)).first;
+    Value at = step ? c.add(base, *step * lane) : offset(buffer, laneIndex(c, index, lane), 1).first;
     c.store(c.extract(value, lane), buffer.pointer, at, element);
   }
 }

@@ -15,6 +15,7 @@ namespace fathom {
 struct Index {
   mlir::Value base;
   int64_t step = 0;
+  int64_t multiple = 1; // what the base is known to be a multiple of
 };
 using Indices = llvm::SmallVector<Index, 4>;
 
@@ -74,7 +75,8 @@ private:
   // Ops that only move data; null if the op is not one or needs one lane at a time.
   mlir::Value moved(mlir::Operation *op, llvm::ArrayRef<Index> index, int64_t lanes);
   // The offset of an index in a buffer and by how much it grows per lane, if that is known.
-  std::pair<mlir::Value, std::optional<int64_t>> offset(const Buffer &buffer, llvm::ArrayRef<Index> index);
+  std::pair<mlir::Value, std::optional<int64_t>> offset(const Buffer &buffer, llvm::ArrayRef<Index> index,
+                                                        int64_t lanes);
 
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   llvm::DenseMap<mlir::Value, Source> sources;

@@ -1,6 +1,7 @@
 // Kernels without an anchor: every element is computed on demand, and concatenations that copy run by run.
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/graph/SizeMath.h"
+#include <numeric>
 
 using namespace mlir;
 
@@ -9,14 +10,31 @@ namespace fathom {
 // Below this size the innermost loop is too short to pay for finding a row's indices; the next loop joins it.
 static constexpr int64_t shortLoop = 32;
 
+// A copy into panels of the columns that lie side by side already, as of the values of attention: what is read, or
+// null.
+static Value packedAlongRows(KernelBody &k) {
+  auto relayout = k.returned[0].getDefiningOp<graph::RelayoutOp>();
+  if (!relayout || !k.e.isBuffer(relayout.getInput()))
+    return {};
+  int64_t panels = layoutOf(relayout.getType()).blockedDim;
+  auto input = cast<RankedTensorType>(relayout.getInput().getType());
+  return panels >= 0 && innermostDim(input) == panels ? relayout.getInput() : Value();
+}
+
 Grid emitMap(KernelBody &k) {
   Code &c = k.e.c;
   Grid grid;
   auto type = cast<RankedTensorType>(k.returned[0].getType());
+  int64_t wide = k.schedule["lanes"], grain = k.schedule["grain"];
+  int64_t native = k.e.target.lanes(type.getElementType().getIntOrFloatBitWidth()), narrow = std::min(wide, native);
+  // Such a copy reads in the order of memory, and vectors do not leave a panel.
+  Value input = packedAlongRows(k);
+  if (input) {
+    wide = std::gcd(wide, layoutOf(type).block), narrow = std::gcd(wide, native);
+    type = cast<RankedTensorType>(input.getType());
+  }
   SmallVector<Loop> loops = loopsOver(type, k.onlyElementwise() ? k.alignedBuffers() : SmallVector<const Buffer *>());
   k.clearHalos();
-  int64_t wide = k.schedule["lanes"], grain = k.schedule["grain"];
-  int64_t narrow = std::min(wide, k.e.target.lanes(type.getElementType().getIntOrFloatBitWidth()));
   Indices index = k.e.zeros(type.getRank());
   if (loops.empty()) {
     grid.tasks = iterations(loops, k.context());
@@ -26,7 +44,8 @@ Grid emitMap(KernelBody &k) {
   Loop inner = loops.pop_back_val();
   auto along = [&](Value low, Value high) {
     vectorLoop(c, low, high, wide, narrow, [&](Value iv, int64_t lanes) {
-      index[inner.dim] = {iv, lanes > 1 ? 1 : 0};
+      bool isMultiple = input && Code::constant(low) == 0 && wide % lanes == 0;
+      index[inner.dim] = {iv, lanes > 1 ? 1 : 0, isMultiple ? lanes : 1};
       k.storeResults(index, lanes);
     });
   };

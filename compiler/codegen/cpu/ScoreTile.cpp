@@ -8,7 +8,7 @@ using namespace mlir;
 namespace fathom {
 
 ScoreTile::ScoreTile(Emitter &e, Value scratch, int64_t start, int64_t rows, int64_t keys, bool rowsTogether)
-    : e(e), c(e.c), f{e.c}, f32(e.c.b.getF32Type()), scratch(scratch), rowsTogether(rowsTogether), rows(rows),
+    : c(e.c), f{e.c}, f32(e.c.b.getF32Type()), scratch(scratch), rowsTogether(rowsTogether), rows(rows),
       lanes(e.target.lanes(32)), start(start) {
   // Rows at a distance of a power of two would share a few lines of the cache.
   stride = rowsTogether ? rows : llvm::alignTo(keys, lanes) + 16;

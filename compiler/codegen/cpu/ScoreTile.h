@@ -51,7 +51,6 @@ private:
   void exponentiateTogether(mlir::Value count, bool isOneOfSeveral);
   void exponentiateRows(mlir::Value count, bool isOneOfSeveral);
 
-  Emitter &e;
   Code &c;
   Float f;
   mlir::Type f32;
