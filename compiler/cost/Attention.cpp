@@ -40,14 +40,15 @@ Estimate estimate(const AttentionProblem &p, const AttentionSchedule &s, const T
   if (blocks > 1)
     e.arithmetic += double(p.batches * rows * llvm::divideCeil(p.columns, lanes) * (blocks + 1)) * waitingSums;
 
-  // All keys and values pass a tile of rows, and all values' panels the scores of a block.
-  double panels = double(p.keys * (p.depth + p.columns)) * element, kept = double(s.tileM * block) * element;
-  double passes = double(llvm::divideCeil(p.columns, s.tileN) + 3);
-  Refill moved = asStream(refill(panels, panels + kept, target)) * tiles;
-  moved += refill(kept * passes, kept + double(s.tileN * std::max(p.depth, block)) * element, target) *
-           (tiles * double(blocks));
-  double all = panels * double(p.batches);
-  moved += refill(all, all, target);
+  // The keys and values of a block pass a tile of rows, and all values' panels its scores.
+  double ofKey = double(p.depth + p.columns) * element, panels = double(block) * ofKey;
+  double kept = double(s.tileM * block) * element, passes = double(llvm::divideCeil(p.columns, s.tileN) + 3);
+  double panel = double(s.tileN * std::max(p.depth, block)) * element;
+  Refill moved = asStream(refill(panels, panels + kept, target)) * (tiles * double(blocks));
+  moved += asStream(refill(kept * passes, kept + panel, target)) * (tiles * double(blocks));
+  // They come from wherever all of them lie, for every task.
+  double all = double(p.batches * p.keys) * ofKey;
+  moved += refill(all, all, target) * double(llvm::divideCeil(rows, taskM));
   e.movement = moved.beside(e.arithmetic);
   e.packing = scores.packing;
   e.results = values.results;

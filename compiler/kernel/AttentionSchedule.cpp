@@ -12,12 +12,12 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-constexpr int64_t scratchLimit = int64_t(16) << 20; // bytes of scores
+constexpr int64_t scratchLimit = int64_t(16) << 20; // bytes of scores, and of sums that wait
 
 struct Problem {
   cost::AttentionProblem cost;
   SmallVector<int64_t> panels; // columns of the panels of keys and of values, as far as they are packed already
-  int64_t mostKeys = INT64_MAX;
+  int64_t mostRows = INT64_MAX, mostKeys = INT64_MAX;
 };
 
 Problem problemOf(Operation *op) {
@@ -31,12 +31,18 @@ Problem problemOf(Operation *op) {
   p.cost.depth = std::max<int64_t>(1, keyDepth(attention));
   p.cost.columns = std::max<int64_t>(1, valueDepth(attention));
   p.cost.unknownRows = !constantSize(queriesOf(attention)), p.cost.unknownKeys = !constantSize(keysOf(attention));
-  p.mostKeys = std::max<int64_t>(1, size::upperBound(keysOf(attention), symbolsFor(op)).value_or(INT64_MAX));
+  auto most = [&](AffineExpr expr) {
+    return std::max<int64_t>(1, size::upperBound(expr, symbolsFor(op)).value_or(INT64_MAX));
+  };
+  p.mostRows = most(queriesOf(attention)), p.mostKeys = most(keysOf(attention));
   for (Value right : {attention.scores.getRhs(), attention.product.getRhs()})
     if (int64_t panel = layoutOf(cast<RankedTensorType>(right.getType())).block)
       p.panels.push_back(panel);
   return p;
 }
+
+// Rows that fit scratch with their queries, their sums and a few numbers more.
+int64_t mostWaiting(const Problem &p) { return scratchLimit / 4 / (p.cost.depth + p.cost.columns + 64); }
 
 std::string violationOf(const Problem &p, const cost::AttentionSchedule &s, const Target &target) {
   auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
@@ -57,6 +63,8 @@ std::string violationOf(const Problem &p, const cost::AttentionSchedule &s, cons
   if (s.tileM * s.blockN * 4 > scratchLimit)
     return text("the scores of tile_m = {0} rows and block_n = {1} keys do not fit 16 MiB of scratch", s.tileM,
                 s.blockN);
+  if (int64_t most = std::max(s.tileM, mostWaiting(p)); p.mostKeys > s.blockN && std::min(s.taskM, p.mostRows) > most)
+    return text("task_m = {0} rows that wait for the next block of keys do not fit 16 MiB of scratch", s.taskM);
   return "";
 }
 
@@ -85,16 +93,17 @@ void overSpace(Operation *op, const Target &target, llvm::function_ref<void(cons
   for (int64_t width : widths)
     for (int64_t height = unit; height <= tallest; height += unit) {
       // Scores in the first-level cache, all of them that there are likely to be, or as many as come at a time.
-      int64_t before = 0;
-      for (int64_t keys : {1024, 256, 4096}) {
-        int64_t block = llvm::alignTo(std::min(keys, p.mostKeys), width);
+      llvm::SmallSetVector<int64_t, 4> blocks;
+      for (int64_t keys : {512, 1024, 256, 4096})
+        blocks.insert(llvm::alignTo(std::min(keys, p.mostKeys), width));
+      int64_t mostRows = std::max(height, mostWaiting(p) / height * height);
+      for (int64_t block : blocks)
         for (int64_t task : fractions(p.cost.rows, height)) {
-          cost::AttentionSchedule s{height, width, target.laneFma && p.cost.depth >= 32 ? 8 : 2, block, task};
-          if (block != before && violationOf(p, s, target).empty())
+          cost::AttentionSchedule s{height, width, target.laneFma && p.cost.depth >= 32 ? 8 : 2, block,
+                                    p.mostKeys > block ? std::min(task, mostRows) : task};
+          if (violationOf(p, s, target).empty())
             body(asKnobs(s));
         }
-        before = block;
-      }
     }
 }
 

@@ -22,11 +22,17 @@ public:
         tileM(k.schedule["tile_m"]), tileN(k.schedule["tile_n"]), blockN(k.schedule["block_n"]),
         depth(keyDepth(attention)), columns(valueDepth(attention)), rowsTogether(cost::keepsRowsTogether(e.target)),
         unit(cost::rowUnit(e.target)) {
-    AffineExpr size = keysOf(attention);
-    hasBlocks = size::upperBound(size, symbolsFor(k.anchor)).value_or(INT64_MAX) > blockN;
-    // Scratch: the tile's queries, a register tile on its way, sums that wait for the next block, and the scores.
-    waitingAt = tileM * (depth + tileN);
-    scoresAt = llvm::alignTo(waitingAt + (hasBlocks ? tileM * llvm::alignTo(columns, tileN) : 0), 16);
+    AffineExpr size = keysOf(attention), rows = queriesOf(attention);
+    SmallVector<Symbol> symbols = symbolsFor(k.anchor);
+    hasBlocks = size::upperBound(size, symbols).value_or(INT64_MAX) > blockN;
+    // Scratch: the scores, a register tile on its way, and for each row its queries, what is known of its scores, and
+    // the sums that wait for the next block: for all rows of a task where there are several blocks.
+    tileAt = llvm::alignTo(tileFor(tileM).elements(), 16);
+    rowsAt = tileAt + tileM * tileN;
+    statisticsAt = depth, waitingAt = depth + tileFor(tileM).statisticsOfRow();
+    perRow = waitingAt + (hasBlocks ? llvm::alignTo(columns, tileN) : 0);
+    int64_t most = size::upperBound(rows, symbols).value_or(INT64_MAX - tileM);
+    rowsKept = hasBlocks ? std::min<int64_t>(k.schedule["task_m"], llvm::alignTo(most, tileM)) : tileM;
   }
 
   Grid emit() {
@@ -34,27 +40,46 @@ public:
     SmallVector<Loop> batchLoops;
     for (int64_t d = 0; d < rowDim; ++d)
       batchLoops.push_back({d, sizesOf(type)[d]});
-    AffineExpr rows = queriesOf(attention);
     int64_t taskM = k.schedule["task_m"];
-    AffineExpr rowTasks = size::simplified(rows.ceilDiv(taskM));
+    AffineExpr rows = queriesOf(attention), rowTasks = size::simplified(rows.ceilDiv(taskM));
     Grid grid;
     grid.tasks = size::simplified(iterations(batchLoops, k.context()) * rowTasks);
-    grid.scratchBytes = (scoresAt + tileFor(tileM).elements()) * elementBytes(f32);
+    // Whole vectors are cleared, also at the end.
+    grid.scratchBytes = (rowsAt + rowsKept * perRow + lanes) * elementBytes(f32);
 
     keys = c.expr(keysOf(attention));
     batchIndex = e.zeros(type.getRank());
     delinearize(c, c.div(k.task, c.expr(rowTasks)), batchLoops, batchIndex);
     keyStart = batchStart(keyBuffer), valueStart = batchStart(valueBuffer);
-    Value low = c.mul(c.rem(k.task, c.expr(rowTasks)), taskM);
-    rowHigh = c.min(c.add(low, taskM), c.expr(rows));
-    Value full = c.sub(rowHigh, c.rem(c.sub(rowHigh, low), c.i64(tileM)));
-    c.loop(low, full, tileM, [&](Value row) { tile(row, tileM, tileM); });
-    tailRows(full, rows);
+    rowLow = c.mul(c.rem(k.task, c.expr(rowTasks)), taskM);
+    rowHigh = c.min(c.add(rowLow, taskM), c.expr(rows));
+    if (!hasBlocks) {
+      overTiles([&] {
+        start();
+        block(c.i64(0), keys);
+      });
+      return grid;
+    }
+    overTiles([&] { start(); });
+    c.loop(c.i64(0), keys, blockN, [&](Value first) {
+      Value count = c.min(c.i64(blockN), c.sub(keys, first));
+      overTiles([&] { block(first, count); });
+    });
+    overTiles([&] {
+      ScoreTile scores = tileFor(rowIndices.size());
+      scores.invertSums(isEmpty());
+      overValues([&](Value panel, ArrayRef<int64_t> pieces) { finish(scores, panel, pieces, waiting(panel, pieces)); });
+    });
     return grid;
   }
 
 private:
-  ScoreTile tileFor(int64_t height) { return {e, k.scratch, scoresAt, height, blockN, rowsTogether}; }
+  // Where in scratch the current tile's rows have their things; those of a tile begin one after the other.
+  Value rowsPlace(int64_t within) {
+    Value before = hasBlocks && firstRow ? c.mul(c.sub(firstRow, rowLow), perRow) : c.i64(0);
+    return c.add(before, rowsAt + within * int64_t(rowIndices.size()));
+  }
+  ScoreTile tileFor(int64_t height) { return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, rowsTogether}; }
   RegisterTile registers(const Buffer &right) {
     return {e, f32, tileN, k.schedule["unroll_k"], e.target.fmaInFlight(), right.pointer, f32};
   }
@@ -72,13 +97,26 @@ private:
     return c.add(batch, c.mul(panel, c.expr(buffer.layout.blockStride)));
   }
 
+  // The tiles of a task: `body` computes the current one.
+  void overTiles(llvm::function_ref<void()> body) {
+    Value full = c.sub(rowHigh, c.rem(c.sub(rowHigh, rowLow), c.i64(tileM)));
+    c.loop(rowLow, full, tileM, [&](Value row) {
+      enter(row, tileM, tileM);
+      body();
+    });
+    tailRows(full, body);
+  }
+
   // The task's rows from `row` on, fewer than a tile. A tile is whole vectors of rows: what of it lies past the end
   // repeats the last row, and is not stored.
-  void tailRows(Value row, AffineExpr rows) {
-    if (auto known = constantSize(rows)) {
+  void tailRows(Value row, llvm::function_ref<void()> body) {
+    if (auto known = constantSize(queriesOf(attention))) {
       // Tasks start at multiples of the tile, so that only one remainder exists.
       if (int64_t rest = *known % tileM)
-        c.when(c.cmp(arith::CmpIPredicate::slt, row, rowHigh), [&] { tile(row, llvm::alignTo(rest, unit), rest); });
+        c.when(c.cmp(arith::CmpIPredicate::slt, row, rowHigh), [&] {
+          enter(row, llvm::alignTo(rest, unit), rest);
+          body();
+        });
       return;
     }
     // Steps are powers of two: as many as fill the tile but for one row, or all where the last vector is not whole.
@@ -87,14 +125,15 @@ private:
       row = c.when(
           c.cmp(arith::CmpIPredicate::slt, c.add(row, step - unit), rowHigh),
           [&] {
-            tile(row, step, unit == 1 ? std::optional(step) : std::nullopt);
+            enter(row, step, unit == 1 ? std::optional(step) : std::nullopt);
+            body();
             return c.add(row, step);
           },
           [&] { return row; });
   }
 
   // `height` rows from `first` on, of which `count` are stored: those before the task's end where that is not known.
-  void tile(Value first, int64_t height, std::optional<int64_t> count) {
+  void enter(Value first, int64_t height, std::optional<int64_t> count) {
     rowIndices.clear();
     stored = count;
     firstRow = first;
@@ -104,21 +143,16 @@ private:
       Value row = c.add(first, r);
       rowIndices.back()[rowDim].base = isWhole ? row : c.min(row, c.sub(rowHigh, c.i64(1)));
     }
+  }
+
+  void start() {
+    int64_t height = rowIndices.size();
     packQueries();
-    ScoreTile scores = tileFor(height);
-    scores.clear();
-    if (hasBlocks) {
-      c.loop(c.i64(0), c.i64(height * llvm::alignTo(columns, tileN)), lanes,
-             [&](Value i) { c.store(c.number(vectorType(f32, lanes), 0), k.scratch, c.add(i, waitingAt), f32); });
-      c.loop(c.i64(0), keys, blockN,
-             [&](Value start) { block(scores, start, c.min(c.i64(blockN), c.sub(keys, start))); });
-    } else {
-      block(scores, c.i64(0), keys);
-    }
-    if (!hasBlocks)
-      return;
-    scores.invertSums(isEmpty());
-    overValues([&](Value panel, ArrayRef<int64_t> pieces) { finish(scores, panel, pieces, waiting(panel, pieces)); });
+    tileFor(height).clear();
+    if (hasBlocks)
+      c.loop(c.i64(0), c.i64(height * llvm::alignTo(columns, tileN)), lanes, [&](Value i) {
+        c.store(c.number(vectorType(f32, lanes), 0), k.scratch, c.add(rowsPlace(waitingAt), i), f32);
+      });
   }
 
   // Whether there are no keys, null where there always are: zeros are the result then.
@@ -137,10 +171,12 @@ private:
       return e.element(queries, e.broadcast(cast<RankedTensorType>(queries.getType()), index), n);
     };
     int64_t height = rowIndices.size(), whole = depth - depth % lanes;
+    Value begin = rowsPlace(0);
     if (!rowsTogether) {
       for (int64_t r = 0; r < height; ++r)
-        vectorLoop(c, c.i64(0), c.i64(depth), lanes, lanes,
-                   [&](Value at, int64_t n) { c.store(vector(r, at, n), k.scratch, c.add(at, r * depth), f32); });
+        vectorLoop(c, c.i64(0), c.i64(depth), lanes, lanes, [&](Value at, int64_t n) {
+          c.store(vector(r, at, n), k.scratch, c.add(c.add(begin, at), r * depth), f32);
+        });
       return;
     }
     c.loop(c.i64(0), c.i64(whole), lanes, [&](Value at) {
@@ -149,17 +185,18 @@ private:
         for (int64_t i = 0; i < lanes; ++i)
           ofRows.push_back(vector(r + i, at, lanes));
         for (auto [i, step] : llvm::enumerate(transposeFour(c, ofRows)))
-          c.store(step, k.scratch, c.add(c.mul(c.add(at, i), height), r), f32);
+          c.store(step, k.scratch, c.add(c.add(begin, c.mul(c.add(at, i), height)), r), f32);
       }
     });
     c.loop(c.i64(whole), c.i64(depth), 1, [&](Value at) {
       for (int64_t r = 0; r < height; ++r)
-        c.store(vector(r, at, 1), k.scratch, c.add(c.mul(at, height), r), f32);
+        c.store(vector(r, at, 1), k.scratch, c.add(c.add(begin, c.mul(at, height)), r), f32);
     });
   }
 
   // `count` keys from `start` on.
-  void block(ScoreTile &scores, Value start, Value count) {
+  void block(Value start, Value count) {
+    ScoreTile scores = tileFor(rowIndices.size());
     if (hasBlocks)
       scores.keepMaxima();
     Value first = c.div(start, c.i64(tileN)), full = c.div(count, c.i64(tileN));
@@ -204,12 +241,13 @@ private:
     SmallVector<Value> sums = tile.zeros(height * sets, pieces);
     Value at = panelStart(keyBuffer, keyStart, panel);
     if (rowsTogether)
-      return tile.joinSets(tile.multiplyPacked(k.scratch, f32, c.i64(0), height, height, at, c.i64(depth), pieces, sets,
+      return tile.joinSets(tile.multiplyPacked(k.scratch, f32, rowsPlace(0), height, height, at, c.i64(depth), pieces,
+                                               sets,
                                                /*ahead=*/{}, sums),
                            sets);
     SmallVector<Value> starts;
     for (int64_t r = 0; r < height; ++r)
-      starts.push_back(c.i64(r * depth));
+      starts.push_back(c.add(rowsPlace(0), r * depth));
     return tile.joinSets(tile.multiply(k.scratch, f32, starts, at, c.i64(depth), pieces, sets, /*ahead=*/{}, sums),
                          sets);
   }
@@ -231,7 +269,6 @@ private:
 
   // The same through scratch, for a number of keys that may be known at run time only.
   void putSingly(ScoreTile &scores, Value start, Value key, Value count, ArrayRef<Value> sums) {
-    int64_t tileAt = tileM * depth;
     eachPiece(registers(keyBuffer).piecesOf(tileN), [&](int64_t r, size_t i, int64_t column) {
       c.store(sums[i], k.scratch, c.i64(tileAt + r * tileN + column), f32);
     });
@@ -271,7 +308,7 @@ private:
 
   // Sums that wait for the next block.
   Value waitingPlace(Value panel, int64_t r, int64_t column) {
-    return c.add(c.mul(panel, rowIndices.size() * tileN), waitingAt + r * tileN + column);
+    return c.add(c.add(rowsPlace(waitingAt), c.mul(panel, rowIndices.size() * tileN)), r * tileN + column);
   }
   SmallVector<Value> waiting(Value panel, ArrayRef<int64_t> pieces) {
     SmallVector<Value> sums(rowIndices.size() * pieces.size());
@@ -314,10 +351,12 @@ private:
   int64_t tileM, tileN, blockN;
   int64_t depth, columns; // elements of a key, of a value
   bool rowsTogether;
-  int64_t unit;           // rows that a tile has multiples of
-  bool hasBlocks = false; // whether keys may come in more than one
-  int64_t waitingAt = 0, scoresAt = 0;
-  Value keys, keyStart, valueStart, rowHigh;
+  int64_t unit;                            // rows that a tile has multiples of
+  bool hasBlocks = false;                  // whether keys may come in more than one
+  int64_t tileAt = 0, rowsAt = 0;          // where in scratch they begin
+  int64_t statisticsAt = 0, waitingAt = 0; // elements of a row that lie before
+  int64_t perRow = 0, rowsKept = 0;
+  Value keys, keyStart, valueStart, rowLow, rowHigh;
   Indices batchIndex;
   // The current tile.
   SmallVector<Indices> rowIndices;

@@ -7,15 +7,15 @@ using namespace mlir;
 
 namespace fathom {
 
-ScoreTile::ScoreTile(Emitter &e, Value scratch, int64_t start, int64_t rows, int64_t keys, bool rowsTogether)
-    : c(e.c), f{e.c}, f32(e.c.b.getF32Type()), scratch(scratch), rowsTogether(rowsTogether), rows(rows),
-      lanes(e.target.lanes(32)), start(start) {
+ScoreTile::ScoreTile(Emitter &e, Value scratch, int64_t start, Value statistics, int64_t rows, int64_t keys,
+                     bool rowsTogether)
+    : c(e.c), f{e.c}, f32(e.c.b.getF32Type()), scratch(scratch), statistics(statistics), rowsTogether(rowsTogether),
+      rows(rows), keys(keys), lanes(e.target.lanes(32)), start(start) {
   // Rows at a distance of a power of two would share a few lines of the cache.
   stride = rowsTogether ? rows : llvm::alignTo(keys, lanes) + 16;
   topLanes = rowsTogether ? 1 : lanes;
-  topsAt = start + (rowsTogether ? keys : rows) * stride;
-  beforeAt = topsAt + rows * topLanes;
-  sumsAt = beforeAt + rows * topLanes;
+  beforeAt = rows * topLanes;
+  sumsAt = 2 * beforeAt;
   factorsAt = sumsAt + rows;
 }
 
@@ -76,12 +76,12 @@ void ScoreTile::put(Value key, ArrayRef<int64_t> pieces, llvm::function_ref<Valu
 void ScoreTile::putRow(Value row, Value key, Value scores, int64_t n) {
   if (!rowsTogether) {
     store(scores, place(row, key));
-    return raise(c.add(c.mul(row, lanes), topsAt), n == lanes ? scores : c.splat(scores, lanes), lanes);
+    return raise(placeOf(c.mul(row, lanes), topsAt), n == lanes ? scores : c.splat(scores, lanes), lanes);
   }
   for (int64_t i = 0; i < n; ++i) {
     Value score = n == 1 ? scores : c.extract(scores, i);
     store(score, place(row, c.add(key, i)));
-    raise(c.add(row, topsAt), score, 1);
+    raise(placeOf(row, topsAt), score, 1);
   }
 }
 
@@ -94,11 +94,11 @@ Value ScoreTile::subtracted(Value top, bool isOneOfSeveral) {
 
 // The sum over all blocks so far, and the factor of what lies before this one; of one row, or of a vector of them.
 void ScoreTile::finishStatistics(int64_t n, Value row, Value before, Value top, Value sum, bool isOneOfSeveral) {
-  Value sumAt = c.add(row, sumsAt);
+  Value sumAt = placeOf(row, sumsAt);
   if (isOneOfSeveral) {
     Value factor = f.expBelow(before, top);
     sum = f.add(f.mul(load(sumAt, n), factor), sum);
-    store(factor, c.add(row, factorsAt));
+    store(factor, placeOf(row, factorsAt));
   }
   store(sum, sumAt);
 }
@@ -151,7 +151,7 @@ void ScoreTile::exponentiateRows(Value count, bool isOneOfSeveral) {
   auto add = [&](Value x, Value y) { return f.add(x, y); };
   c.loop(c.i64(0), c.i64(rows), 1, [&](Value row) {
     Value lane = c.mul(row, lanes);
-    Value top = subtracted(combineLanes(c, load(c.add(lane, topsAt), lanes), max), isOneOfSeveral);
+    Value top = subtracted(combineLanes(c, load(placeOf(lane, topsAt), lanes), max), isOneOfSeveral);
     Value sum = c.number(f32, 0), from = c.i64(0);
     for (int64_t n : {wide, lanes, int64_t(1)}) {
       Value end = n == 1 ? count : c.sub(count, c.rem(c.sub(count, from), c.i64(n)));
@@ -164,7 +164,7 @@ void ScoreTile::exponentiateRows(Value count, bool isOneOfSeveral) {
       sum = f.add(sum, combineLanes(c, sums, add));
       from = end;
     }
-    Value before = isOneOfSeveral ? combineLanes(c, load(c.add(lane, beforeAt), lanes), max) : Value();
+    Value before = isOneOfSeveral ? combineLanes(c, load(placeOf(lane, beforeAt), lanes), max) : Value();
     finishStatistics(1, row, before, top, sum, isOneOfSeveral);
   });
 }

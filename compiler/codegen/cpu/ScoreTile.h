@@ -10,10 +10,13 @@ namespace fathom {
 
 class ScoreTile {
 public:
-  // Room for `rows` rows of `keys` keys, from element `start` of scratch on.
-  ScoreTile(Emitter &e, mlir::Value scratch, int64_t start, int64_t rows, int64_t keys, bool rowsTogether);
-  // Elements of scratch that it takes.
-  int64_t elements() const { return factorsAt + rows - start; }
+  // `rows` rows of `keys` keys at most: the scores from element `start` of scratch on, what is known of the rows from
+  // `statistics` on.
+  ScoreTile(Emitter &e, mlir::Value scratch, int64_t start, mlir::Value statistics, int64_t rows, int64_t keys,
+            bool rowsTogether);
+  // Elements of scratch that the scores take, and what is known of a row.
+  int64_t elements() const { return (rowsTogether ? keys : rows) * stride; }
+  int64_t statisticsOfRow() const { return 2 * topLanes + 2; }
 
   // Before the first block of keys: there is no maximum yet, and no sum.
   void clear();
@@ -37,9 +40,11 @@ public:
 
 private:
   mlir::Value load(mlir::Value at, int64_t lanes) { return c.load(scratch, at, f32, lanes); }
-  mlir::Value load(int64_t at, int64_t lanes) { return load(c.i64(at), lanes); }
+  mlir::Value load(int64_t at, int64_t lanes) { return load(c.add(statistics, at), lanes); }
   void store(mlir::Value value, mlir::Value at) { c.store(value, scratch, at, f32); }
-  void store(mlir::Value value, int64_t at) { store(value, c.i64(at)); }
+  void store(mlir::Value value, int64_t at) { store(value, c.add(statistics, at)); }
+  // A row's place among the statistics that begin at `first`.
+  mlir::Value placeOf(mlir::Value row, int64_t first) { return c.add(c.add(statistics, row), first); }
   // Where the score of a row and a key lies.
   mlir::Value place(mlir::Value row, mlir::Value key) const;
   mlir::Value statistic(int64_t at, int64_t row);
@@ -54,11 +59,13 @@ private:
   Code &c;
   Float f;
   mlir::Type f32;
-  mlir::Value scratch;
+  mlir::Value scratch, statistics;
   bool rowsTogether;
-  int64_t rows, lanes, stride; // elements from one row to the next, or from one key to the next
-  int64_t topLanes;            // of a row's maximum: where a row is a row, that of each lane is kept
-  int64_t start, topsAt, beforeAt, sumsAt, factorsAt;
+  int64_t rows, keys, lanes;
+  int64_t stride;   // elements from one row to the next, or from one key to the next
+  int64_t topLanes; // of a row's maximum: where a row is a row, that of each lane is kept
+  int64_t start;
+  int64_t topsAt = 0, beforeAt, sumsAt, factorsAt; // among the statistics
 };
 
 } // namespace fathom
