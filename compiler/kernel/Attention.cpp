@@ -17,7 +17,7 @@ namespace {
 // Chains are short; what is longer is not one of scale, mask and bias.
 constexpr size_t longestChain = 8;
 // Rows of queries from which on one kernel is the faster way.
-constexpr int64_t fewestRows = 4;
+constexpr int64_t fewestRows = 32;
 
 bool isFloat(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());

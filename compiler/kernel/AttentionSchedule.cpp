@@ -96,7 +96,8 @@ void overSpace(Operation *op, const Target &target, llvm::function_ref<void(cons
       llvm::SmallSetVector<int64_t, 4> blocks;
       for (int64_t keys : {512, 1024, 256, 4096})
         blocks.insert(llvm::alignTo(std::min(keys, p.mostKeys), width));
-      int64_t mostRows = std::max(height, mostWaiting(p) / height * height);
+      // More rows that wait would only take memory: they share the block of keys between enough of them.
+      int64_t mostRows = std::max(height, std::min<int64_t>(mostWaiting(p), 512) / height * height);
       for (int64_t block : blocks)
         for (int64_t task : fractions(p.cost.rows, height)) {
           cost::AttentionSchedule s{height, width, target.laneFma && p.cost.depth >= 32 ? 8 : 2, block,

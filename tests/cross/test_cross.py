@@ -29,7 +29,8 @@ def command(*arguments):
 
 
 def network(path):
-    """Convolutions (plain, strided, grouped, depthwise, pointwise), pooling, a product, normalisation and math functions, batch symbolic."""
+    """Convolutions (plain, strided, grouped, depthwise, pointwise), pooling, products, attention, normalisation and math functions, batch
+    symbolic."""
     rng = np.random.default_rng(1)
     weights, nodes = [], []
 
@@ -50,16 +51,25 @@ def network(path):
     skip = x
     x = node("HardSwish", [conv(x, "depth", 20, 20, 3, group=20, pads=[1, 1, 1, 1])], "depth_swish")
     x = node("Add", [conv(x, "point", 20, 20, 1), skip], "residual")
+    weights.append(numpy_helper.from_array(np.array([0, 20, 240]), "pixels"))
+    keys = node("Reshape", [x, "pixels"], "keys")
+    tokens = node("Transpose", [keys], "tokens", perm=[0, 2, 1])
+    scores = node("Softmax", [node("MatMul", [tokens, keys], "scores")], "attention", axis=-1)
+    attended = node("MatMul", [node("MatMul", [scores, tokens], "attended"), weight("out", 20, 33)], "projected")
+    node("ReduceMean", [attended], "pixel_mean", axes=[1], keepdims=0)
     x = node("Sigmoid", [conv(x, "group", 20, 24, 3, group=4, pads=[1, 1, 1, 1])], "gate")
     x = node("MaxPool", [x], "pooled", kernel_shape=[3, 3], strides=[2, 2])
     x = node("GlobalAveragePool", [x], "mean")
     x = node("Flatten", [x], "flat")
     x = node("MatMul", [x, weight("fc", 24, 33)], "logits")
+    # As many keys as there are images: known at run time only.
+    alike = node("MatMul", [x, node("Transpose", [x], "others", perm=[1, 0])], "alike")
+    node("Add", [node("MatMul", [node("Softmax", [alike], "shares", axis=-1), x], "mean_logits"), x], "mixed")
     x = node("LayerNormalization", [x, weight("ln_scale", 33), weight("ln_bias", 33)], "normal")
     node("Softmax", [x], "probabilities", axis=-1)
     node("Erf", [node("Tanh", ["logits"], "tanh")], "erf")
     node("Exp", [node("Sin", ["normal"], "sin")], "exp")
-    outputs = [helper.make_tensor_value_info(o, TensorProto.FLOAT, ["batch", 33]) for o in ("probabilities", "erf", "exp")]
+    outputs = [helper.make_tensor_value_info(o, TensorProto.FLOAT, ["batch", 33]) for o in ("probabilities", "erf", "exp", "pixel_mean", "mixed")]
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 29, 31])
     graph = helper.make_graph(nodes, "small", [x], outputs, weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

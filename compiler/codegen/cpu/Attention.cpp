@@ -13,6 +13,8 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
+constexpr int64_t fewTiles = 4;
+
 class FusedAttention {
 public:
   explicit FusedAttention(KernelBody &k)
@@ -20,16 +22,15 @@ public:
         keyBuffer(e.buffer(attention.scores.getRhs())), valueBuffer(e.buffer(attention.product.getRhs())),
         type(attention.product.getType()), rowDim(type.getRank() - 2), lanes(e.target.lanes(32)),
         tileM(k.schedule["tile_m"]), tileN(k.schedule["tile_n"]), blockN(k.schedule["block_n"]),
-        depth(keyDepth(attention)), columns(valueDepth(attention)), rowsTogether(cost::keepsRowsTogether(e.target)),
-        unit(cost::rowUnit(e.target)) {
+        depth(keyDepth(attention)), columns(valueDepth(attention)), unit(cost::rowUnit(e.target)) {
     AffineExpr size = keysOf(attention), rows = queriesOf(attention);
     SmallVector<Symbol> symbols = symbolsFor(k.anchor);
     hasBlocks = size::upperBound(size, symbols).value_or(INT64_MAX) > blockN;
     // Scratch: the scores, a register tile on its way, and for each row its queries, what is known of its scores, and
     // the sums that wait for the next block: for all rows of a task where there are several blocks.
-    tileAt = llvm::alignTo(tileFor(tileM).elements(), 16);
+    tileAt = llvm::alignTo(std::max(tileFor(tileM).elements(), tileFor(1).elements()), 16);
     rowsAt = tileAt + tileM * tileN;
-    statisticsAt = depth, waitingAt = depth + tileFor(tileM).statisticsOfRow();
+    statisticsAt = depth, waitingAt = depth + std::max(tileFor(tileM).statisticsOfRow(), tileFor(1).statisticsOfRow());
     perRow = waitingAt + (hasBlocks ? llvm::alignTo(columns, tileN) : 0);
     int64_t most = size::upperBound(rows, symbols).value_or(INT64_MAX - tileM);
     rowsKept = hasBlocks ? std::min<int64_t>(k.schedule["task_m"], llvm::alignTo(most, tileM)) : tileM;
@@ -74,14 +75,29 @@ public:
   }
 
 private:
+  // Whether a tile keeps its rows side by side: whole vectors of them do, where the machine likes it.
+  bool areTogether(int64_t height) const { return unit > 1 && height % unit == 0; }
+  // Rows that are computed for so many: a single one is, others fill vectors.
+  int64_t heightFor(int64_t rows) const { return rows == 1 ? 1 : llvm::alignTo(rows, unit); }
+
   // Where in scratch the current tile's rows have their things; those of a tile begin one after the other.
   Value rowsPlace(int64_t within) {
     Value before = hasBlocks && firstRow ? c.mul(c.sub(firstRow, rowLow), perRow) : c.i64(0);
     return c.add(before, rowsAt + within * int64_t(rowIndices.size()));
   }
-  ScoreTile tileFor(int64_t height) { return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, rowsTogether}; }
+  ScoreTile tileFor(int64_t height) {
+    return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, areTogether(height)};
+  }
   RegisterTile registers(const Buffer &right) {
     return {e, f32, tileN, k.schedule["unroll_k"], e.target.fmaInFlight(), right.pointer, f32};
+  }
+
+  // The panel behind this one, to be fetched meanwhile: a few tiles of rows take as long as bringing it in. Where their
+  // number is not known, a tile that is not full may be all there is.
+  Ahead panelBehind(const Buffer &buffer, Value start) {
+    std::optional<int64_t> known = constantSize(queriesOf(attention));
+    bool mayBeFew = known ? std::min(k.schedule["task_m"], *known) <= fewTiles * tileM : !stored || *stored < tileM;
+    return mayBeFew ? Ahead{c.add(start, c.expr(buffer.layout.blockStride)), tileN} : Ahead();
   }
 
   // Where an operand's matrix of the current batch starts; it may be the same for several.
@@ -114,22 +130,28 @@ private:
       // Tasks start at multiples of the tile, so that only one remainder exists.
       if (int64_t rest = *known % tileM)
         c.when(c.cmp(arith::CmpIPredicate::slt, row, rowHigh), [&] {
-          enter(row, llvm::alignTo(rest, unit), rest);
+          enter(row, heightFor(rest), rest);
           body();
         });
       return;
     }
-    // Steps are powers of two: as many as fill the tile but for one row, or all where the last vector is not whole.
-    int64_t most = unit > 1 ? tileM / unit : tileM - 1;
-    for (int64_t step = unit * llvm::bit_floor(uint64_t(most)); step >= unit; step /= 2)
+    auto tile = [&](int64_t height, int64_t least, std::optional<int64_t> count) {
       row = c.when(
-          c.cmp(arith::CmpIPredicate::slt, c.add(row, step - unit), rowHigh),
+          c.cmp(arith::CmpIPredicate::sle, c.add(row, least), rowHigh),
           [&] {
-            enter(row, step, unit == 1 ? std::optional(step) : std::nullopt);
+            enter(row, height, count);
             body();
-            return c.add(row, step);
+            return c.add(row, height);
           },
           [&] { return row; });
+    };
+    // Steps of powers of two. Whole vectors are filled with at least as many rows as do not fit one less, or two.
+    int64_t most = unit > 1 ? tileM / unit : tileM - 1;
+    for (int64_t step = unit * llvm::bit_floor(uint64_t(most)); step >= unit; step /= 2)
+      tile(step, unit == 1 ? step : std::max<int64_t>(2, step - unit + 1),
+           unit == 1 ? std::optional(step) : std::nullopt);
+    if (unit > 1)
+      tile(1, 1, 1);
   }
 
   // `height` rows from `first` on, of which `count` are stored: those before the task's end where that is not known.
@@ -172,7 +194,7 @@ private:
     };
     int64_t height = rowIndices.size(), whole = depth - depth % lanes;
     Value begin = rowsPlace(0);
-    if (!rowsTogether) {
+    if (!areTogether(height)) {
       for (int64_t r = 0; r < height; ++r)
         vectorLoop(c, c.i64(0), c.i64(depth), lanes, lanes, [&](Value at, int64_t n) {
           c.store(vector(r, at, n), k.scratch, c.add(c.add(begin, at), r * depth), f32);
@@ -223,7 +245,7 @@ private:
           hasBlocks ? waiting(panel, pieces) : registers(valueBuffer).zeros(rowIndices.size(), pieces);
       if (hasBlocks)
         scale(sums, pieces, [&](int64_t r) { return scores.factorOf(r); });
-      sums = scores.multiply(registers(valueBuffer), at, count, pieces, sums);
+      sums = scores.multiply(registers(valueBuffer), at, count, pieces, panelBehind(valueBuffer, at), sums);
       if (!hasBlocks)
         return finish(scores, panel, pieces, sums);
       eachPiece(pieces, [&](int64_t r, size_t i, int64_t column) {
@@ -240,16 +262,15 @@ private:
     int64_t sets = tile.setsFor(height * pieces.size(), depth);
     SmallVector<Value> sums = tile.zeros(height * sets, pieces);
     Value at = panelStart(keyBuffer, keyStart, panel);
-    if (rowsTogether)
+    if (areTogether(height))
       return tile.joinSets(tile.multiplyPacked(k.scratch, f32, rowsPlace(0), height, height, at, c.i64(depth), pieces,
-                                               sets,
-                                               /*ahead=*/{}, sums),
+                                               sets, panelBehind(keyBuffer, at), sums),
                            sets);
     SmallVector<Value> starts;
     for (int64_t r = 0; r < height; ++r)
       starts.push_back(c.add(rowsPlace(0), r * depth));
-    return tile.joinSets(tile.multiply(k.scratch, f32, starts, at, c.i64(depth), pieces, sets, /*ahead=*/{}, sums),
-                         sets);
+    return tile.joinSets(
+        tile.multiply(k.scratch, f32, starts, at, c.i64(depth), pieces, sets, panelBehind(keyBuffer, at), sums), sets);
   }
 
   // What the softmax takes, where these are scores of the queries: the ops between are applied.
@@ -349,8 +370,7 @@ private:
   RankedTensorType type; // of the product
   int64_t rowDim, lanes;
   int64_t tileM, tileN, blockN;
-  int64_t depth, columns; // elements of a key, of a value
-  bool rowsTogether;
+  int64_t depth, columns;                  // elements of a key, of a value
   int64_t unit;                            // rows that a tile has multiples of
   bool hasBlocks = false;                  // whether keys may come in more than one
   int64_t tileAt = 0, rowsAt = 0;          // where in scratch they begin

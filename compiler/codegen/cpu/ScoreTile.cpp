@@ -178,19 +178,18 @@ void ScoreTile::invertSums(Value isEmpty) {
 }
 
 SmallVector<Value> ScoreTile::multiply(const RegisterTile &registers, Value panel, Value count,
-                                       ArrayRef<int64_t> pieces, ValueRange sums) const {
+                                       ArrayRef<int64_t> pieces, const Ahead &ahead, ValueRange sums) const {
   int64_t sets = registers.setsFor(sums.size(), Code::constant(count));
   SmallVector<Value> first = llvm::to_vector(sums);
   llvm::append_range(first, registers.zeros(rows * (sets - 1), pieces));
   if (rowsTogether)
-    return registers.joinSets(registers.multiplyPacked(scratch, f32, c.i64(start), rows, rows, panel, count, pieces,
-                                                       sets, /*ahead=*/{}, first),
-                              sets);
+    return registers.joinSets(
+        registers.multiplyPacked(scratch, f32, c.i64(start), rows, rows, panel, count, pieces, sets, ahead, first),
+        sets);
   SmallVector<Value> starts;
   for (int64_t r = 0; r < rows; ++r)
     starts.push_back(place(c.i64(r), c.i64(0)));
-  return registers.joinSets(registers.multiply(scratch, f32, starts, panel, count, pieces, sets, /*ahead=*/{}, first),
-                            sets);
+  return registers.joinSets(registers.multiply(scratch, f32, starts, panel, count, pieces, sets, ahead, first), sets);
 }
 
 } // namespace fathom

@@ -36,7 +36,8 @@ public:
   mlir::Value factorOf(int64_t row) { return statistic(factorsAt, row); }
   // Adds the product of the block's `count` keys with a panel of values to the sums.
   llvm::SmallVector<mlir::Value> multiply(const RegisterTile &registers, mlir::Value panel, mlir::Value count,
-                                          llvm::ArrayRef<int64_t> pieces, mlir::ValueRange sums) const;
+                                          llvm::ArrayRef<int64_t> pieces, const Ahead &ahead,
+                                          mlir::ValueRange sums) const;
 
 private:
   mlir::Value load(mlir::Value at, int64_t lanes) { return c.load(scratch, at, f32, lanes); }
