@@ -72,3 +72,62 @@ func.func @producers(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>) -> (tensor<16
   %d = graph.MatMul(%c, %w) : (tensor<16x32xf32>, tensor<32x64xf32>) -> tensor<16x64xf32>
   return %b, %d : tensor<16x1xf32>, tensor<16x64xf32>
 }
+
+// -----
+
+// Attention is one kernel, with what scales its queries, masks its scores and follows its result.
+// CHECK-LABEL: func @attention
+// CHECK: graph.Mul({{.*}}graph.kernel = 0
+// CHECK: graph.MatMul({{.*}}graph.kernel = 0
+// CHECK: graph.Add({{.*}}graph.kernel = 0
+// CHECK: graph.Softmax({{.*}}graph.kernel = 0
+// CHECK: graph.MatMul({{.*}}graph.kernel = 0
+// CHECK: graph.Relu({{.*}}graph.kernel = 0
+func.func @attention(%q: tensor<2x32x8xf32>, %k: tensor<2x8x40xf32>, %v: tensor<2x40x16xf32>, %scale: tensor<f32>, %mask: tensor<1x40xf32>) -> tensor<2x32x16xf32> {
+  %s = graph.Mul(%q, %scale) : (tensor<2x32x8xf32>, tensor<f32>) -> tensor<2x32x8xf32>
+  %0 = graph.MatMul(%s, %k) : (tensor<2x32x8xf32>, tensor<2x8x40xf32>) -> tensor<2x32x40xf32>
+  %1 = graph.Add(%0, %mask) : (tensor<2x32x40xf32>, tensor<1x40xf32>) -> tensor<2x32x40xf32>
+  %2 = graph.Softmax(%1) : (tensor<2x32x40xf32>) -> tensor<2x32x40xf32>
+  %3 = graph.MatMul(%2, %v) : (tensor<2x32x40xf32>, tensor<2x40x16xf32>) -> tensor<2x32x16xf32>
+  %4 = graph.Relu(%3) : (tensor<2x32x16xf32>) -> tensor<2x32x16xf32>
+  return %4 : tensor<2x32x16xf32>
+}
+
+// -----
+
+// Scores that leave as well are stored, and so is everything between the kernels.
+// CHECK-LABEL: func @scores_leave
+// CHECK: graph.MatMul({{.*}}graph.kernel = 0
+// CHECK: graph.Softmax({{.*}}graph.kernel = 1
+// CHECK: graph.MatMul({{.*}}graph.kernel = 2
+func.func @scores_leave(%q: tensor<2x32x8xf32>, %k: tensor<2x8x40xf32>, %v: tensor<2x40x16xf32>) -> (tensor<2x32x16xf32>, tensor<2x32x40xf32>) {
+  %0 = graph.MatMul(%q, %k) : (tensor<2x32x8xf32>, tensor<2x8x40xf32>) -> tensor<2x32x40xf32>
+  %1 = graph.Softmax(%0) : (tensor<2x32x40xf32>) -> tensor<2x32x40xf32>
+  %2 = graph.MatMul(%1, %v) : (tensor<2x32x40xf32>, tensor<2x40x16xf32>) -> tensor<2x32x16xf32>
+  return %2, %0 : tensor<2x32x16xf32>, tensor<2x32x40xf32>
+}
+
+// -----
+
+// A softmax along another axis combines rows, and a few query rows gain nothing.
+// CHECK-LABEL: func @other_axis
+// CHECK: graph.MatMul({{.*}}graph.kernel = 0
+// CHECK: graph.Softmax({{.*}}graph.kernel = 1
+// CHECK: graph.MatMul({{.*}}graph.kernel = 2
+func.func @other_axis(%q: tensor<32x8xf32>, %k: tensor<8x40xf32>, %v: tensor<40x16xf32>) -> tensor<32x16xf32> {
+  %0 = graph.MatMul(%q, %k) : (tensor<32x8xf32>, tensor<8x40xf32>) -> tensor<32x40xf32>
+  %1 = graph.Softmax(%0) {axis = 0 : i64} : (tensor<32x40xf32>) -> tensor<32x40xf32>
+  %2 = graph.MatMul(%1, %v) : (tensor<32x40xf32>, tensor<40x16xf32>) -> tensor<32x16xf32>
+  return %2 : tensor<32x16xf32>
+}
+
+// CHECK-LABEL: func @few_rows
+// CHECK: graph.MatMul({{.*}}graph.kernel = 0
+// CHECK: graph.Softmax({{.*}}graph.kernel = 1
+// CHECK: graph.MatMul({{.*}}graph.kernel = 2
+func.func @few_rows(%q: tensor<31x8xf32>, %k: tensor<8x40xf32>, %v: tensor<40x16xf32>) -> tensor<31x16xf32> {
+  %0 = graph.MatMul(%q, %k) : (tensor<31x8xf32>, tensor<8x40xf32>) -> tensor<31x40xf32>
+  %1 = graph.Softmax(%0) : (tensor<31x40xf32>) -> tensor<31x40xf32>
+  %2 = graph.MatMul(%1, %v) : (tensor<31x40xf32>, tensor<40x16xf32>) -> tensor<31x16xf32>
+  return %2 : tensor<31x16xf32>
+}
