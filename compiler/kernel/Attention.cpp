@@ -16,6 +16,8 @@ namespace {
 
 // Chains are short; what is longer is not one of scale, mask and bias.
 constexpr size_t longestChain = 8;
+// Elements of a key or a value that a kernel keeps a tile of rows of in scratch.
+constexpr int64_t deepest = 4096;
 // Rows of queries from which on one kernel is the faster way.
 constexpr int64_t fewestRows = 32;
 
@@ -69,7 +71,8 @@ std::optional<Attention> attentionOf(Operation *op) {
   Sizes left = sizesOf(attention.scores.getLhs());
   bool areMatrices =
       left.size() >= 2 && sizesOf(attention.scores.getRhs()).size() >= 2 && sizesOf(product.getRhs()).size() >= 2;
-  if (!areMatrices || !constantSize(left.back()) || !constantSize(results.back()))
+  auto fits = [](AffineExpr size) { return constantSize(size).value_or(INT64_MAX) <= deepest; };
+  if (!areMatrices || !fits(left.back()) || !fits(results.back()))
     return std::nullopt;
   return attention;
 }

@@ -32,8 +32,8 @@ public:
     rowsAt = tileAt + tileM * tileN;
     statisticsAt = depth, waitingAt = depth + std::max(tileFor(tileM).statisticsOfRow(), tileFor(1).statisticsOfRow());
     perRow = waitingAt + (hasBlocks ? llvm::alignTo(columns, tileN) : 0);
-    int64_t most = size::upperBound(rows, symbols).value_or(INT64_MAX - tileM);
-    rowsKept = hasBlocks ? std::min<int64_t>(k.schedule["task_m"], llvm::alignTo(most, tileM)) : tileM;
+    int64_t most = std::min(k.schedule["task_m"], size::upperBound(rows, symbols).value_or(INT64_MAX));
+    rowsKept = hasBlocks ? llvm::alignTo(most, tileM) : tileM;
   }
 
   Grid emit() {
@@ -55,12 +55,27 @@ public:
     rowLow = c.mul(c.rem(k.task, c.expr(rowTasks)), taskM);
     rowHigh = c.min(c.add(rowLow, taskM), c.expr(rows));
     if (!hasBlocks) {
-      overTiles([&] {
-        start();
-        block(c.i64(0), keys);
-      });
+      inOneBlock();
       return grid;
     }
+    // Sums need not wait where all keys turn out to fit one block.
+    Value fits = c.cmp(arith::CmpIPredicate::sle, keys, c.i64(blockN));
+    hasBlocks = false;
+    c.when(fits, [&] { inOneBlock(); });
+    hasBlocks = true;
+    c.when(c.cmp(arith::CmpIPredicate::sgt, keys, c.i64(blockN)), [&] { inBlocks(); });
+    return grid;
+  }
+
+private:
+  void inOneBlock() {
+    overTiles([&] {
+      start();
+      block(c.i64(0), keys);
+    });
+  }
+
+  void inBlocks() {
     overTiles([&] { start(); });
     c.loop(c.i64(0), keys, blockN, [&](Value first) {
       Value count = c.min(c.i64(blockN), c.sub(keys, first));
@@ -71,10 +86,8 @@ public:
       scores.invertSums(isEmpty());
       overValues([&](Value panel, ArrayRef<int64_t> pieces) { finish(scores, panel, pieces, waiting(panel, pieces)); });
     });
-    return grid;
   }
 
-private:
   // Whether a tile keeps its rows side by side: whole vectors of them do, where the machine likes it.
   bool areTogether(int64_t height) const { return unit > 1 && height % unit == 0; }
   // Rows that are computed for so many: a single one is, others fill vectors.
