@@ -148,6 +148,7 @@ LogicalResult simplifyGraph(ModuleOp module, CompileReport &report) {
   passes.addNestedPass<func::FuncOp>(createSimplifyInferencePass());
   passes.addNestedPass<func::FuncOp>(createForwardFoldScaleAxisPass());
   clean(passes);
+  passes.addNestedPass<func::FuncOp>(createNestConcatsPass());
   return passes.run(module);
 }
 

@@ -76,8 +76,9 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *op, NamedAttribu
 }
 
 LogicalResult EncodingAttr::verify(function_ref<InFlightDiagnostic()> emitError, AffineMap shape,
-                                   ArrayRef<int64_t> order, int64_t block, ArrayRef<int64_t> halo) {
-  if (!shape && order.empty() && !block && halo.empty())
+                                   ArrayRef<int64_t> order, int64_t block, ArrayRef<int64_t> halo,
+                                   ArrayRef<int64_t> room) {
+  if (!shape && order.empty() && !block && halo.empty() && room.empty())
     return emitError() << "an encoding that says nothing must be left out";
   if (shape && shape.getNumDims())
     return emitError() << "shape must be a map from symbols only, not from dimensions";
@@ -90,6 +91,9 @@ LogicalResult EncodingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   for (int64_t margin : halo)
     if (margin < 0 || margin > INT32_MAX)
       return emitError() << "halo entry " << margin << " is out of range";
+  for (int64_t others : room)
+    if (others < 0)
+      return emitError() << "room entry " << others << " is negative";
   int64_t rank = order.size() - (block ? 1 : 0);
   SmallVector<int> seen(rank, 0);
   for (int64_t dim : order) {
@@ -112,6 +116,8 @@ LogicalResult EncodingAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element
     return emitError() << "order is for " << ordered - (getBlock() ? 1 : 0) << " dimensions, the tensor has " << rank;
   if (int64_t margins = getHalo().size(); margins && margins != 2 * rank)
     return emitError() << "halo must have " << 2 * rank << " entries, but has " << margins;
+  if (int64_t entries = getRoom().size(); entries && entries != rank)
+    return emitError() << "room must have " << rank << " entries, but has " << entries;
   if (bool(getShape()) != ShapedType::isDynamicShape(shape))
     return emitError() << "shape must be given exactly when a size is not static";
   if (!getShape())

@@ -24,13 +24,16 @@ def Graph_Encoding : AttrDef<Graph_Dialect, "Encoding", [DeclareAttrInterfaceMet
     `shape` gives every dimension's size as an expression over the module's symbols; it is present exactly when a size is not static.
     `order` lists the logical dimensions from outermost to innermost in memory; a dimension that appears twice is blocked: its second
     appearance is the position inside a block of `block` elements. `halo` gives, for every logical dimension, how many zero elements lie
-    before and after it in memory (low0, high0, low1, high1, ...). All three absent is a dense row-major tensor of static shape.
+    before and after it in memory (low0, high0, low1, high1, ...). `room` gives, for every logical dimension, how many elements of other
+    tensors lie behind it, because the tensor is a piece of a larger one: they count in the strides and are never touched. All absent is a
+    dense row-major tensor of static shape.
   }];
   let parameters = (ins OptionalParameter<"::mlir::AffineMap">:$shape, OptionalArrayRefParameter<"int64_t">:$order,
-      DefaultValuedParameter<"int64_t", "0">:$block, OptionalArrayRefParameter<"int64_t">:$halo);
-  let assemblyFormat = "`<` struct(custom<ShapeMap>($shape), custom<Ints>($order), $block, custom<Ints>($halo)) `>`";
+      DefaultValuedParameter<"int64_t", "0">:$block, OptionalArrayRefParameter<"int64_t">:$halo,
+      OptionalArrayRefParameter<"int64_t">:$room);
+  let assemblyFormat = "`<` struct(custom<ShapeMap>($shape), custom<Ints>($order), $block, custom<Ints>($halo), custom<Ints>($room)) `>`";
   let genVerifyDecl = 1;
-  let extraClassDeclaration = "bool hasLayout() const { return !getOrder().empty() || getBlock() != 0 || !getHalo().empty(); }";
+  let extraClassDeclaration = "bool hasLayout() const { return !getOrder().empty() || getBlock() != 0 || !getHalo().empty() || !getRoom().empty(); }";
 }
 
 def Graph_ShapeInterface : OpInterface<"ShapeOpInterface"> {

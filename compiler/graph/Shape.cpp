@@ -150,9 +150,10 @@ static RankedTensorType tensorOf(ArrayRef<AffineExpr> sizes, Type element, Encod
   AffineMap map = ShapedType::isDynamicShape(shape) ? shapeMapOf(sizes, element.getContext()) : AffineMap();
   EncodingAttr encoding;
   if (layout && layout.hasLayout())
-    encoding = EncodingAttr::get(element.getContext(), map, layout.getOrder(), layout.getBlock(), layout.getHalo());
+    encoding = EncodingAttr::get(element.getContext(), map, layout.getOrder(), layout.getBlock(), layout.getHalo(),
+                                 layout.getRoom());
   else if (map)
-    encoding = EncodingAttr::get(element.getContext(), map, {}, 0, {});
+    encoding = EncodingAttr::get(element.getContext(), map, {}, 0, {}, {});
   return RankedTensorType::get(shape, element, encoding);
 }
 RankedTensorType tensorOf(ArrayRef<AffineExpr> sizes, Type element) { return tensorOf(sizes, element, EncodingAttr()); }

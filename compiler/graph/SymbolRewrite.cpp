@@ -19,7 +19,7 @@ static RankedTensorType rebuilt(RankedTensorType type, AffineMap map) {
   EncodingAttr changed;
   if (!isStatic || encoding.hasLayout())
     changed = EncodingAttr::get(type.getContext(), isStatic ? AffineMap() : map, encoding.getOrder(),
-                                encoding.getBlock(), encoding.getHalo());
+                                encoding.getBlock(), encoding.getHalo(), encoding.getRoom());
   return RankedTensorType::get(shape, type.getElementType(), changed);
 }
 

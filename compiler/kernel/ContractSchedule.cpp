@@ -77,7 +77,9 @@ Problem problemOf(Operation *op) {
   p.product.run = size(weight[1]) * across, p.product.taps = std::max<int64_t>(1, taps / across);
   p.knownRun = constantSize(weight[1]).has_value();
   p.product.sharedRows = taps;
-  p.product.rowStride = size(sizesOf(conv.getInput())[1]);
+  // Channels lie side by side, also where the layout is not decided yet, and those of other tensors may lie between.
+  auto input = cast<RankedTensorType>(conv.getInput().getType());
+  p.product.rowStride = size(sizesOf(input)[1]) + layoutOf(input).room[1];
   if (FailureOr<Window> window = getWindow(conv); succeeded(window))
     p.product.rowStride *= window->strides.back();
   if (conv.getGroup() > 1)

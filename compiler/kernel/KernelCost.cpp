@@ -62,7 +62,7 @@ AffineExpr readBytes(BlockArgument argument) {
   AffineExpr sum = constant(0, type.getContext());
   for (OpOperand &use : argument.getUses()) {
     if (!selects(use.getOwner()) || use.getOperandNumber() != 0)
-      return bufferBytes(type);
+      return bufferBytes(withoutRoom(type));
     AffineExpr part = times(elements(use.getOwner()->getResult(0)), elementBytes(type.getElementType()));
     sum = part ? size::add(sum, part) : AffineExpr();
     if (!sum)
@@ -106,7 +106,7 @@ KernelCost costOf(func::FuncOp kernel) {
   for (BlockArgument argument : body.getArguments())
     add(cost.bytes, readBytes(argument));
   for (Value result : body.getTerminator()->getOperands())
-    add(cost.bytes, bufferBytes(cast<RankedTensorType>(result.getType())));
+    add(cost.bytes, bufferBytes(withoutRoom(cast<RankedTensorType>(result.getType()))));
   return cost;
 }
 

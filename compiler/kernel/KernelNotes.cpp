@@ -4,6 +4,7 @@
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/TypeNotes.h"
+#include "compiler/passes/Pieces.h"
 #include "compiler/support/Diagnostics.h"
 
 using namespace mlir;
@@ -191,6 +192,8 @@ private:
       return "the caller, as an output";
     if (isa<PinOp>(user))
       return "the host code, which reads sizes from it";
+    if (isInPlace(user))
+      return "'" + opName(user).str() + "', in whose memory it lies";
     return isa<YieldOp>(user) ? "what follows its branch or loop" : "another " + shortName(user);
   }
 
@@ -221,6 +224,7 @@ std::vector<OpNote> explainOthers(const Program &program) {
                         .Case([](PinOp) { return "the host code reads a size from data"; })
                         .Case([](AssertOp) { return "the host code checks sizes"; })
                         .Case([](SizesOp) { return "arithmetic on sizes, done where it is needed"; })
+                        .Case([](ConcatOp) { return "its inputs are written where it has them: it moves no data"; })
                         .Default([](Operation *) { return "a view of its input: no data moves"; });
     notes.push_back({shortName(op), node.str(), why.str(), explainType(op)});
   });

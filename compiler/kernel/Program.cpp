@@ -5,6 +5,7 @@
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/KernelVersions.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/passes/PlacePieces.h"
 #include "compiler/support/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -342,6 +343,27 @@ LogicalResult checkUnstoredLayouts(ArrayRef<FusionGroup> groups) {
   return success();
 }
 
+// The layouts of all tensors that are not row-major or lie within another.
+void listLayouts(func::FuncOp main, Plan &plan) {
+  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == main || op->getNumResults() == 0 || (needsNoKernel(op) && !isInPlace(op)))
+      return;
+    Value result = op->getResult(0);
+    auto type = cast<RankedTensorType>(result.getType());
+    Piece piece = pieceOf(result);
+    // A relayout has the layout that its reader needs, and a copy into a whole no choice of its own.
+    if (isa<RelayoutOp>(op) ? !piece || op->hasAttr("graph.output") : !piece && type == withoutLayout(type))
+      return;
+    PlannedLayout planned{opName(op).str(), {}, {}, piece ? opName(piece.whole).str() : ""};
+    Layout layout = layoutOf(type);
+    planned.order.assign(layout.order.begin(), layout.order.end());
+    if (layout.hasHalo())
+      for (int64_t d = 0; d < type.getRank(); ++d)
+        planned.halo.insert(planned.halo.end(), {layout.haloLow[d], layout.haloHigh[d]});
+    plan.layouts.push_back(std::move(planned));
+  });
+}
+
 } // namespace
 
 void nameOps(func::FuncOp main) {
@@ -373,23 +395,10 @@ FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Pla
     return failure();
   program.main.walk([](Block *block) { copyPassedThrough(*block); });
   program.main.walk([](LoopOp loop) { storeSizes(loop); });
-  program.main.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op == program.main || needsNoKernel(op) || isa<RelayoutOp>(op))
-      return;
-    for (Value result : op->getResults().take_front(1)) {
-      auto type = cast<RankedTensorType>(result.getType());
-      if (type == withoutLayout(type))
-        continue;
-      Layout layout = layoutOf(type);
-      PlannedLayout planned{opName(op).str(), {}, {}};
-      planned.order.assign(layout.order.begin(), layout.order.end());
-      if (layout.hasHalo())
-        for (int64_t d = 0; d < type.getRank(); ++d)
-          planned.halo.insert(planned.halo.end(), {layout.haloLow[d], layout.haloHigh[d]});
-      program.plan.layouts.push_back(std::move(planned));
-    }
-  });
-  auto groups = fuseOps(program.main, plan);
+  if (failed(placePieces(program.main, target, plan)))
+    return failure();
+  listLayouts(program.main, program.plan);
+  auto groups = fuseOps(program.main, &target, plan);
   if (failed(groups))
     return failure();
   if (plan && failed(checkUnstoredLayouts(*groups)))

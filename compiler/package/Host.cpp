@@ -134,7 +134,9 @@ Value HostEmitter::addressOf(Value tensor) {
   Value root = memory.places.contains(tensor) ? tensor : bufferRoot(tensor);
   if (Value known = pointers.lookup(root))
     return known;
-  return addressAt(memory.places.lookup(root));
+  Value base = addressAt(memory.places.lookup(root));
+  AffineExpr offset = memory.offsets.lookup(root);
+  return offset ? c.address(base, c.expr(offset), b.getI8Type()) : base;
 }
 
 void HostEmitter::failIf(Value condition, Value fault) {

@@ -3,6 +3,7 @@
 #include "compiler/graph/SizeMath.h"
 
 #include "compiler/passes/Passes.h"
+#include "compiler/passes/Pieces.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -57,18 +58,23 @@ private:
     }
   }
 
-  // The op of the value's block that uses it last, itself or inside one of its regions.
+  // The op of the value's block that uses it last, itself or inside one of its regions; a use of a piece of it is one.
   Operation *lastUser(Value root) {
     Operation *last = root.getDefiningOp();
     SmallVector<Value> aliases{root};
-    while (!aliases.empty())
-      for (Operation *user : aliases.pop_back_val().getUsers()) {
+    while (!aliases.empty()) {
+      Value alias = aliases.pop_back_val();
+      if (Operation *whole = alias.getDefiningOp(); whole && isInPlace(whole))
+        for (Value piece : whole->getOperands())
+          aliases.push_back(bufferRoot(piece));
+      for (Operation *user : alias.getUsers()) {
         Operation *here = root.getParentBlock()->findAncestorOpInBlock(*user);
         if (!last || begin[here] > begin[last])
           last = here;
         if (isView(user))
           aliases.push_back(user->getResult(0));
       }
+    }
     return last;
   }
 
@@ -81,6 +87,8 @@ private:
 
   // Gives a value that `op` makes a place, unless it has one already.
   void place(Value value, Operation *op) {
+    if (Piece piece = pieceOf(value))
+      return placeWithin(piece, value, op);
     if (plan.places.contains(value) || tensorOf.count(value))
       return;
     Operation *last = lastUser(value);
@@ -92,6 +100,20 @@ private:
     // What leaves the block belongs to whoever takes it.
     if (!last->hasTrait<OpTrait::IsTerminator>() || !isYielded(value))
       plan.released[last].push_back(value);
+  }
+  // A piece lies where its whole does, which lives from its first piece on.
+  void placeWithin(const Piece &piece, Value value, Operation *op) {
+    ConcatOp concat = piece.whole;
+    Value whole = concat.getResult();
+    place(whole, op);
+    AffineExpr offset = offsetOf(piece);
+    if (AffineExpr outer = plan.offsets.lookup(whole))
+      offset = graph::size::simplified(offset + outer);
+    plan.offsets[value] = offset;
+    if (auto found = tensorOf.find(whole); found != tensorOf.end())
+      tensorOf[value] = found->second;
+    else
+      plan.places[value] = plan.places.lookup(whole);
   }
   static bool isYielded(Value root) {
     return llvm::any_of(root.getParentBlock()->getTerminator()->getOperands(),

@@ -29,6 +29,8 @@ struct Place {
 
 struct MemoryPlan {
   llvm::DenseMap<mlir::Value, Place> places; // of buffers that kernels read or write
+  // Bytes from a place to where the tensor in it begins, for pieces of larger tensors.
+  llvm::DenseMap<mlir::Value, mlir::AffineExpr> offsets;
   // What a loop carries goes back and forth between two places; the initial value stays where it is.
   llvm::DenseMap<mlir::Value, std::pair<Place, Place>> carried; // by the body's argument
   // Heap tensors that nothing uses after an op of the same block.

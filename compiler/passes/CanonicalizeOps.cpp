@@ -126,6 +126,29 @@ template <typename Pool, typename Reduce> LogicalResult expandGlobalPool(Pool op
   return success();
 }
 
+// Operands without elements, and concatenations of one.
+LogicalResult dropEmptyParts(ConcatOp op, PatternRewriter &rewriter) {
+  int64_t axis = *normalizeAxis(op.getAxis(), op.getType().getRank());
+  SmallVector<Value> parts;
+  for (Value input : op.getInputs())
+    if (!isConstant(sizesOf(input)[axis], 0))
+      parts.push_back(input);
+  if (parts.size() == 1 && parts[0].getType() == op.getType()) {
+    rewriter.replaceOp(op, parts[0]);
+    return success();
+  }
+  // The result's other sizes are those of its first operand.
+  auto fits = [&](Value first) {
+    Sizes sizes = sizesOf(first);
+    sizes[axis] = sizesOf(op.getType())[axis];
+    return sizes == sizesOf(op.getType());
+  };
+  if (parts.empty() || parts.size() == op.getInputs().size() || !fits(parts[0]))
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(parts); });
+  return success();
+}
+
 LogicalResult expandSplit(SplitOp op, PatternRewriter &rewriter) {
   int64_t axis = *normalizeAxis(op.getAxis(), rankOf(op.getInput()));
   SmallVector<Value> parts;
@@ -195,6 +218,7 @@ struct CanonicalizeOpsPass : impl::CanonicalizeOpsPassBase<CanonicalizeOpsPass> 
     add(dropSameCast);
     add(dropSameShape<ExpandOp>);
     add(dropSameShape<ReshapeOp>);
+    add(dropEmptyParts);
     add(mergeTransposes);
     add(expandGemm);
     add(expandVectorMatMul);

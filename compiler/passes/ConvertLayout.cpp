@@ -73,7 +73,7 @@ public:
     if (failed(visitBlock(main.getBody().front())))
       return failure();
     for (const PlannedLayout &layout : plan ? plan->layouts : std::vector<PlannedLayout>())
-      if (!heeded.contains(layout.value))
+      if (!heeded.contains(layout.value) && layout.within.empty())
         return emitError(main.getLoc(), ErrorCode::BadPlan)
                << "layout of '" << layout.value
                << "': no op of the graph has this name, or it is an input, a constant or a view, which have none";

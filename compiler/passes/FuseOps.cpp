@@ -7,6 +7,7 @@
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/passes/Pieces.h"
 #include "compiler/support/Diagnostics.h"
 
 using namespace mlir;
@@ -24,7 +25,7 @@ bool isPackedWeight(Value value) {
 
 bool needsNoKernel(Operation *op) {
   return isa<ConstantOp, NoneOp, SizesOp, PinOp, AssertOp, IfOp, LoopOp, YieldOp, func::ReturnOp>(op) || isView(op) ||
-         (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
+         isInPlace(op) || (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
 }
 
 namespace {
@@ -57,6 +58,13 @@ Operation *lastAnchor(ArrayRef<Operation *> group) {
   return found == llvm::reverse(group).end() ? nullptr : *found;
 }
 
+// Whether that is better than to leave its producer a kernel of its own: a convolution that would rather read in place
+// would have to pack.
+bool gainsFromProducer(Operation *anchor, const Target *target) {
+  return takesProducer(anchor) &&
+         (!target || !isa<ConvOp>(anchor) || bestSchedule(kernelClassOf(anchor).family, anchor, *target)["pack_a"]);
+}
+
 // How far ahead of an anchor a consumer may be found: bounds the search on huge graphs.
 constexpr unsigned horizon = 64;
 
@@ -84,7 +92,7 @@ bool isMap(const FusionGroup &group) {
 
 class Fusion {
 public:
-  explicit Fusion(Block &block) : block(block) {
+  Fusion(Block &block, const Target *target) : block(block), target(target) {
     for (auto [i, op] : llvm::enumerate(block))
       position[&op] = i;
   }
@@ -200,7 +208,7 @@ private:
     std::optional<Attention> attention = attentionOf(lastAnchor(groups[g]));
     bool takesQueries = attention && attention->scores == consumer;
     if (isAnchor(consumer))
-      return (takesQueries || takesProducer(consumer)) && consumer->getOperand(0) == value;
+      return consumer->getOperand(0) == value && (takesQueries || gainsFromProducer(consumer, target));
     // Broadcast operands would be computed again for every element they spread to.
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }
@@ -257,6 +265,7 @@ private:
   }
 
   Block &block;
+  const Target *target;
   DenseMap<Operation *, size_t> position, groupOf;
   std::vector<FusionGroup> groups;
 };
@@ -356,7 +365,7 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
 
 struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {
   void runOnOperation() override {
-    auto groups = fuseOps(getOperation(), nullptr);
+    auto groups = fuseOps(getOperation(), nullptr, nullptr);
     if (failed(groups))
       return signalPassFailure();
     OpBuilder b(&getContext());
@@ -368,11 +377,11 @@ struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {
 
 } // namespace
 
-FailureOr<std::vector<FusionGroup>> fuseOps(func::FuncOp main, const Plan *plan) {
+FailureOr<std::vector<FusionGroup>> fuseOps(func::FuncOp main, const Target *target, const Plan *plan) {
   if (plan)
     return plannedGroups(main, *plan);
   std::vector<FusionGroup> groups;
-  main.walk<WalkOrder::PreOrder>([&](Block *block) { llvm::append_range(groups, Fusion(*block).run()); });
+  main.walk<WalkOrder::PreOrder>([&](Block *block) { llvm::append_range(groups, Fusion(*block, target).run()); });
   DenseMap<Operation *, size_t> position;
   main.walk<WalkOrder::PreOrder>([&](Operation *op) { position[op] = position.size(); });
   llvm::sort(groups,

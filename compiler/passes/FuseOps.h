@@ -9,12 +9,12 @@ namespace fathom {
 using FusionGroup = llvm::SmallVector<mlir::Operation *>;
 
 // Groups all ops of `main` and of the branches and loops in it that need a kernel, block by block. An anchor takes in
-// the elementwise ops that follow it, ops computed on demand are merged with their only consumer. `plan` may be null;
-// its groups win where they are legal.
-mlir::FailureOr<std::vector<FusionGroup>> fuseOps(mlir::func::FuncOp main, const Plan *plan);
+// the elementwise ops that follow it, ops computed on demand are merged with their only consumer. `target` may be
+// null, then nothing is left out because it would be slower; so may `plan`, whose groups win where they are legal.
+mlir::FailureOr<std::vector<FusionGroup>> fuseOps(mlir::func::FuncOp main, const Target *target, const Plan *plan);
 
-// Whether the op is part of the program and not of a kernel: constants, absent values, views, weights packed ahead of
-// time, control flow.
+// Whether the op is part of the program and not of a kernel: constants, absent values, views, concatenations in
+// place, weights packed ahead of time, control flow.
 bool needsNoKernel(mlir::Operation *op);
 // Whether the value is a constant, possibly seen through views and one relayout: its layout is made when the artifact
 // is written.

@@ -37,6 +37,13 @@ def ForwardFoldScaleAxisPass : Pass<"forward-fold-scale-axis", "mlir::func::Func
 def FuseOpsPass : Pass<"fuse-ops", "mlir::func::FuncOp"> {
   let summary = "Group ops that share a kernel; ops of one group get the same graph.kernel number";
 }
+def NestConcatsPass : Pass<"nest-concats", "mlir::func::FuncOp"> {
+  let summary = "Express a concatenation by one of its first operands that is there already";
+}
+def PlacePiecesPass : Pass<"place-pieces", "mlir::func::FuncOp"> {
+  let summary = "Write the operands of concatenations where the result has them, so that nothing is copied";
+  let options = [Option<"target", "target", "std::string", "\"host\"", "The machine to place for, as --target of fathom compile">];
+}
 def SimplifyInferencePass : Pass<"simplify-inference", "mlir::func::FuncOp"> {
   let summary = "Turn normalisations with constant statistics into a scale and a shift";
 }

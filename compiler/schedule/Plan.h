@@ -12,6 +12,7 @@ struct PlannedLayout {
   std::string value;
   std::vector<int64_t> order; // logical dimensions, outermost first
   std::vector<int64_t> halo;  // zeros before and after each dimension; empty: none
+  std::string within;         // the concatenation in whose memory it lies; empty: its own
 };
 
 struct PlannedKernel {

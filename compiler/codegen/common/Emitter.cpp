@@ -77,8 +77,18 @@ void Emitter::clearHalo(const Buffer &buffer) {
   const Layout &layout = buffer.layout;
   if (!layout.hasHalo())
     return;
-  int64_t bytes = elementBytes(buffer.type.getElementType());
+  Type element = buffer.type.getElementType();
+  int64_t bytes = elementBytes(element);
   ArrayRef<int64_t> order = layout.order;
+  auto extent = [&](int64_t d) { return c.add(c.expr(layout.sizes[d]), layout.haloLow[d] + layout.haloHigh[d]); };
+  // Clears `count` positions of dimension order[position] and all that lies inside them, but not the room of others.
+  std::function<void(size_t, Value, Value)> slab = [&](size_t position, Value base, Value count) {
+    Value stride = c.expr(layout.strides[order[position]]);
+    if (llvm::none_of(order.drop_front(position + 1), [&](int64_t inner) { return layout.room[inner]; }))
+      return c.memset(c.address(buffer.pointer, base, element), c.mul(c.mul(stride, count), bytes));
+    c.loop(c.i64(0), count, 1,
+           [&](Value i) { slab(position + 1, c.add(base, c.mul(i, stride)), extent(order[position + 1])); });
+  };
   // Clears the slabs before and after dimension order[position] and goes on inside it where deeper dimensions have a
   // halo too.
   std::function<void(size_t, Value)> clear = [&](size_t position, Value base) {
@@ -88,13 +98,10 @@ void Emitter::clearHalo(const Buffer &buffer) {
     bool deeper = llvm::any_of(order.drop_front(position + 1),
                                [&](int64_t inner) { return layout.haloLow[inner] || layout.haloHigh[inner]; });
     Value stride = c.expr(layout.strides[d]), size = c.expr(layout.sizes[d]);
-    auto slab = [&](Value first, int64_t count) {
-      if (count)
-        c.memset(c.address(buffer.pointer, c.add(base, c.mul(first, stride)), buffer.type.getElementType()),
-                 c.mul(stride, count * bytes));
-    };
-    slab(c.i64(0), layout.haloLow[d]);
-    slab(c.add(size, layout.haloLow[d]), layout.haloHigh[d]);
+    if (layout.haloLow[d])
+      slab(position, base, c.i64(layout.haloLow[d]));
+    if (layout.haloHigh[d])
+      slab(position, c.add(base, c.mul(c.add(size, layout.haloLow[d]), stride)), c.i64(layout.haloHigh[d]));
     if (deeper)
       c.loop(c.i64(0), size, 1,
              [&](Value i) { clear(position + 1, c.add(base, c.mul(c.add(i, layout.haloLow[d]), stride))); });

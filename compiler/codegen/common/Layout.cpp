@@ -12,6 +12,10 @@ bool Layout::hasHalo() const {
   return llvm::any_of(haloLow, [](int64_t h) { return h; }) || llvm::any_of(haloHigh, [](int64_t h) { return h; });
 }
 
+bool Layout::hasRoom() const {
+  return llvm::any_of(room, [](int64_t others) { return others; });
+}
+
 SmallVector<int64_t> orderOf(RankedTensorType type) {
   if (auto encoding = dyn_cast_or_null<graph::EncodingAttr>(type.getEncoding());
       encoding && !encoding.getOrder().empty())
@@ -31,6 +35,9 @@ Layout layoutOf(RankedTensorType type) {
   if (encoding && !encoding.getHalo().empty())
     for (int64_t d = 0; d < rank; ++d)
       layout.haloLow[d] = encoding.getHalo()[2 * d], layout.haloHigh[d] = encoding.getHalo()[2 * d + 1];
+  layout.room.assign(rank, 0);
+  if (encoding && !encoding.getRoom().empty())
+    layout.room = llvm::to_vector(encoding.getRoom());
   layout.block = encoding ? encoding.getBlock() : 0;
   SmallVector<int64_t> physical = orderOf(type);
   if (layout.block)
@@ -41,7 +48,7 @@ Layout layoutOf(RankedTensorType type) {
   for (int64_t position = physical.size() - 1; position >= 0; --position) {
     int64_t d = physical[position];
     bool inner = layout.block && position == int64_t(physical.size()) - 1;
-    AffineExpr extent = layout.sizes[d] + (layout.haloLow[d] + layout.haloHigh[d]);
+    AffineExpr extent = layout.sizes[d] + (layout.haloLow[d] + layout.haloHigh[d] + layout.room[d]);
     if (inner) {
       layout.strides[d] = stride;
       stride = simplify(stride * layout.block);
@@ -63,21 +70,32 @@ Layout layoutOf(RankedTensorType type) {
   return layout;
 }
 
-RankedTensorType withLayout(RankedTensorType type, ArrayRef<int64_t> order, int64_t block, ArrayRef<int64_t> halo) {
+RankedTensorType withLayout(RankedTensorType type, ArrayRef<int64_t> order, int64_t block, ArrayRef<int64_t> halo,
+                            ArrayRef<int64_t> room) {
   auto encoding = dyn_cast_or_null<graph::EncodingAttr>(type.getEncoding());
   AffineMap shape = encoding ? encoding.getShape() : AffineMap();
   bool identity = block == 0 && llvm::equal(order, llvm::seq<int64_t>(0, order.size()));
   bool noHalo = llvm::all_of(halo, [](int64_t h) { return h == 0; });
+  bool noRoom = llvm::all_of(room, [](int64_t others) { return others == 0; });
   ArrayRef<int64_t> none;
   Attribute result;
-  if (shape || !identity || !noHalo)
-    result = graph::EncodingAttr::get(type.getContext(), shape, identity ? none : order, block, noHalo ? none : halo);
+  if (shape || !identity || !noHalo || !noRoom)
+    result = graph::EncodingAttr::get(type.getContext(), shape, identity ? none : order, block, noHalo ? none : halo,
+                                      noRoom ? none : room);
   return RankedTensorType::get(type.getShape(), type.getElementType(), result);
+}
+
+RankedTensorType withoutRoom(RankedTensorType type) {
+  auto encoding = dyn_cast_or_null<graph::EncodingAttr>(type.getEncoding());
+  if (!encoding || encoding.getRoom().empty())
+    return type;
+  SmallVector<int64_t> order = orderOf(type);
+  return withLayout(type, order, encoding.getBlock(), encoding.getHalo());
 }
 
 bool isRowMajor(RankedTensorType type) {
   Layout layout = layoutOf(type);
-  if (layout.hasHalo() || layout.block)
+  if (layout.hasHalo() || layout.hasRoom() || layout.block)
     return false;
   int64_t last = -1;
   for (int64_t d : layout.order) {

@@ -116,3 +116,19 @@ module attributes {graph.symbols = [{name = "x", min = 2, max = 1}]} {}
 
 // expected-error @below {{graph.symbols must be a list on a module or a kernel}}
 func.func private @symbols() attributes {graph.symbols = 1}
+
+// -----
+
+// CHECK-LABEL: @pieces
+// CHECK-SAME: tensor<1x48x7x7xf32, #graph.enc<order = [0, 2, 3, 1], room = [0, 2064, 0, 0]>>
+func.func private @pieces(tensor<1x48x7x7xf32, #graph.enc<order = [0, 2, 3, 1], room = [0, 2064, 0, 0]>>)
+
+// -----
+
+// expected-error @+1 {{room must have 2 entries, but has 1}}
+func.func private @room_of_another_rank(tensor<2x3xf32, #graph.enc<room = [4]>>)
+
+// -----
+
+// expected-error @+1 {{room entry -1 is negative}}
+func.func private @negative_room(tensor<2x3xf32, #graph.enc<room = [0, -1]>>)

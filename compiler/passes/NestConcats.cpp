@@ -1,0 +1,67 @@
+// Concat(x0, ..., xk) becomes Concat(Concat(x0, ..., xj), xj+1, ..., xk) where the inner one is there already: a tensor
+// lies in one place only, and this way the concatenations of a dense block can all share one.
+#include "compiler/passes/Passes.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+#define GEN_PASS_DEF_NESTCONCATSPASS
+#include "compiler/passes/Passes.h.inc"
+
+namespace {
+
+// The concatenations of a block so far, as a tree over their operands: the path from the root is a list of operands.
+class Prefixes {
+public:
+  // Replaces the longest list of operands that a concatenation before this one has as its own.
+  void nest(ConcatOp concat) {
+    int64_t axis = *normalizeAxis(concat.getAxis(), concat.getType().getRank());
+    size_t at = child(0, concat.getInputs().front(), axis), length = 0;
+    ConcatOp longest;
+    auto rest = concat.getInputs().drop_front();
+    for (auto [i, input] : llvm::enumerate(rest)) {
+      at = child(at, input, axis);
+      if (ConcatOp known = nodes[at]; known && i + 1 < rest.size() && fits(known, concat, axis))
+        longest = known, length = i + 2;
+    }
+    if (!nodes[at])
+      nodes[at] = concat;
+    if (!longest)
+      return;
+    SmallVector<Value> inputs{longest.getResult()};
+    llvm::append_range(inputs, concat.getInputs().drop_front(length));
+    concat.getInputsMutable().assign(inputs);
+  }
+
+private:
+  // The result's other sizes are those of its first operand.
+  static bool fits(ConcatOp first, ConcatOp concat, int64_t axis) {
+    Sizes sizes = sizesOf(first.getType());
+    sizes[axis] = sizesOf(concat.getType())[axis];
+    return sizes == sizesOf(concat.getType());
+  }
+
+  size_t child(size_t node, Value input, int64_t axis) {
+    auto [found, isNew] = children.try_emplace({node, input, axis}, nodes.size());
+    if (isNew)
+      nodes.emplace_back();
+    return found->second;
+  }
+
+  SmallVector<ConcatOp> nodes{ConcatOp()};
+  DenseMap<std::tuple<size_t, Value, int64_t>, size_t> children;
+};
+
+struct NestConcatsPass : impl::NestConcatsPassBase<NestConcatsPass> {
+  void runOnOperation() override {
+    getOperation().walk([](Block *block) {
+      Prefixes prefixes;
+      for (auto concat : block->getOps<ConcatOp>())
+        prefixes.nest(concat);
+    });
+  }
+};
+
+} // namespace
+} // namespace fathom

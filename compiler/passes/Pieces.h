@@ -1,0 +1,23 @@
+// Pieces: tensors that lie within the memory of a larger one, their whole, so that joining them moves no data.
+#pragma once
+
+#include "compiler/graph/Graph.h"
+
+namespace fathom {
+
+// Whether the op is a concatenation whose operands are all written where its result has them: it needs no kernel.
+bool isInPlace(mlir::Operation *op);
+void setInPlace(mlir::Operation *op);
+
+// An operand of a concatenation in place.
+struct Piece {
+  graph::ConcatOp whole; // null: there is none
+  unsigned operand = 0;
+  explicit operator bool() const { return bool(whole); }
+};
+// The operand that a value is, itself or through views.
+Piece pieceOf(mlir::Value value);
+// Bytes from where the whole begins to where the piece does.
+mlir::AffineExpr offsetOf(const Piece &piece);
+
+} // namespace fathom

@@ -1,0 +1,14 @@
+// Decides which tensors are written within the memory of another one.
+#pragma once
+
+#include "compiler/passes/Pieces.h"
+#include "compiler/schedule/Plan.h"
+#include "compiler/target/Target.h"
+
+namespace fathom {
+
+// Makes concatenations in-place ones where that saves copies: their operands are written where the result has them, and
+// those that cannot be are copied there. Layouts are assigned already. `plan` may be null; it decides otherwise.
+llvm::LogicalResult placePieces(mlir::func::FuncOp main, const Target &target, const Plan *plan);
+
+} // namespace fathom

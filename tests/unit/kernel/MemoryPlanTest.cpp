@@ -1,0 +1,96 @@
+// Where tensors lie, for programs written as text.
+#include "compiler/package/MemoryPlan.h"
+
+#include "compiler/driver/Compile.h"
+#include "compiler/graph/SizeMath.h"
+#include "mlir/Parser/Parser.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+
+namespace fathom {
+namespace {
+
+class MemoryPlanTest : public testing::Test {
+protected:
+  void plan(const std::string &text) {
+    module = parseSourceString<ModuleOp>(text, ParserConfig(context.get()));
+    ASSERT_TRUE(module);
+    auto target = parseTarget("neoverse-n1");
+    ASSERT_TRUE(bool(target));
+    FailureOr<Program> built = buildProgram(*module, *target, nullptr);
+    ASSERT_TRUE(succeeded(built));
+    program = *built;
+    memory = planMemory(program);
+  }
+  // The result of the kernel of this name, and where it lies.
+  Value result(StringRef name) {
+    Value found;
+    program.main.walk([&](func::CallOp call) {
+      if (program.kernels[call->getAttrOfType<IntegerAttr>("graph.kernel").getInt()].name == name)
+        found = call.getResult(0);
+    });
+    return found;
+  }
+  Place place(StringRef name) { return memory.places.lookup(result(name)); }
+  int64_t offset(StringRef name) {
+    AffineExpr offset = memory.offsets.lookup(result(name));
+    return offset ? graph::size::evaluate(offset, {}).value_or(-1) : 0;
+  }
+
+  std::unique_ptr<MLIRContext> context = createContext();
+  OwningOpRef<ModuleOp> module;
+  Program program;
+  MemoryPlan memory;
+};
+
+// a and b lie in ab, which lies in abc with c; x is not in the arena.
+TEST_F(MemoryPlanTest, PiecesLieInTheirWhole) {
+  plan(R"(func.func @main(%x: tensor<3x16xf32>) -> tensor<3x1xf32> {
+    %axes = graph.Constant dense<1> : tensor<1xi64> as tensor<1xi64>
+    %a = graph.Exp(%x) {graph.name = "a"} : (tensor<3x16xf32>) -> tensor<3x16xf32>
+    %b = graph.Neg(%x) {graph.name = "b"} : (tensor<3x16xf32>) -> tensor<3x16xf32>
+    %ab = graph.Concat(%a, %b) {axis = 1, graph.name = "ab"} : (tensor<3x16xf32>, tensor<3x16xf32>) -> tensor<3x32xf32>
+    %t = graph.Tanh(%ab) {graph.name = "t"} : (tensor<3x32xf32>) -> tensor<3x32xf32>
+    %abc = graph.Concat(%ab, %t) {axis = 1, graph.name = "abc"} : (tensor<3x32xf32>, tensor<3x32xf32>) -> tensor<3x64xf32>
+    %y = graph.ReduceMax(%abc, %axes) {keepdims = 1 : i64, graph.name = "y"} : (tensor<3x64xf32>, tensor<1xi64>) -> tensor<3x1xf32>
+    return %y : tensor<3x1xf32> })");
+  EXPECT_EQ(memory.fixedBytes, 3 * 64 * 4);
+  for (StringRef name : {"a", "b", "t"}) {
+    EXPECT_EQ(place(name).kind, Place::Fixed);
+    EXPECT_EQ(place(name).at, 0);
+  }
+  EXPECT_EQ(offset("a"), 0);
+  EXPECT_EQ(offset("b"), 16 * 4);
+  EXPECT_EQ(offset("t"), 32 * 4);
+}
+
+TEST_F(MemoryPlanTest, PiecesOfAnOutputAreWrittenThere) {
+  plan(R"(func.func @main(%x: tensor<2x4xf32>) -> tensor<4x4xf32> {
+    %a = graph.Exp(%x) {graph.name = "a"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %b = graph.Neg(%x) {graph.name = "b"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %c = graph.Concat(%a, %b) {axis = 0, graph.name = "c"} : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+    return %c : tensor<4x4xf32> })");
+  EXPECT_EQ(memory.fixedBytes, 0);
+  EXPECT_EQ(place("b").kind, Place::Output);
+  EXPECT_EQ(offset("b"), 2 * 4 * 4);
+}
+
+// The piece `a` is read after the last use of the whole: nothing else may lie there before.
+TEST_F(MemoryPlanTest, AWholeLivesAsLongAsItsPieces) {
+  plan(R"(func.func @main(%x: tensor<3x16xf32>) -> tensor<3x16xf32> {
+    %axes = graph.Constant dense<1> : tensor<1xi64> as tensor<1xi64>
+    %a = graph.Exp(%x) {graph.name = "a"} : (tensor<3x16xf32>) -> tensor<3x16xf32>
+    %b = graph.Neg(%x) {graph.name = "b"} : (tensor<3x16xf32>) -> tensor<3x16xf32>
+    %c = graph.Concat(%a, %b) {axis = 1, graph.name = "c"} : (tensor<3x16xf32>, tensor<3x16xf32>) -> tensor<3x32xf32>
+    %m = graph.ReduceMax(%c, %axes) {keepdims = 1 : i64, graph.name = "m"} : (tensor<3x32xf32>, tensor<1xi64>) -> tensor<3x1xf32>
+    %n = graph.ReduceMax(%m, %axes) {keepdims = 1 : i64, graph.name = "n"} : (tensor<3x1xf32>, tensor<1xi64>) -> tensor<3x1xf32>
+    %y = graph.Add(%a, %n) {graph.name = "y"} : (tensor<3x16xf32>, tensor<3x1xf32>) -> tensor<3x16xf32>
+    return %y : tensor<3x16xf32> })");
+  EXPECT_EQ(offset("b"), 16 * 4);
+  EXPECT_GE(place("m").at, 3 * 32 * 4);
+  EXPECT_GE(place("n").at, 3 * 32 * 4);
+}
+
+} // namespace
+} // namespace fathom
