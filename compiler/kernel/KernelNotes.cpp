@@ -225,6 +225,7 @@ std::vector<OpNote> explainOthers(const Program &program) {
                         .Case([](AssertOp) { return "the host code checks sizes"; })
                         .Case([](SizesOp) { return "arithmetic on sizes, done where it is needed"; })
                         .Case([](ConcatOp) { return "its inputs are written where it has them: it moves no data"; })
+                        .Case([](SliceOp) { return "it is read where its input has it: it moves no data"; })
                         .Default([](Operation *) { return "a view of its input: no data moves"; });
     notes.push_back({shortName(op), node.str(), why.str(), explainType(op)});
   });

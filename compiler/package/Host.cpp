@@ -3,6 +3,7 @@
 
 #include "compiler/graph/SizeMath.h"
 #include "compiler/package/HostEmitter.h"
+#include "compiler/passes/Pieces.h"
 #include "compiler/support/Diagnostics.h"
 #include "runtime/abi.h"
 #include <cstddef>
@@ -131,12 +132,19 @@ Value HostEmitter::addressAt(const Place &place) {
 }
 
 Value HostEmitter::addressOf(Value tensor) {
-  Value root = memory.places.contains(tensor) ? tensor : bufferRoot(tensor);
-  if (Value known = pointers.lookup(root))
-    return known;
-  Value base = addressAt(memory.places.lookup(root));
-  AffineExpr offset = memory.offsets.lookup(root);
-  return offset ? c.address(base, c.expr(offset), b.getI8Type()) : base;
+  // Through views to what has a place, and with what lies before each part on the way.
+  AffineExpr offset = getAffineConstantExpr(0, b.getContext());
+  while (!memory.places.contains(tensor) && tensor.getDefiningOp() && isView(tensor.getDefiningOp())) {
+    if (auto slice = tensor.getDefiningOp<SliceOp>())
+      offset = offset + offsetOf(slice);
+    tensor = tensor.getDefiningOp()->getOperand(0);
+  }
+  if (AffineExpr within = memory.offsets.lookup(tensor))
+    offset = offset + within;
+  Value known = pointers.lookup(tensor);
+  Value base = known ? known : addressAt(memory.places.lookup(tensor));
+  offset = size::simplified(offset);
+  return isConstant(offset, 0) ? base : c.address(base, c.expr(offset), b.getI8Type());
 }
 
 void HostEmitter::failIf(Value condition, Value fault) {

@@ -64,7 +64,7 @@ private:
     SmallVector<Value> aliases{root};
     while (!aliases.empty()) {
       Value alias = aliases.pop_back_val();
-      if (Operation *whole = alias.getDefiningOp(); whole && isInPlace(whole))
+      if (Operation *whole = alias.getDefiningOp(); whole && isa<ConcatOp>(whole) && isInPlace(whole))
         for (Value piece : whole->getOperands())
           aliases.push_back(bufferRoot(piece));
       for (Operation *user : alias.getUsers()) {

@@ -149,6 +149,50 @@ LogicalResult dropEmptyParts(ConcatOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+// The range along `axis` that a slice takes of its input, and all of the other dimensions; null if it is another slice.
+std::optional<SliceRange> rangeAlong(Value value, int64_t axis) {
+  auto slice = value.getDefiningOp<SliceOp>();
+  if (!slice)
+    return std::nullopt;
+  auto ranges = getSlice(slice);
+  if (failed(ranges))
+    return std::nullopt;
+  for (auto [d, size] : llvm::enumerate(sizesOf(slice.getInput())))
+    if (int64_t(d) != axis && ((*ranges)[d].size != size || (*ranges)[d].step != 1))
+      return std::nullopt;
+  return (*ranges)[axis].step == 1 ? std::optional((*ranges)[axis]) : std::nullopt;
+}
+
+// Parts that were cut from one tensor and follow each other in it are one part.
+LogicalResult joinSlices(ConcatOp op, PatternRewriter &rewriter) {
+  int64_t axis = *normalizeAxis(op.getAxis(), op.getType().getRank());
+  SmallVector<Value> parts{op.getInputs().front()};
+  for (Value next : op.getInputs().drop_front()) {
+    auto before = rangeAlong(parts.back(), axis), range = rangeAlong(next, axis);
+    Value input = before ? parts.back().getDefiningOp()->getOperand(0) : Value();
+    auto low = before ? constantSize(before->start) : std::nullopt;
+    auto middle = range ? constantSize(range->start) : std::nullopt;
+    auto length = before ? constantSize(before->size) : std::nullopt;
+    auto more = range ? constantSize(range->size) : std::nullopt;
+    bool follows =
+        low && middle && length && more && *low + *length == *middle && next.getDefiningOp()->getOperand(0) == input;
+    if (!follows) {
+      parts.push_back(next);
+      continue;
+    }
+    if (*low == 0 && isConstant(sizesOf(input)[axis], *middle + *more))
+      parts.back() = input;
+    else
+      parts.back() = createNamed<SliceOp>(rewriter, next.getDefiningOp(), ".joined", input,
+                                          makeInts(rewriter, op, {*low}), makeInts(rewriter, op, {*middle + *more}),
+                                          makeInts(rewriter, op, {axis}), makeNone(rewriter, op.getLoc()));
+  }
+  if (parts.size() == op.getInputs().size())
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] { op.getInputsMutable().assign(parts); });
+  return success();
+}
+
 LogicalResult expandSplit(SplitOp op, PatternRewriter &rewriter) {
   int64_t axis = *normalizeAxis(op.getAxis(), rankOf(op.getInput()));
   SmallVector<Value> parts;
@@ -219,6 +263,7 @@ struct CanonicalizeOpsPass : impl::CanonicalizeOpsPassBase<CanonicalizeOpsPass> 
     add(dropSameShape<ExpandOp>);
     add(dropSameShape<ReshapeOp>);
     add(dropEmptyParts);
+    add(joinSlices);
     add(mergeTransposes);
     add(expandGemm);
     add(expandVectorMatMul);

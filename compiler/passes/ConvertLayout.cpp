@@ -5,6 +5,7 @@
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/passes/Pieces.h"
 #include "compiler/passes/PixelRegions.h"
 #include "compiler/support/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
@@ -16,7 +17,10 @@ namespace fathom {
 #define GEN_PASS_DEF_CONVERTLAYOUTPASS
 #include "compiler/passes/Passes.h.inc"
 
-bool isView(Operation *op) { return isa<TransposeOp, ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, IdentityOp>(op); }
+bool isView(Operation *op) {
+  return isa<TransposeOp, ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, IdentityOp>(op) ||
+         (isa<SliceOp>(op) && isInPlace(op));
+}
 
 Value bufferRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {

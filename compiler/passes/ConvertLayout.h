@@ -18,7 +18,7 @@ llvm::SmallVector<int64_t> flowingOrder(mlir::Operation *op, mlir::RankedTensorT
 // Whether the op's results are row-major whatever its operands are.
 bool keepsRows(mlir::Operation *op);
 
-// Whether the op only reinterprets its operand's buffer.
+// Whether the op only reinterprets its operand's buffer, or a part of it.
 bool isView(mlir::Operation *op);
 // The value whose buffer a view reads, through all views.
 mlir::Value bufferRoot(mlir::Value value);

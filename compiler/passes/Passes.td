@@ -41,7 +41,7 @@ def NestConcatsPass : Pass<"nest-concats", "mlir::func::FuncOp"> {
   let summary = "Express a concatenation by one of its first operands that is there already";
 }
 def PlacePiecesPass : Pass<"place-pieces", "mlir::func::FuncOp"> {
-  let summary = "Write the operands of concatenations where the result has them, so that nothing is copied";
+  let summary = "Write the operands of concatenations where the result has them, and read slices where their input does";
   let options = [Option<"target", "target", "std::string", "\"host\"", "The machine to place for, as --target of fathom compile">];
 }
 def SimplifyInferencePass : Pass<"simplify-inference", "mlir::func::FuncOp"> {

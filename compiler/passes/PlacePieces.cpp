@@ -1,13 +1,12 @@
-// Concatenations in place: from the last one of a block to the first, so that a whole knows whether it is a piece of
-// another before its own pieces are placed.
+// Concatenations in place, from the last one of a block to the first, so that a whole knows whether it is a piece of
+// another before its own pieces are placed; then slices, which lie where their input does.
 #include "compiler/passes/PlacePieces.h"
 
 #include "compiler/codegen/common/Layout.h"
-#include "compiler/cost/Product.h"
 #include "compiler/graph/SizeMath.h"
-#include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/FuseOps.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/passes/PieceRules.h"
 #include "compiler/support/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -20,45 +19,10 @@ namespace fathom {
 
 namespace {
 
-constexpr int64_t cacheLine = 64;
-// Rows that a kernel reads side by side, about as many as a register tile has.
-constexpr double rowsTogether = 16;
 // How deep wholes may lie within wholes: what follows them from one to the next takes that long.
 constexpr unsigned maxDepth = 256;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
-
-// Whether code for an op's kernel goes by strides wherever it reads its operands and writes its result.
-bool goesByStrides(Operation *op) {
-  if (needsNoKernel(op) && !isInPlace(op))
-    return false;
-  StringRef name = kernelClassOf(op).name;
-  return name != "sequential" && name != "packed_product";
-}
-
-// Whether the value, itself or through views, leaves its block.
-bool leavesBlock(Value value) {
-  SmallVector<Value> same{value};
-  while (!same.empty())
-    for (Operation *user : same.pop_back_val().getUsers()) {
-      if (user->hasTrait<OpTrait::IsTerminator>())
-        return true;
-      if (isView(user))
-        same.push_back(user->getResult(0));
-    }
-  return false;
-}
-
-// Whether the elements of two tensors of equal sizes lie in the same way.
-bool sameMemory(RankedTensorType one, RankedTensorType other) {
-  Layout a = layoutOf(one), b = layoutOf(other);
-  if (a.block || b.block || a.haloLow != b.haloLow || a.haloHigh != b.haloHigh || a.offset != b.offset)
-    return false;
-  for (auto [d, size] : llvm::enumerate(a.sizes))
-    if (!isConstant(size, 1) && a.strides[d] != b.strides[d])
-      return false;
-  return true;
-}
 
 class Placement {
 public:
@@ -66,6 +30,11 @@ public:
       : main(main), target(target), plan(plan), symbols(symbolsFor(main)) {}
 
   LogicalResult run() {
+    SmallVector<SliceOp> slices;
+    main.walk<WalkOrder::PreOrder>([&](SliceOp slice) { slices.push_back(slice); });
+    if (!plan)
+      for (SliceOp slice : llvm::reverse(slices))
+        raiseInputHalo(slice);
     SmallVector<ConcatOp> concats;
     main.walk<WalkOrder::PreOrder>([&](ConcatOp concat) { concats.push_back(concat); });
     for (ConcatOp concat : llvm::reverse(concats))
@@ -75,6 +44,9 @@ public:
       if (!layout.within.empty() && !heeded.contains(layout.value))
         return emitError(main.getLoc(), ErrorCode::BadPlan)
                << "layout of '" << layout.value << "': '" << layout.within << "' is no concatenation that has it";
+    // Where their inputs lie is known now.
+    for (SliceOp slice : slices)
+      visit(slice);
     return success();
   }
 
@@ -128,6 +100,60 @@ private:
     }
     setInPlace(concat);
     return success();
+  }
+
+  // Zeros that are needed around a slice are written around its input.
+  void raiseInputHalo(SliceOp slice) {
+    Value input = slice.getInput();
+    RankedTensorType type = typeOf(input);
+    Layout mine = layoutOf(slice.getType()), whole = layoutOf(type);
+    RankedTensorType there = sliceType(slice);
+    Operation *maker = input.getDefiningOp();
+    if (!mine.hasHalo() || !there || mine.order != whole.order || !maker || isa<RelayoutOp>(maker) ||
+        maker->getNumResults() != 1 || !goesByStrides(maker) || !llvm::all_of(input.getUsers(), goesByStrides))
+      return;
+    SmallVector<int64_t> halo;
+    auto ranges = getSlice(slice);
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      bool isCut = (*ranges)[d].size != whole.sizes[d];
+      halo.append({isCut ? whole.haloLow[d] : std::max(whole.haloLow[d], mine.haloLow[d]),
+                   isCut ? whole.haloHigh[d] : std::max(whole.haloHigh[d], mine.haloHigh[d])});
+    }
+    input.setType(withLayout(withoutLayout(type), whole.order, 0, halo));
+  }
+
+  void visit(SliceOp slice) {
+    // A plan's kernels say which slices are copied.
+    if (plan && plan->kernelOf(opName(slice)))
+      return;
+    RankedTensorType there = sliceType(slice);
+    if (!there || !whyCopied(slice, there).empty())
+      return;
+    slice.getResult().setType(there);
+    setInPlace(slice);
+  }
+
+  // Why a slice cannot be read where its input has it; empty: it can.
+  std::string whyCopied(SliceOp slice, RankedTensorType there) {
+    Operation *maker = bufferRoot(slice.getInput()).getDefiningOp();
+    if (maker && needsNoKernel(maker) && !isa<IfOp, LoopOp>(maker) && !isInPlace(maker))
+      return "its input is no tensor in memory";
+    if (isPiece.contains(slice.getResult()))
+      return "it is written into another tensor";
+    if (leavesBlock(slice.getResult()))
+      return "it is a result of the model, a branch or a loop";
+    RankedTensorType type = slice.getType();
+    Layout mine = layoutOf(type), whole = layoutOf(there);
+    for (size_t d = 0; d < mine.order.size(); ++d)
+      if (mine.haloLow[d] > whole.haloLow[d] || mine.haloHigh[d] > whole.haloHigh[d])
+        return "it has more zeros around it";
+    if (sameMemory(type, there))
+      return "";
+    if (mine.order != whole.order || (plan && (mine.haloLow != whole.haloLow || mine.haloHigh != whole.haloHigh)))
+      return "its layout is another";
+    if (!llvm::all_of(slice->getUsers(), goesByStrides))
+      return "a kernel needs its elements side by side";
+    return plan ? "" : whySlower(slice.getResult(), there, target);
   }
 
   bool isPlannedWithin(Value root, ConcatOp concat) {
@@ -234,35 +260,7 @@ private:
         return "it has more zeros around it";
     if (!goesByStrides(maker) || !llvm::all_of(value.getUsers(), goesByStrides))
       return "a kernel of it needs its elements side by side";
-    return plan ? "" : whySlower(value, wanted);
-  }
-
-  // Why kernels would be slower with the operand in its place than a copy is.
-  std::string whySlower(Value value, RankedTensorType wanted) {
-    Layout mine = layoutOf(typeOf(value)), there = layoutOf(wanted);
-    int64_t bytes = elementBytes(wanted.getElementType()), run = bytes;
-    // What lies side by side, and the dimension that steps from one such run to the next.
-    auto outer = llvm::reverse(there.order).begin();
-    for (auto end = llvm::reverse(there.order).end(); outer != end;) {
-      int64_t d = *outer++;
-      run *= constantSize(there.sizes[d]).value_or(cacheLine);
-      if (there.room[d])
-        break;
-    }
-    if (run < cacheLine)
-      return "so few of its elements lie side by side there";
-    // What others read should not lie so that its rows throw each other out of the cache.
-    auto collides = [&](const Layout &layout) {
-      for (auto it = outer, end = llvm::reverse(there.order).end(); it != end; ++it)
-        if (!isConstant(layout.sizes[*it], 1))
-          return cost::linesCollide(rowsTogether, constantSize(layout.strides[*it]).value_or(0) * bytes,
-                                    target.caches[0]);
-      return false;
-    };
-    bool hasReaders = llvm::any_of(value.getUsers(), [](Operation *user) { return !isa<ConcatOp>(user); });
-    if (hasReaders && collides(there) && !collides(mine))
-      return "its rows would collide in the cache";
-    return "";
+    return plan ? "" : whySlower(value, wanted, target);
   }
 
   // Whether it is better to write some operands in place and to copy the others than to copy all in one kernel.

@@ -7,8 +7,9 @@
 
 namespace fathom {
 
-// Makes concatenations in-place ones where that saves copies: their operands are written where the result has them, and
-// those that cannot be are copied there. Layouts are assigned already. `plan` may be null; it decides otherwise.
+// Makes concatenations and slices in-place ones where that saves copies: operands are written where the result has
+// them, and those that cannot be are copied there; slices are read where their input has them. Layouts are assigned
+// already. `plan` may be null; it decides otherwise.
 llvm::LogicalResult placePieces(mlir::func::FuncOp main, const Target &target, const Plan *plan);
 
 } // namespace fathom
