@@ -235,9 +235,8 @@ struct Scheduled {
   // A load and a store for each vector, and a share of transposing it.
   double packing() const {
     double vectors = double(p.batches * p.rows * p.depth()) / double(lanes);
-    return s.packed
-               ? double(panelTasks) * vectors * (1 / target.storesPerCycle + 1 / target.loadsPerCycle + transposing)
-               : 0;
+    double each = 1 / target.storesPerCycle + 1 / target.loadsPerCycle + transposing + p.producerCycles;
+    return s.packed ? double(panelTasks) * vectors * each : 0;
   }
 
   double results() const {

@@ -16,6 +16,7 @@ struct Product {
   double resultStreams = 1;  // tensors of the result's size that the fused consumers read and write
   int64_t rowStride = 0;     // elements from one row to the next, where that is one distance
   double consumerCycles = 0; // of the math functions fused behind, for a vector
+  double producerCycles = 0; // of what computes the left operand while it is packed, for a vector
   bool unknownRows = false;  // how many there are is known only at run time
   int64_t groupColumns = 0;  // 0 without groups
 

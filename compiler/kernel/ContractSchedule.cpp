@@ -1,5 +1,6 @@
 // The schedules of contractions: the space of legal ones, and the one of least estimated cost.
 #include "compiler/codegen/common/Layout.h"
+#include "compiler/cost/Sweep.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/Spaces.h"
@@ -16,6 +17,9 @@ namespace {
 constexpr int64_t scratchLimit = int64_t(16) << 20; // bytes of packed rows
 // What takes longer to read than to multiply has few rows.
 constexpr int64_t thinRows = 8;
+// Cycles of an elementwise op with an operand of its own while rows are packed, for a vector: measured, with the dense
+// blocks of DenseNet.
+constexpr double cyclesOfProducer = 0.55;
 
 struct Problem {
   cost::Product product;
@@ -25,6 +29,18 @@ struct Problem {
   bool keepsPartialSums = true;                   // the result's buffer can hold them between blocks of the reduction
   bool wantsPacked = false, wantsInPlace = false; // what was asked for, where it is possible
 };
+
+// The elementwise ops that compute the left operand inside the kernel.
+int64_t producersOf(Operation *op) {
+  llvm::SmallSetVector<Operation *, 4> producers;
+  if (Operation *first = op->getOperand(0).getDefiningOp())
+    producers.insert(first);
+  for (size_t i = 0; i < producers.size(); ++i)
+    for (Value operand : producers[i]->getOperands())
+      if (Operation *before = operand.getDefiningOp())
+        producers.insert(before);
+  return llvm::count_if(producers, [](Operation *producer) { return producer->hasTrait<Elementwise>(); });
+}
 
 Problem problemOf(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -41,6 +57,7 @@ Problem problemOf(Operation *op) {
   if (op->getParentOfType<func::FuncOp>().getName() != "main") {
     p.product.coldPanels = isa<BlockArgument>(op->getOperand(1));
     p.producesLeft = op->getOperand(0).getDefiningOp();
+    p.product.producerCycles = double(producersOf(op)) * cyclesOfProducer;
     Operation *terminator = op->getBlock()->getTerminator();
     p.keepsPartialSums &=
         terminator->getNumOperands() == 1 &&
@@ -196,6 +213,24 @@ Choice<cost::ProductSchedule> bestContract(Operation *op, const Target &target) 
     best.consider(candidate, cost::estimate(p.product, candidate, target), target);
   });
   return best;
+}
+
+bool gainsFromProducer(Operation *op, int64_t ops, const Target &target) {
+  Problem p = problemOf(op);
+  Choice<cost::ProductSchedule> plain = bestContract(op, target), packed;
+  p.product.producerCycles = double(ops) * cyclesOfProducer;
+  p.producesLeft = true;
+  ContractSpace(p, target).enumerate([&](const cost::ProductSchedule &candidate) {
+    packed.consider(candidate, cost::estimate(p.product, candidate, target), target);
+  });
+  // A kernel of its own reads and writes as much as this one reads.
+  cost::Sweep apart;
+  apart.rows = p.product.rows, apart.length = p.product.depth(), apart.bits = p.product.bits;
+  apart.instructions = double(2 * ops);
+  apart.bytes = 2.0 * double(apart.rows * apart.length * p.product.bits / 8);
+  int64_t lanes = target.lanes(p.product.bits);
+  cost::SweepSchedule schedule{lanes, cost::leastGrain(apart, lanes, target)};
+  return packed.score <= plain.score + cost::overThreads(cost::estimate(apart, schedule, target), target);
 }
 
 static Schedule asKnobs(const cost::ProductSchedule &schedule) {

@@ -22,6 +22,9 @@ template <typename T> struct Choice {
 };
 
 Choice<cost::ProductSchedule> bestContract(mlir::Operation *op, const Target &target);
+// Whether a contraction that packs its rows, and computes them by so many elementwise ops on the way, is quicker than
+// one that may read them in place behind another kernel that writes them.
+bool gainsFromProducer(mlir::Operation *op, int64_t ops, const Target &target);
 // `panel`: the width of the packed weights, 0 while it is still open.
 Choice<cost::WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, int64_t panel, const Target &target);
 

@@ -6,6 +6,7 @@
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/Spaces.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/Pieces.h"
 #include "compiler/support/Diagnostics.h"
@@ -56,13 +57,6 @@ bool takesProducer(Operation *anchor) {
 Operation *lastAnchor(ArrayRef<Operation *> group) {
   auto found = llvm::find_if(llvm::reverse(group), isAnchor);
   return found == llvm::reverse(group).end() ? nullptr : *found;
-}
-
-// Whether that is better than to leave its producer a kernel of its own: a convolution that would rather read in place
-// would have to pack.
-bool gainsFromProducer(Operation *anchor, const Target *target) {
-  return takesProducer(anchor) &&
-         (!target || !isa<ConvOp>(anchor) || bestSchedule(kernelClassOf(anchor).family, anchor, *target)["pack_a"]);
 }
 
 // How far ahead of an anchor a consumer may be found: bounds the search on huge graphs.
@@ -208,7 +202,9 @@ private:
     std::optional<Attention> attention = attentionOf(lastAnchor(groups[g]));
     bool takesQueries = attention && attention->scores == consumer;
     if (isAnchor(consumer))
-      return consumer->getOperand(0) == value && (takesQueries || gainsFromProducer(consumer, target));
+      return consumer->getOperand(0) == value &&
+             (takesQueries || (takesProducer(consumer) && (!target || !isa<ConvOp>(consumer) ||
+                                                           gainsFromProducer(consumer, producer.size(), *target))));
     // Broadcast operands would be computed again for every element they spread to.
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }

@@ -226,7 +226,7 @@ def test_in_branches_and_loops(random):
         [
             node("Identity", "go", "still"),
             node("Tanh", "state", "h"),
-            node("Exp", "state", "k"),
+            node("Sigmoid", "state", "k"),
             cat("h k", "hk", 0),
             node("ReduceMean", "hk", "mean", keepdims=1),
             node("Add", "h mean", "next"),
