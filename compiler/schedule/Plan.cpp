@@ -31,7 +31,7 @@ template <> struct MappingTraits<PlannedLayout> {
     io.mapRequired("value", layout.value);
     io.mapRequired("order", layout.order);
     io.mapOptional("halo", layout.halo);
-    io.mapOptional("within", layout.within);
+    io.mapOptional("within", layout.within, std::string());
   }
 };
 

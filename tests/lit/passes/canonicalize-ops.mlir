@@ -146,3 +146,25 @@ func.func @symbolic_sizes(%x: tensor<?x3xf32, #graph.enc<shape = ()[s0] -> (s0, 
   %0 = graph.Shape(%x) : (tensor<?x3xf32, #graph.enc<shape = ()[s0] -> (s0, 3)>>) -> tensor<2xi64>
   return %0 : tensor<2xi64>
 }
+
+// -----
+
+// Parts without elements are dropped, and those that were cut from one tensor and follow each other are one part.
+// CHECK-LABEL: func @joined
+// CHECK: %[[P:.*]] = graph.Slice(%arg0
+// CHECK: graph.Concat(%[[P]], %arg1, %arg0)
+// CHECK-NOT: graph.Concat
+func.func @joined(%x: tensor<2x6xf32>, %y: tensor<2x1xf32>, %e: tensor<2x0xf32>) -> (tensor<2x11xf32>, tensor<2x6xf32>) {
+  %n = graph.None
+  %0 = graph.Constant dense<0> : tensor<1xi64> as tensor<1xi64>
+  %1 = graph.Constant dense<1> : tensor<1xi64> as tensor<1xi64>
+  %2 = graph.Constant dense<2> : tensor<1xi64> as tensor<1xi64>
+  %4 = graph.Constant dense<4> : tensor<1xi64> as tensor<1xi64>
+  %6 = graph.Constant dense<6> : tensor<1xi64> as tensor<1xi64>
+  %a = graph.Slice(%x, %0, %2, %1, %n) : (tensor<2x6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, none) -> tensor<2x2xf32>
+  %b = graph.Slice(%x, %2, %4, %1, %n) : (tensor<2x6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, none) -> tensor<2x2xf32>
+  %c = graph.Slice(%x, %4, %6, %1, %n) : (tensor<2x6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, none) -> tensor<2x2xf32>
+  %j = graph.Concat(%e, %a, %b, %y, %a, %b, %c) {axis = 1} : (tensor<2x0xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x1xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x11xf32>
+  %k = graph.Concat(%e, %x) {axis = 1} : (tensor<2x0xf32>, tensor<2x6xf32>) -> tensor<2x6xf32>
+  return %j, %k : tensor<2x11xf32>, tensor<2x6xf32>
+}

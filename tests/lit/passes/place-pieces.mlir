@@ -76,3 +76,49 @@ func.func @kernels(%x: tensor<2x16xf32>, %z: tensor<2x3xf32>) -> (tensor<2x16xf3
   %h = graph.Exp(%r) {graph.name = "h"} : (tensor<32xf32>) -> tensor<32xf32>
   return %a, %c, %d, %g, %h : tensor<2x16xf32>, tensor<2x32xf32>, tensor<2x6xf32>, tensor<2x32xf32>, tensor<32xf32>
 }
+
+// -----
+
+!last = tensor<2x32x4x4xf32, #graph.enc<order = [0, 2, 3, 1]>>
+!part = tensor<2x16x4x4xf32, #graph.enc<order = [0, 2, 3, 1], halo = [0, 0, 0, 0, 1, 1, 1, 1]>>
+!result = tensor<2x16x4x4xf32, #graph.enc<order = [0, 2, 3, 1]>>
+
+// A slice is read where its input has it; the zeros that are needed around it are written around the input.
+// CHECK-LABEL: func @sliced
+// CHECK: graph.Exp({{.*}} -> tensor<2x32x4x4xf32, {{.*}}halo = [0, 0, 0, 0, 1, 1, 1, 1]>>
+// CHECK: graph.Slice({{.*}}graph.in_place{{.*}} -> tensor<2x16x4x4xf32, {{.*}}halo = [0, 0, 0, 0, 1, 1, 1, 1], room = [0, 16, 0, 0]>>
+func.func @sliced(%x: !last) -> !result {
+  %n = graph.None
+  %low = graph.Constant dense<16> : tensor<1xi64> as tensor<1xi64>
+  %high = graph.Constant dense<32> : tensor<1xi64> as tensor<1xi64>
+  %axis = graph.Constant dense<1> : tensor<1xi64> as tensor<1xi64>
+  %a = graph.Exp(%x) {graph.name = "a"} : (!last) -> !last
+  %s = graph.Slice(%a, %low, %high, %axis, %n) {graph.name = "s"} : (!last, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, none) -> !part
+  %y = graph.Neg(%s) {graph.name = "y"} : (!part) -> !result
+  return %y : !result
+}
+
+// -----
+
+// A stretch of the memory of an input can be seen through views; what leaves the model, steps or has runs shorter than a cache line is copied.
+// CHECK-LABEL: func @copied_slices
+// CHECK-DAG: graph.Slice({{.*}}graph.in_place{{.*}}graph.name = "a"
+// CHECK-DAG: graph.Slice({{.*}}) {graph.name = "b"}
+// CHECK-DAG: graph.Slice({{.*}}) {graph.name = "c"}
+// CHECK-DAG: graph.Slice({{.*}}) {graph.name = "d"}
+func.func @copied_slices(%x: tensor<4x6xf32>) -> (tensor<6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<4x1xf32>) {
+  %n = graph.None
+  %0 = graph.Constant dense<0> : tensor<1xi64> as tensor<1xi64>
+  %1 = graph.Constant dense<1> : tensor<1xi64> as tensor<1xi64>
+  %2 = graph.Constant dense<2> : tensor<1xi64> as tensor<1xi64>
+  %4 = graph.Constant dense<4> : tensor<1xi64> as tensor<1xi64>
+  %a = graph.Slice(%x, %1, %2, %0, %n) {graph.name = "a"} : (tensor<4x6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, none) -> tensor<1x6xf32>
+  %r = graph.Squeeze(%a, %0) : (tensor<1x6xf32>, tensor<1xi64>) -> tensor<6xf32>
+  %y = graph.Exp(%r) {graph.name = "y"} : (tensor<6xf32>) -> tensor<6xf32>
+  %b = graph.Slice(%x, %2, %4, %0, %n) {graph.name = "b"} : (tensor<4x6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, none) -> tensor<2x6xf32>
+  %c = graph.Slice(%x, %0, %4, %0, %2) {graph.name = "c"} : (tensor<4x6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<2x6xf32>
+  %z = graph.Exp(%c) {graph.name = "z"} : (tensor<2x6xf32>) -> tensor<2x6xf32>
+  %d = graph.Slice(%x, %1, %2, %1, %n) {graph.name = "d"} : (tensor<4x6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, none) -> tensor<4x1xf32>
+  %w = graph.Exp(%d) {graph.name = "w"} : (tensor<4x1xf32>) -> tensor<4x1xf32>
+  return %y, %b, %z, %w : tensor<6xf32>, tensor<2x6xf32>, tensor<2x6xf32>, tensor<4x1xf32>
+}
