@@ -12,6 +12,9 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
+// Vectors of a row that are packed together: producers are chains of dependent operations.
+constexpr int64_t packedTogether = 2;
+
 AffineExpr simplify(AffineExpr expr) { return graph::size::simplified(expr); }
 Type scalarOf(Value v) { return cast<RankedTensorType>(v.getType()).getElementType(); }
 
@@ -224,19 +227,28 @@ SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, Arra
   return tile.joinSets(nest(0, c.i64(0), c.i64(0), tile.zeros(rows * sets, pieces)), sets);
 }
 
-// The same on a packed block: tiles of rows, each with the rows' elements side by side for every step of the reduction.
+// The same on a packed block: tiles of rows, each with the rows' elements side by side for every step of the reduction
+// where a vector of them holds as many factors, else row by row.
 SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart,
                                                ValueRange sums) {
   RegisterTile tile = registers();
-  // A tail may start inside a packed tile.
-  Value within = c.rem(c.sub(row, rowLow), c.i64(tileM));
-  Value tileStart = c.add(c.mul(c.sub(c.sub(row, rowLow), within), blockK), within);
-  Value panel = c.add(panelStart, c.mul(blockStart, tileN));
+  Value panel = c.add(panelStart, c.mul(blockStart, tileN)), before = c.sub(row, rowLow);
+  Ahead ahead = nextPanel(row, panel, c.i64(blockK));
   int64_t sets = tile.setsFor(sums.size(), constantSize(run));
   SmallVector<Value> first = llvm::to_vector(sums);
   llvm::append_range(first, tile.zeros(rows * (sets - 1), pieces));
+  if (!e.target.laneFma) {
+    SmallVector<Value> starts;
+    for (int64_t r = 0; r < rows; ++r)
+      starts.push_back(c.mul(c.add(before, r), blockK));
+    return tile.joinSets(
+        tile.multiply(k.scratch, scalarOf(lhs), starts, panel, blockLength, pieces, sets, ahead, first), sets);
+  }
+  // A tail may start inside a packed tile.
+  Value within = c.rem(before, c.i64(tileM));
+  Value tileStart = c.add(c.mul(c.sub(before, within), blockK), within);
   return tile.joinSets(tile.multiplyPacked(k.scratch, scalarOf(lhs), tileStart, tileM, rows, panel, blockLength, pieces,
-                                           sets, nextPanel(row, panel, c.i64(blockK)), first),
+                                           sets, ahead, first),
                        sets);
 }
 
@@ -254,6 +266,15 @@ Value Contraction::leftVector(ArrayRef<Index> index, Value start, Value depth, i
 void Contraction::packRows() {
   Type element = scalarOf(lhs);
   Value last = c.sub(rowHigh, c.i64(1)), depthStart = c.rem(blockStart, c.expr(run));
+  if (!e.target.laneFma)
+    return c.loop(rowLow, rowHigh, 1, [&](Value row) {
+      Indices index = batchIndex;
+      delinearize(c, row, rowLoops, index);
+      Value start = left.pointer ? rowStart(index, c.i64(0)) : Value(), at = c.mul(c.sub(row, rowLow), blockK);
+      vectorLoop(c, c.i64(0), blockLength, packedTogether * lanes, lanes, [&](Value depth, int64_t count) {
+        c.store(leftVector(index, start, c.add(depthStart, depth), count), k.scratch, c.add(at, depth), element);
+      });
+    });
   c.loop(rowLow, rowHigh, tileM, [&](Value row) {
     SmallVector<Indices> indices;
     SmallVector<Value> starts;
