@@ -170,7 +170,8 @@ LogicalResult TopKOp::inferTypes(SmallVectorImpl<Type> &types) {
   if (size::upperBound(*k).value_or(0) < 0 || size::lowerBound(size::sub(*k, sizes[*axis])).value_or(0) > 0)
     return fathom::emitError(*this, ErrorCode::BadShape)
            << "k is " << text(*this, *k) << " for an axis of size " << text(*this, sizes[*axis]);
-  assumeAtLeast(sizes[*axis], *k, "k is above the size " + text(*this, sizes[*axis]));
+  std::string size = text(*this, sizes[*axis]);
+  assumeAtLeast(sizes[*axis], *k, "k is above the size " + (size == "?" ? "of the axis, which data decides" : size));
   sizes[*axis] = *k;
   if (failed(addResult(*this, types, sizes, elementOf(getInput()))))
     return failure();

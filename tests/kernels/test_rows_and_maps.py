@@ -68,3 +68,10 @@ def test_movement(shape, seed):
 @pytest.mark.parametrize("index", [[0, -1, 2], [[1], [0]], 3])
 def test_gather(index, seed):
     compare([helper.make_node("Gather", ["x", "i"], ["y"], axis=1)], {"x": data((2, 5, 3), seed), "i": np.array(index, np.int64)}, {})
+
+
+@pytest.mark.parametrize("op", ["MaxPool", "AveragePool"])
+@pytest.mark.parametrize("size, kernel, stride", [(1, 2, 2), (1, 3, 3), (2, 3, 3), (4, 3, 3)])
+def test_pooling_whose_only_window_ends_behind_the_image(random, op, size, kernel, stride):
+    node = helper.make_node(op, ["x"], ["y"], kernel_shape=[kernel] * 2, strides=[stride] * 2, ceil_mode=1)
+    compare([node], {"x": random.standard_normal((2, 3, size, size)).astype(np.float32)}, {})

@@ -93,7 +93,7 @@ static LogicalResult topK(Node &node) {
   FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("TopK");
   if (failed(attrs))
     return failure();
-  Operation *op = node.create("TopK", {node.input(0), node.pinned(k, "k")}, *attrs, 2);
+  Operation *op = node.create("TopK", {node.input(0), node.pinned(k, "k", "k is negative or too large")}, *attrs, 2);
   return op ? node.finish(op->getResults()) : failure();
 }
 
