@@ -334,7 +334,10 @@ LogicalResult checkUnstoredLayouts(ArrayRef<FusionGroup> groups) {
                       });
       SmallVector<int64_t> order =
           isScores ? llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())) : flowingOrder(op, type);
-      if ((isAnchor(op) && !isScores) || isa<RelayoutOp>(op) || orderOf(type) == order)
+      // Where an elementwise op changes the order, the result has the new one.
+      bool hasOrderOfResult = op->hasTrait<Elementwise>() &&
+                              orderOf(type) == orderOf(cast<RankedTensorType>(group.back()->getResult(0).getType()));
+      if ((isAnchor(op) && !isScores) || isa<RelayoutOp>(op) || orderOf(type) == order || hasOrderOfResult)
         continue;
       std::string text;
       llvm::interleave(order, [&](int64_t d) { text += std::to_string(d); }, [&] { text += ", "; });

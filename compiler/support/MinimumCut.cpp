@@ -45,20 +45,20 @@ std::vector<bool> MinimumCut::solve() {
       edges[reachedBy[node] ^ 1].capacity += flow;
     }
   }
-  // The sink's side is what still reaches it.
-  std::vector<bool> isWithSource(leaving.size(), true);
-  isWithSource[sink] = false;
-  std::deque<size_t> queue{sink};
-  while (!queue.empty()) {
-    size_t node = queue.front();
-    queue.pop_front();
-    for (size_t edge : leaving[node])
-      if (size_t from = edges[edge].to; edges[edge ^ 1].capacity > 0 && isWithSource[from]) {
-        isWithSource[from] = false;
-        queue.push_back(from);
-      }
-  }
-  return isWithSource;
+  // The sink's side is what still reaches it, and what has nothing to do with the source.
+  auto collect = [&](size_t from, auto follows) {
+    std::vector<bool> found(leaving.size());
+    found[from] = true;
+    for (std::deque<size_t> queue{from}; !queue.empty(); queue.pop_front())
+      for (size_t edge : leaving[queue.front()])
+        if (size_t to = edges[edge].to; !found[to] && follows(edge)) {
+          found[to] = true;
+          queue.push_back(to);
+        }
+    return found;
+  };
+  std::vector<bool> isWithSink = collect(sink, [&](size_t edge) { return edges[edge ^ 1].capacity > 0; });
+  return collect(source, [&](size_t edge) { return !isWithSink[edges[edge].to]; });
 }
 
 } // namespace fathom

@@ -14,7 +14,8 @@ public:
 
   size_t addNode();
   void addEdge(size_t a, size_t b, int64_t weight);
-  // For every node whether it is on the source's side. Where several ways cost the same, that side is the largest.
+  // For every node whether it is on the source's side. Where several ways cost the same, that side is the largest of
+  // nodes that are connected with the source.
   std::vector<bool> solve();
 
 private:

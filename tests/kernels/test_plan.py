@@ -101,3 +101,14 @@ def test_an_illegal_schedule_of_another_class_is_refused(tmp_path, made, pattern
     plan = edited(model, tmp_path, pattern, replacement)
     with pytest.raises(fathom.Error, match=re.escape(reason)):
         fathom.compile(model, plan=str(plan))
+
+
+def test_round_trip_where_the_order_changes_inside_a_kernel(tmp_path):
+    """What is computed before a convolution is written channels innermost, by a kernel of several ops."""
+    nodes = [
+        helper.make_node("Sub", ["x", "mean"], ["s"]),
+        helper.make_node("Mul", ["s", "scale"], ["m"]),
+        helper.make_node("Conv", ["m", "w"], ["y"], pads=[1, 1, 1, 1]),
+    ]
+    weights = {name: np.ones(shape, np.float32) for name, shape in [("mean", (1, 3, 1, 1)), ("scale", (1, 3, 1, 1)), ("w", (8, 3, 3, 3))]}
+    test_round_trip(make_model(nodes, {"x": np.zeros((1, 3, 9, 9), np.float32)}, weights), tmp_path)

@@ -106,5 +106,5 @@ def test_a_full_cache_is_refused(model):
         generator.step([5])
     # Positions that the mask's length allows, but not its elements.
     inputs = {"input_ids": np.array([[1, 2]]), "attention_mask": np.full((1, 4), 9), **generator.past}
-    with pytest.raises(fathom.Error, match="outside the dimension"):
+    with pytest.raises(fathom.Error, match="not inside the cache"):
         generator.session.run(["logits"], inputs, generator.present)

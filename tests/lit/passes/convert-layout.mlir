@@ -57,3 +57,13 @@ func.func @mostly_rows(%x: tensor<1x3x5x5xf32>, %y: tensor<1x8x5x5xf32>, %z: ten
   %b = graph.Add(%a, %z) {graph.name = "b"} : (tensor<1x8x5x5xf32>, tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32>
   return %b : tensor<1x8x5x5xf32>
 }
+
+// -----
+
+// Where no convolution is near, nothing is channels innermost.
+// CHECK-LABEL: func @no_convolution
+// CHECK: graph.Add({{.*}}) {graph.name = "s"} : {{.*}} -> tensor<2x3x5x5xf32>
+func.func @no_convolution(%x: tensor<2x1x1x5xf32>, %y: tensor<1x3x5x1xf32>) -> tensor<2x3x5x5xf32> {
+  %s = graph.Add(%x, %y) {graph.name = "s"} : (tensor<2x1x1x5xf32>, tensor<1x3x5x1xf32>) -> tensor<2x3x5x5xf32>
+  return %s : tensor<2x3x5x5xf32>
+}

@@ -22,11 +22,23 @@ int64_t cost(const std::vector<Edge> &edges, const std::vector<bool> &isWithSour
   return sum;
 }
 
-TEST(MinimumCut, NothingPullsTowardsTheSink) {
+// Whether every node on the source's side is connected with it there.
+bool isConnected(const std::vector<Edge> &edges, const std::vector<bool> &isWithSource) {
+  std::vector<bool> reached(isWithSource.size());
+  reached[MinimumCut::source] = true;
+  for (size_t round = 0; round < reached.size(); ++round)
+    for (const Edge &edge : edges)
+      if (edge.weight && isWithSource[edge.a] && isWithSource[edge.b] && (reached[edge.a] || reached[edge.b]))
+        reached[edge.a] = reached[edge.b] = true;
+  return reached == isWithSource;
+}
+
+TEST(MinimumCut, WhatIsAloneGoesToTheSink) {
   MinimumCut cut;
-  size_t free = cut.addNode();
-  EXPECT_EQ(cut.solve(), (std::vector<bool>{true, false, true}));
-  EXPECT_EQ(free, 2u);
+  size_t alone = cut.addNode(), pulled = cut.addNode();
+  cut.addEdge(MinimumCut::source, pulled, 1);
+  EXPECT_FALSE(cut.solve()[alone]);
+  EXPECT_TRUE(cut.solve()[pulled]);
 }
 
 TEST(MinimumCut, EqualCostsGoToTheSource) {
@@ -71,7 +83,7 @@ TEST(MinimumCut, IsTheCheapestOfAll) {
         sides.push_back(choice >> i & 1);
       int64_t now = cost(edges, sides);
       size_t size = size_t(std::count(sides.begin(), sides.end(), true));
-      if (now < least || (now == least && size > largest))
+      if (isConnected(edges, sides) && (now < least || (now == least && size > largest)))
         least = now, largest = size;
     }
     std::vector<bool> found = cut.solve();
