@@ -57,7 +57,7 @@ def test_fused_conv(added, activation, numbers, random):
 
 
 def test_fused_gemm(random):
-    inputs = [floats(random, 7, 5), floats(random, 3, 5), floats(random, 3)]
+    inputs = [floats(random, 7, 5), floats(random, 23, 5), floats(random, 23)]
     check("FusedGemm", inputs, activation="Relu", transB=1, alpha=0.5, beta=2.0)
     check("FusedGemm", inputs, activation="LeakyRelu", activation_alpha=0.1, transB=1)
 
