@@ -1,3 +1,4 @@
+// A branch with which what follows it is a mistake is not the one that is meant.
 #include "compiler/import/RankChoice.h"
 #include "compiler/support/ErrorCodeText.h"
 

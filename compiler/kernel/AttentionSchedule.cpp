@@ -5,6 +5,7 @@
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/Families.h"
 #include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/Spaces.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -82,8 +83,7 @@ cost::AttentionSchedule fromKnobs(const Schedule &s) {
   return {s["tile_m"], s["tile_n"], s["unroll_k"], s["block_n"], s["task_m"]};
 }
 
-void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
-  Problem p = problemOf(op);
+void enumerate(const Problem &p, const Target &target, llvm::function_ref<void(const cost::AttentionSchedule &)> body) {
   int64_t lanes = target.lanes(32), unit = cost::rowUnit(target);
   SmallVector<int64_t> widths = p.panels;
   for (int64_t vectors = 1; p.panels.empty() && vectors <= 6; ++vectors)
@@ -103,9 +103,13 @@ void overSpace(Operation *op, const Target &target, llvm::function_ref<void(cons
           cost::AttentionSchedule s{height, width, target.laneFma && p.cost.depth >= 32 ? 8 : 2, block,
                                     p.mostKeys > block ? std::min(task, mostRows) : task};
           if (violationOf(p, s, target).empty())
-            body(asKnobs(s));
+            body(s);
         }
     }
+}
+
+void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
+  enumerate(problemOf(op), target, [&](const cost::AttentionSchedule &s) { body(asKnobs(s)); });
 }
 
 double score(Operation *op, const Schedule &s, const Target &target) {
@@ -113,14 +117,12 @@ double score(Operation *op, const Schedule &s, const Target &target) {
 }
 
 Schedule best(Operation *op, const Target &target) {
-  cost::AttentionProblem problem = problemOf(op).cost;
-  Schedule least;
-  double cycles = std::numeric_limits<double>::infinity();
-  overSpace(op, target, [&](const Schedule &s) {
-    if (double each = cost::overThreads(cost::estimate(problem, fromKnobs(s), target), target); each < cycles)
-      least = s, cycles = each;
+  Problem p = problemOf(op);
+  Choice<cost::AttentionSchedule> best;
+  enumerate(p, target, [&](const cost::AttentionSchedule &candidate) {
+    best.consider(candidate, cost::estimate(p.cost, candidate, target), target);
   });
-  return least;
+  return asKnobs(best.schedule);
 }
 
 std::string violation(const Schedule &s, Operation *op, const Target &target) {

@@ -5,6 +5,7 @@
 #include "compiler/passes/ConvertLayout.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/support/MinimumCut.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -13,6 +14,8 @@ namespace fathom {
 namespace {
 
 constexpr int64_t never = int64_t(1) << 60;
+// More elements than any tensor has; what several of them weigh together stays below `never`.
+constexpr uint64_t mostElements = uint64_t(1) << 48;
 // A window over rows finds its channels far apart: what reading an element so costs, beside changing its order.
 constexpr int64_t windowsOverRows = 4;
 
@@ -54,10 +57,10 @@ private:
   }
 
   static int64_t elements(Operation *op, Value value) {
-    int64_t product = 1;
+    uint64_t product = 1;
     for (AffineExpr size : sizesOf(value))
-      product = std::min(never, product * std::max<int64_t>(1, representative(op, size)));
-    return product;
+      product = llvm::SaturatingMultiply(product, uint64_t(std::max<int64_t>(1, representative(op, size))));
+    return int64_t(std::min(product, mostElements));
   }
 
   // What the op's operands should look like.
@@ -71,16 +74,19 @@ private:
       if (!type || type.getRank() < 3 || isConstantValue(operand))
         continue;
       int64_t size = elements(op, operand);
+      auto wants = [&](size_t side) { cut.addEdge(nodeOf(operand), side, size); };
+      if (isa<ConvOp, WinogradConvOp>(op) && i > 0)
+        continue; // weights are packed in their own way
       if (isa<ConvOp, WinogradConvOp>(op))
-        cut.addEdge(nodeOf(operand), i == 0 ? pixels : rows, i == 0 ? size : 0);
+        wants(pixels);
       else if (auto transpose = dyn_cast<TransposeOp>(op))
-        cut.addEdge(nodeOf(operand), movesChannelsBack(transpose) ? pixels : rows, size);
+        wants(movesChannelsBack(transpose) ? pixels : rows);
       else if (!isNode)
-        cut.addEdge(nodeOf(operand), rows, size);
-      else if (sizesOf(operand).size() == sizesOf(op->getResult(0)).size())
+        wants(rows);
+      else if (type.getRank() == cast<RankedTensorType>(op->getResult(0).getType()).getRank())
         cut.addEdge(nodeOf(operand), result, betweenResultAnd(op, operand, size));
     }
-    if (isNode && isa<MaxPoolOp, AveragePoolOp>(op))
+    if (isNode && isa<MaxPoolOp, AveragePoolOp, LpPoolOp>(op))
       cut.addEdge(result, pixels, windowsOverRows * elements(op, op->getResult(0)));
   }
 
@@ -93,9 +99,8 @@ private:
 
   // A transpose is a view: of pixels, this one has rows.
   static bool movesChannelsBack(TransposeOp op) {
-    int64_t rank = op.getType().getRank();
     return op.getPerm() && op.getPerm()->front() == 0 && op.getPerm()->back() == 1 &&
-           llvm::is_sorted(op.getPerm()->drop_back()) && rank > 2;
+           llvm::is_sorted(op.getPerm()->drop_back());
   }
 
   func::FuncOp main;

@@ -57,7 +57,6 @@ private:
     if (!plan)
       raiseHalo(concat);
     SmallVector<OpOperand *> placed, copied;
-    std::string why;
     llvm::SmallDenseSet<Value> taken;
     for (OpOperand &operand : concat->getOpOperands()) {
       std::string reason = whyCopied(concat, axis, operand);

@@ -354,17 +354,16 @@ private:
 
   void finish(ScoreTile &scores, Value panel, ArrayRef<int64_t> pieces, SmallVector<Value> sums) {
     scale(sums, pieces, [&](int64_t r) { return scores.inverseOf(r); });
-    auto storeRow = [&](int64_t row) {
-      eachPiece(pieces, [&](int64_t r, size_t i, int64_t column) {
-        if (r != row)
-          return;
-        Value sum = sums[i];
-        int64_t n = pieces[i % pieces.size()];
-        Indices index = rowIndices[r];
-        index.back() = {c.add(c.mul(panel, tileN), column), n > 1 ? 1 : 0};
+    auto storeRow = [&](int64_t r) {
+      Indices index = rowIndices[r];
+      Value column = c.mul(panel, tileN);
+      for (auto [i, piece] : llvm::enumerate(pieces)) {
+        Value sum = sums[r * pieces.size() + i];
+        index.back() = {column, piece > 1 ? 1 : 0};
         e.bind(attention.product.getResult(), [=](ArrayRef<Index>, int64_t) { return sum; });
-        k.storeResults(index, n);
-      });
+        k.storeResults(index, piece);
+        column = c.add(column, piece);
+      }
     };
     for (int64_t r = 0; r < int64_t(rowIndices.size()); ++r) {
       if (!stored)
