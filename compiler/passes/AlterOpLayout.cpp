@@ -4,10 +4,12 @@
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/Spaces.h"
+#include "compiler/kernel/VectorWork.h"
 #include "compiler/kernel/Winograd.h"
 #include "compiler/passes/ConvertLayout.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/support/Diagnostics.h"
+#include <deque>
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -70,16 +72,18 @@ void useWinograd(ConvOp conv, int64_t tile) {
 
 // A step that makes a convolution faster and its weights larger.
 struct Step {
-  ConvOp conv;
   int64_t tile;
   double gain;
   int64_t bytes;
-  size_t order = 0; // among equals
+};
+
+struct Costs {
+  bool isSpatialPackCheaper = false;
+  SmallVector<Step, 2> winograd;
 };
 
 // What taking tiles of 2 or 4 pixels gains, and what going on from 2 to 4 does.
-void addSteps(ConvOp conv, const Target &target, SmallVectorImpl<Step> &steps) {
-  double plain = bestContract(conv, target).score;
+SmallVector<Step, 2> winogradSteps(ConvOp conv, double otherwise, const Target &target) {
   auto weight = cast<RankedTensorType>(conv.getWeight().getType());
   auto step = [&](int64_t tile) {
     cost::WinogradConv problem = winogradProblem(conv, conv.getInput(), tile);
@@ -87,8 +91,9 @@ void addSteps(ConvOp conv, const Target &target, SmallVectorImpl<Step> &steps) {
     // With what fills the last panel.
     int64_t columns = llvm::alignTo(problem.columns, best.schedule.tileN);
     int64_t elements = problem.positions() * problem.channels * columns - weight.getNumElements();
-    return Step{conv, tile, plain - best.score, std::max<int64_t>(1, elements * 4)};
+    return Step{tile, otherwise - best.score, std::max<int64_t>(1, elements * 4)};
   };
+  SmallVector<Step, 2> steps;
   Step two = step(2), four = step(4);
   if (two.gain > 0 && two.gain / double(two.bytes) > four.gain / double(four.bytes)) {
     steps.push_back(two);
@@ -96,7 +101,48 @@ void addSteps(ConvOp conv, const Target &target, SmallVectorImpl<Step> &steps) {
   }
   if (four.gain > 0)
     steps.push_back(four);
+  return steps;
 }
+
+Costs weigh(ConvOp conv, bool mayTransform, const Target &target) {
+  // Groups of few channels waste lanes of a product's tiles. Without groups both have the same inner loops, and costs
+  // of two models that differ by less than they err do not tell which is cheaper.
+  double margin = conv.getGroup() > 1 ? 1 : 0.9;
+  double product = bestContract(conv, target).score;
+  Costs costs;
+  if (!isDepthwise(conv) && spatialPackProblem(conv))
+    costs.isSpatialPackCheaper = bestSpatialPack(conv, target).score < margin * product;
+  if (mayTransform && takesWinograd(conv))
+    costs.winograd = winogradSteps(conv, product, target);
+  return costs;
+}
+
+// The costs of a model's convolutions. Models repeat their layers: equal ones are weighed once.
+class CostTable {
+public:
+  CostTable(bool mayTransform, const Target &target) : mayTransform(mayTransform), target(target) {}
+
+  const Costs &of(ConvOp conv) {
+    auto entry = llvm::find_if(entries, [&](const auto &entry) { return costTheSame(entry.first, conv); });
+    return entry != entries.end() ? entry->second
+                                  : entries.emplace_back(conv, weigh(conv, mayTransform, target)).second;
+  }
+
+private:
+  static bool costTheSame(ConvOp a, ConvOp b) {
+    using Equivalence = OperationEquivalence;
+    auto areAlike = [](Value x, Value y) {
+      return success(x.getType() == y.getType() && isConstantValue(x) == isConstantValue(y));
+    };
+    return a->getParentRegion() == b->getParentRegion() && consumerCycles(a) == consumerCycles(b) &&
+           Equivalence::isEquivalentTo(a, b, areAlike, nullptr,
+                                       Equivalence::IgnoreLocations | Equivalence::IgnoreDiscardableAttrs);
+  }
+
+  bool mayTransform;
+  const Target &target;
+  std::deque<std::pair<ConvOp, Costs>> entries;
+};
 
 LogicalResult refusePlan(ConvOp conv, const PlannedKernel &kernel, StringRef need) {
   return emitError(conv, ErrorCode::BadPlan)
@@ -127,36 +173,40 @@ void force(ConvOp conv, const AlgorithmOptions &options) {
     useWinograd(conv, name == "2" ? 2 : 4);
 }
 
-// Groups of few channels waste lanes of a product's tiles. Without groups both have the same inner loops, and costs of
-// two models that differ by less than they err do not tell which is cheaper.
-void chooseSpatialPack(ConvOp conv, const Target &target) {
-  double margin = conv.getGroup() > 1 ? 1 : 0.9;
-  if (!isDepthwise(conv) && spatialPackProblem(conv) &&
-      bestSpatialPack(conv, target).score < margin * bestContract(conv, target).score)
-    setAlgorithm(conv, spatialPackName(conv));
-}
-
 // Takes Winograd's method where it gains most for the bytes by which the weights grow.
-void chooseWinograd(ArrayRef<ConvOp> convolutions, int64_t budget, const Target &target) {
-  SmallVector<Step> steps;
+void chooseWinograd(ArrayRef<ConvOp> convolutions, int64_t budget, CostTable &costs) {
+  struct Option {
+    ConvOp conv;
+    Step step;
+    size_t order;
+    double gainOfByte() const { return step.gain / double(step.bytes); }
+  };
+  SmallVector<Option> options;
   for (ConvOp conv : convolutions)
-    if (takesWinograd(conv))
-      addSteps(conv, target, steps);
-  for (auto [i, step] : llvm::enumerate(steps))
-    step.order = i;
+    for (const Step &step : costs.of(conv).winograd)
+      options.push_back({conv, step, options.size()});
   // The steps that gain most for a byte come first; a larger tile replaces the smaller one taken before.
-  llvm::sort(steps, [](const Step &a, const Step &b) {
-    double left = a.gain * double(b.bytes), right = b.gain * double(a.bytes);
-    return left != right ? left > right : a.order < b.order;
+  llvm::sort(options, [](const Option &a, const Option &b) {
+    return a.gainOfByte() != b.gainOfByte() ? a.gainOfByte() > b.gainOfByte() : a.order < b.order;
   });
   llvm::MapVector<Operation *, int64_t> tiles;
-  for (const Step &step : steps)
+  for (const auto &[conv, step, order] : options)
     if (step.bytes <= budget) {
       budget -= step.bytes;
-      tiles[step.conv] = step.tile;
+      tiles[conv] = step.tile;
     }
   for (auto [conv, tile] : tiles)
     useWinograd(cast<ConvOp>(conv), tile);
+}
+
+void chooseByCost(ArrayRef<ConvOp> convolutions, int64_t budget, const AlgorithmOptions &options,
+                  const Target &target) {
+  CostTable costs(options.transforms, target);
+  for (ConvOp conv : convolutions)
+    if (costs.of(conv).isSpatialPackCheaper)
+      setAlgorithm(conv, spatialPackName(conv));
+  if (options.transforms)
+    chooseWinograd(convolutions, budget, costs);
 }
 
 struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
@@ -190,10 +240,7 @@ LogicalResult alterOpLayout(func::FuncOp main, const Target &target, const Algor
         force(conv, options);
     return success();
   }
-  for (ConvOp conv : convolutions)
-    chooseSpatialPack(conv, target);
-  if (options.transforms)
-    chooseWinograd(convolutions, int64_t(options.maxWeightGrowth * double(constantBytes(main))), target);
+  chooseByCost(convolutions, int64_t(options.maxWeightGrowth * double(constantBytes(main))), options, target);
   return success();
 }
 
