@@ -1,5 +1,5 @@
-"""Products whose rows pass one panel after another, and fetch the next one meanwhile: packed and read in place, with sizes that do not come
-out even, against NumPy in double precision."""
+"""Products whose rows pass one panel after another, and fetch the next one meanwhile, or what is added to a tile: packed and read in place,
+with sizes that do not come out even, against NumPy in double precision."""
 import re
 
 import numpy as np
@@ -33,6 +33,16 @@ def test_products(schedule, rows, depth, columns, seed, tmp_path):
     session = planned(make_model(nodes, {"x": x}, {"w": w, "b": b}), schedule, tmp_path)
     want = x.astype(np.float64) @ w + b
     np.testing.assert_allclose(session.run(None, {"x": x})[0], want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("schedule", [PACKED, PACKED | {"tile_m": 4, "tile_n": 20}, IN_PLACE], ids=["packed", "wide", "in place"])
+@pytest.mark.parametrize("rows, depth, columns", [(1, 1, 1), (7, 13, 5), (53, 131, 97), (9, 64, 12)])
+def test_a_residual(schedule, rows, depth, columns, seed, tmp_path):
+    data = np.random.default_rng(seed)
+    x, w, r = (data.standard_normal(shape).astype(np.float32) for shape in ((rows, depth), (depth, columns), (rows, columns)))
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], name="product"), helper.make_node("Add", ["p", "r"], ["y"], name="sum")]
+    session = planned(make_model(nodes, {"x": x, "r": r}, {"w": w}), schedule, tmp_path)
+    np.testing.assert_allclose(session.run(None, {"x": x, "r": r})[0], x.astype(np.float64) @ w + r, rtol=1e-4, atol=1e-4)
 
 
 def test_windows(seed, tmp_path):

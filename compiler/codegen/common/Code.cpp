@@ -147,6 +147,13 @@ Value Code::address(Value pointer, Value index, Type element) {
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
+void Code::prefetch(Value pointer, Value index, Type element, CacheLevel level) {
+  constexpr int64_t read = 0, data = 1;
+  auto type = LLVM::LLVMPointerType::get(b.getContext());
+  Value address = LLVM::GEPOp::create(b, loc, type, memoryType(element), pointer, ArrayRef<LLVM::GEPArg>{index});
+  LLVM::Prefetch::create(b, loc, address, read, int64_t(level), data);
+}
+
 Value Code::load(Value pointer, Value index, Type element, int64_t lanes) {
   Type memory = memoryType(element);
   Value value = LLVM::LoadOp::create(b, loc, lanes == 1 ? memory : VectorType::get({lanes}, memory),

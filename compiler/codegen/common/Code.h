@@ -19,6 +19,8 @@ mlir::Type memoryType(mlir::Type element);
 // The type of `lanes` elements in registers; one lane is a scalar.
 mlir::Type vectorType(mlir::Type element, int64_t lanes);
 
+constexpr int64_t lineBytes = 64; // of a cache
+
 class Code {
 public:
   Code(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}
@@ -64,6 +66,9 @@ public:
   void when(mlir::Value condition, llvm::function_ref<void()> body);
   mlir::Value when(mlir::Value condition, llvm::function_ref<mlir::Value()> yes, llvm::function_ref<mlir::Value()> no);
 
+  // Asks for the cache line with element `index` of a buffer, which may lie outside of it.
+  enum class CacheLevel { Second = 2, First = 3 };
+  void prefetch(mlir::Value pointer, mlir::Value index, mlir::Type element, CacheLevel level);
   // The address of element `index` of a buffer.
   mlir::Value address(mlir::Value pointer, mlir::Value index, mlir::Type element);
   mlir::Value load(mlir::Value pointer, mlir::Value index, mlir::Type element, int64_t lanes = 1);

@@ -48,6 +48,10 @@ public:
   mlir::Value integerAt(mlir::Value tensor, llvm::ArrayRef<Index> index);
   void store(const Buffer &buffer, llvm::ArrayRef<Index> index, mlir::Value value, int64_t lanes);
   mlir::Value load(const Buffer &buffer, llvm::ArrayRef<Index> index, int64_t lanes);
+  // Asks for the line with an element ahead of its use.
+  void prefetch(const Buffer &buffer, llvm::ArrayRef<Index> index) {
+    c.prefetch(buffer.pointer, offset(buffer, index, 1).first, buffer.type.getElementType(), Code::CacheLevel::First);
+  }
   // Zeroes the halo of a buffer.
   void clearHalo(const Buffer &buffer);
 

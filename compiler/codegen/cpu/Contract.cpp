@@ -47,6 +47,7 @@ private:
   void overPanels(Value low, Value high, PanelBody body);
   void tailRows(Value row, ArrayRef<Value> panels, std::optional<int64_t> columns);
   void tile(Value row, int64_t rows, ArrayRef<Value> panels, std::optional<int64_t> columns);
+  void prefetchOperands(ArrayRef<Indices> rowIndices, Value panel, std::optional<int64_t> count);
   void finishTile(Value row, ArrayRef<Indices> rowIndices, Value panel, std::optional<int64_t> columns,
                   ValueRange sums);
   RegisterTile registers();
@@ -401,6 +402,14 @@ void Contraction::storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accum
   storeTile(rowIndices, pieces, narrow, firstColumn);
 }
 
+// What the consumers of a tile read arrives while the tile is computed.
+void Contraction::prefetchOperands(ArrayRef<Indices> rowIndices, Value panel, std::optional<int64_t> count) {
+  for (Indices index : rowIndices) {
+    index[channel] = {c.mul(panel, tileN)};
+    k.prefetchOperands(index, channel, count.value_or(tileN));
+  }
+}
+
 // Applies the fused consumers to a tile of one panel.
 void Contraction::finishTile(Value row, ArrayRef<Indices> rowIndices, Value panel, std::optional<int64_t> count,
                              ValueRange sums) {
@@ -445,6 +454,8 @@ void Contraction::tile(Value row, int64_t rows, ArrayRef<Value> panels, std::opt
     SmallVector<Value> starts;
     for (const Indices &index : rowIndices)
       starts.push_back(rowStart(index, panels[0]));
+    for (Value panel : panels)
+      prefetchOperands(rowIndices, panel, count);
     SmallVector<Value> sums = multiply(row, starts, pieces, panelStarts);
     size_t each = sums.size() / panels.size();
     for (auto [i, panel] : llvm::enumerate(panels))
@@ -475,6 +486,7 @@ void Contraction::tile(Value row, int64_t rows, ArrayRef<Value> panels, std::opt
     }
     sums = SmallVector<Value>(branch.getResults());
   }
+  c.when(isLast, [&] { prefetchOperands(rowIndices, panel, count); });
   sums = multiplyPacked(row, rows, pieces, panelStarts[0], sums);
   if (Code::constant(isLast) == 1)
     return finishTile(row, rowIndices, panel, count, sums);

@@ -33,6 +33,28 @@ std::pair<Value, Value> KernelBody::taskRange(Grid &grid, AffineExpr count, int6
   return {low, e.c.min(e.c.add(low, each), e.c.expr(count))};
 }
 
+void KernelBody::prefetchOperands(ArrayRef<Index> index, int64_t dim, int64_t count) {
+  if (!onlyElementwise())
+    return;
+  for (Value argument : kernel.getArguments()) {
+    if (!isa<RankedTensorType>(argument.getType()) || graph::sizesOf(argument) != graph::sizesOf(returned[0]) ||
+        llvm::all_of(argument.getUsers(), [&](Operation *user) { return user == anchor; }))
+      continue;
+    const Buffer &buffer = e.buffer(argument);
+    int64_t inLine = lineBytes / elementBytes(buffer.type.getElementType());
+    Indices at = llvm::to_vector(index);
+    for (int64_t i = 0; i < count; i += inLine) {
+      at[dim] = {e.c.add(index[dim].base, i)};
+      e.prefetch(buffer, at);
+    }
+    // The last ones may lie on a line more.
+    if (inLine % count && count % inLine) {
+      at[dim] = {e.c.add(index[dim].base, count - 1)};
+      e.prefetch(buffer, at);
+    }
+  }
+}
+
 void KernelBody::storeResults(ArrayRef<Index> index, int64_t lanes) {
   // All are computed before the first is stored: what they share is loaded once.
   SmallVector<Value> values;

@@ -32,6 +32,8 @@ struct KernelBody {
   llvm::SmallVector<const Buffer *> alignedBuffers();
   // The range of `count` units that the current task covers, `each` per task; sets the grid.
   std::pair<mlir::Value, mlir::Value> taskRange(Grid &grid, mlir::AffineExpr count, int64_t each);
+  // Asks for what consumers read beside the anchor's result, ahead of storing `count` results side by side along `dim`.
+  void prefetchOperands(llvm::ArrayRef<Index> index, int64_t dim, int64_t count);
   // Computes and stores all results at an index.
   void storeResults(llvm::ArrayRef<Index> index, int64_t lanes);
   // The same where the anchor is a convolution, whose sums these are; its bias has an entry for each channel, or is

@@ -87,15 +87,10 @@ void RegisterTile::accumulate(int64_t rows, Factor factor, ArrayRef<int64_t> pie
 // Into the second-level cache: the first has no room beside the current panel. The last panel's next lies behind the
 // buffer, which does no harm; only its address must not be taken for one inside.
 void RegisterTile::prefetch(const Ahead &ahead, Value depth, int64_t steps) const {
-  constexpr int64_t lineBytes = 64, read = 0, secondLevel = 2, data = 1;
   Code &c = e.c;
-  auto pointer = LLVM::LLVMPointerType::get(c.b.getContext());
   Value first = c.add(ahead.start, c.mul(depth, ahead.perStep));
-  for (int64_t at = 0; at < ahead.perStep * steps; at += lineBytes / elementBytes(rightType)) {
-    Value address =
-        LLVM::GEPOp::create(c.b, c.loc, pointer, rightType, right, ArrayRef<LLVM::GEPArg>{c.add(first, at)});
-    LLVM::Prefetch::create(c.b, c.loc, address, read, secondLevel, data);
-  }
+  for (int64_t at = 0; at < ahead.perStep * steps; at += lineBytes / elementBytes(rightType))
+    c.prefetch(right, c.add(first, at), rightType, Code::CacheLevel::Second);
 }
 
 SmallVector<Value> RegisterTile::overDepth(Value length, int64_t sets, ValueRange sums, Steps steps) const {
