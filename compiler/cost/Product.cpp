@@ -11,17 +11,23 @@ namespace fathom::cost {
 
 // Starting a tile: addresses, accumulators that are zeroed or loaded, and a branch that is often predicted wrong.
 constexpr double tileStart = 30;
-// What it costs more where the rows of the next tile are a stream that prefetching has not seen yet, and where partial
-// sums come back from the result.
+// What it costs more where the rows of the next tile are a stream (for every row of a window one) that prefetching has
+// not seen yet, and where partial sums come back from the result.
 constexpr double newRows = 60, partialSums = 100;
-// Cycles that a load of the inner loop costs beside its issue, and an iteration for its branch.
+// Cycles that a load of the inner loop costs beside its issue, and an iteration for its branch. With lane-wise
+// multiply-adds, those of rows and of panels were measured apart: packed rows come from the second-level cache beside a
+// block of the panel that stays in the first; read in place, every row is a stream of its own, and panels pass whole.
 constexpr double loadStall = 0.05, iterationStart = 1;
-// What a vector along a row that is read in place costs more: every row is a stream of its own.
-constexpr double rowStall = 0.12;
+constexpr double packedRowStall = 0.15, blockStall = 0.03, rowStall = 0.22, panelStall = 0.09;
+// What a step costs more where a tile leaves no register for loads that come ahead.
+constexpr double noSpareRegister = 0.3;
 // Instructions that transposing a vector takes beside its load and its store, in cycles.
 constexpr double transposing = 0.5;
 // A chain of multiply-adds that is exactly as long as their latency stalls at every hiccup.
-constexpr double latencySlack = 0.8;
+constexpr double latencySlack = 1;
+// What a step takes at least where one of the sums passes through memory. LLVM spills one where a tile occupies all
+// registers but one and its sums may be partial ones that come back (measured on Neoverse-V1 with tiles of 4 x 24).
+constexpr double spilledSum = 11.5;
 // What a load costs more that another row's line threw out of the first-level cache.
 constexpr double collisionStall = 0.6;
 // Waking other threads and waiting for the last of them.
@@ -67,6 +73,11 @@ int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run) {
   return llvm::bit_floor(uint64_t(std::clamp<int64_t>(inFlight / std::max<int64_t>(1, accumulators), 1, 8)));
 }
 
+// Whether a tile leaves one register at most.
+static bool fillsRegisters(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits) {
+  return target.laneFma && registersOf(rows, columns, packed, target, bits) + 1 >= target.vectorRegisters;
+}
+
 double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits) {
   int64_t lanes = target.lanes(bits), vectors = llvm::divideCeil(columns, lanes);
   double multiplyAdds = double(rows * vectors);
@@ -74,7 +85,12 @@ double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, cons
   if (packed && target.laneFma)
     leftLoads = double(llvm::divideCeil(rows, lanes));
   double loads = leftLoads + double(vectors);
-  double stalls = loads * loadStall + (target.laneFma && !packed ? leftLoads * rowStall : 0);
+  double stalls = loads * loadStall;
+  if (target.laneFma)
+    stalls = packed ? leftLoads * packedRowStall + double(vectors) * blockStall
+                    : leftLoads * rowStall + double(vectors) * panelStall;
+  if (packed && fillsRegisters(rows, columns, packed, target, bits))
+    stalls += noSpareRegister;
   // Where every multiply-add takes its factor from another register, they start at half the rate (measured on
   // Neoverse-V1): a tile read in place needs two vectors of columns at least.
   if (target.laneFma && !packed && vectors == 1 && rows > lanes)
@@ -158,12 +174,15 @@ struct Scheduled {
     int64_t unroll = std::max(s.unrollK, sets), stretches = s.packed ? blocks : p.taps;
     int64_t stretch = s.packed ? std::min(blockK, p.run) : p.run, rest = stretch % unroll;
     // Steps that do not fill an iteration load their factors one by one.
-    double perStretch = double(stretch) * stepCycles(rows, columns, s.packed, sets, target, p.bits) +
-                        double(rest) * double(rows) / target.loadsPerCycle +
+    double step = stepCycles(rows, columns, s.packed, sets, target, p.bits);
+    if (blocks > 1 && fillsRegisters(rows, columns, s.packed, target, p.bits))
+      step = std::max(step, spilledSum);
+    double perStretch = double(stretch) * step + double(rest) * double(rows) / target.loadsPerCycle +
                         double(stretch / unroll + rest) * iterationStart + 4;
     if (collides)
       perStretch += double(stretch * rows) / double(target.laneFma ? lanes : 1) * collisionStall;
-    double start = tileStart + (s.rowsOuter || s.packed ? 0 : newRows) + (blocks > 1 ? partialSums : 0);
+    double fresh = s.rowsOuter || s.packed ? 0 : newRows * double(p.taps);
+    double start = tileStart + fresh + (blocks > 1 ? partialSums : 0);
     return double(stretches) * perStretch + (start + double(rows * vectors) / target.storesPerCycle) * double(blocks);
   }
 

@@ -93,12 +93,16 @@ Problem problemOf(Operation *op) {
   int64_t across = conv.getGroup() == 1 ? size(weight.back()) : 1;
   p.product.run = size(weight[1]) * across, p.product.taps = std::max<int64_t>(1, taps / across);
   p.knownRun = constantSize(weight[1]).has_value();
-  p.product.sharedRows = taps;
   // Channels lie side by side, also where the layout is not decided yet, and those of other tensors may lie between.
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   p.product.rowStride = size(sizesOf(input)[1]) + layoutOf(input).room[1];
-  if (FailureOr<Window> window = getWindow(conv); succeeded(window))
+  int64_t strides = 1;
+  if (FailureOr<Window> window = getWindow(conv); succeeded(window)) {
     p.product.rowStride *= window->strides.back();
+    for (int64_t stride : window->strides)
+      strides *= stride;
+  }
+  p.product.sharedRows = std::max<int64_t>(1, taps / strides);
   if (conv.getGroup() > 1)
     p.product.groupColumns = p.product.columns / conv.getGroup();
   return p;
@@ -165,13 +169,16 @@ private:
     return list;
   }
 
-  int64_t unrolledSteps(bool packed, int64_t blockK) {
+  int64_t unrolledSteps(const cost::ProductSchedule &s) {
     if (!target.laneFma)
       return 2;
-    // Read in place, a vector along each row has the factors of as many steps; packed, it is the loop itself that
-    // costs.
-    if (!packed)
-      return target.lanes(p.product.bits);
+    // Read in place, a vector along each row has the factors of as many steps. The loop itself costs, too: longer ones
+    // are unrolled more where registers are left for vectors that come ahead.
+    int64_t lanes = target.lanes(p.product.bits), blockK = s.blockK;
+    int64_t registers = cost::registersOf(s.tileM, s.tileN, s.packed, target, p.product.bits, s.streams);
+    bool isLong = blockK >= 64 && blockK % 8 == 0 && p.product.rows > thinRows;
+    if (!s.packed && !(isLong && registers + 2 <= target.vectorRegisters))
+      return lanes;
     return blockK < 32 ? 2 : blockK < 128 || blockK % 16 ? 8 : 16;
   }
 
@@ -193,7 +200,7 @@ private:
         for (int64_t taskM : fractions(p.product.rows, s.tileM))
           for (int64_t taskN : fractions(panels, s.streams)) {
             s.blockK = blockK, s.rowsOuter = rowsOuter, s.taskM = taskM, s.taskN = taskN;
-            s.unrollK = unrolledSteps(packed, blockK);
+            s.unrollK = unrolledSteps(s);
             bool fitsScratch = !packed || taskM * std::min(blockK, p.product.run) * element <= scratchLimit;
             if (!(rowsOuter && packed) && fitsScratch)
               body(s);

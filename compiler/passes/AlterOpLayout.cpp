@@ -107,7 +107,7 @@ SmallVector<Step, 2> winogradSteps(ConvOp conv, double otherwise, const Target &
 Costs weigh(ConvOp conv, bool mayTransform, const Target &target) {
   // Groups of few channels waste lanes of a product's tiles. Without groups both have the same inner loops, and costs
   // of two models that differ by less than they err do not tell which is cheaper.
-  double margin = conv.getGroup() > 1 ? 1 : 0.9;
+  double margin = conv.getGroup() > 1 ? 1 : 0.87;
   double product = bestContract(conv, target).score;
   Costs costs;
   if (!isDepthwise(conv) && spatialPackProblem(conv))

@@ -53,6 +53,18 @@ TEST(ProductCost, PackingIsCountedForEveryPartOfThePanels) {
   EXPECT_DOUBLE_EQ(estimate(product, packed, machine()).packing, 4 * once);
 }
 
+TEST(ProductCost, PartialSumsSpillWhereATileLeavesNoRegister) {
+  ProductSchedule wide{
+      .tileM = 4, .tileN = 24, .unrollK = 16, .inFlight = 16, .packed = true, .taskM = 200, .taskN = 32};
+  auto perStep = [&](int64_t blockK) {
+    wide.blockK = blockK;
+    return estimate(product, wide, machine()).arithmetic;
+  };
+  EXPECT_GT(perStep(384), 1.5 * perStep(768));
+  wide.tileN = 20, wide.taskN = 39; // leaves some
+  EXPECT_LT(perStep(384), 1.1 * perStep(768));
+}
+
 TEST(ProductCost, StreamsSpeedUpReadingNotArithmetic) {
   Product vector = product;
   vector.rows = 1;
