@@ -201,11 +201,9 @@ LogicalResult ExpandOp::inferTypes(SmallVectorImpl<Type> &types) {
   for (auto [size, target] : llvm::zip(llvm::reverse(input), llvm::reverse(*shape))) {
     if (constantSize(size) || isConstant(target, 1) || size::same(size, target))
       continue;
+    // A product of many symbols has no canonical square.
     AffineExpr distance = size::mul(size::add(size, -1), size::sub(target, size));
-    if (!distance)
-      return fathom::emitError(*this, ErrorCode::UnsupportedShape)
-             << "cannot compare size " << text(*this, size) << " with " << text(*this, target);
-    assumeEqual(distance, getAffineConstantExpr(0, getContext()),
+    assumeEqual(distance ? distance : (size - 1) * (target - size), getAffineConstantExpr(0, getContext()),
                 "a size is neither 1 nor the one that it is broadcast to");
     size = target;
   }

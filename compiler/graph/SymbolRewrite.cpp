@@ -26,8 +26,11 @@ static RankedTensorType rebuilt(RankedTensorType type, AffineMap map) {
 void replaceSymbols(Operation *op, ArrayRef<AffineExpr> replacements) {
   auto renamed = [&](AffineMap map) {
     SmallVector<AffineExpr> results;
-    for (AffineExpr expr : map.getResults())
-      results.push_back(size::canonical(expr.replaceSymbols(replacements)));
+    for (AffineExpr expr : map.getResults()) {
+      // Only conditions may be beyond the canonical form.
+      AffineExpr replaced = expr.replaceSymbols(replacements), canonical = size::canonical(replaced);
+      results.push_back(canonical ? canonical : replaced);
+    }
     return shapeMapOf(results, op->getContext());
   };
   AttrTypeReplacer replacer;

@@ -20,11 +20,6 @@ static bool isMany(AffineExpr size, ArrayRef<graph::Symbol> symbols) {
   return graph::size::lowerBound(size, symbols).value_or(0) >= 2;
 }
 
-// Whether a size is 1 or the one that it broadcasts to must be something that can be checked.
-static bool canBeCompared(AffineExpr size, AffineExpr target) {
-  return bool(graph::size::mul(graph::size::add(size, -1), graph::size::sub(target, size)));
-}
-
 // Two expressions over the same symbols are one size, computed in two ways: the rows of an image that was halved and
 // doubled and those of the image itself. Taking these to be the same keeps what is known about them, unless
 // they cannot be. And two sizes that cannot be 1 must be equal.
@@ -32,22 +27,16 @@ bool Node::areMeantEqual(AffineExpr a, AffineExpr b) {
   if (graph::size::same(a, b) || (graph::constantSize(a) && graph::constantSize(b)))
     return true;
   SmallVector<graph::Symbol> symbols = this->symbols();
-  if (graph::constantSize(a) || graph::constantSize(b)) {
-    auto [known, open] = graph::constantSize(a) ? std::pair(a, b) : std::pair(b, a);
-    return isMany(open, symbols) || !canBeCompared(open, known);
-  }
+  if (graph::constantSize(a) || graph::constantSize(b))
+    return isMany(graph::constantSize(a) ? b : a, symbols);
   llvm::SmallBitVector x = symbolsIn(a), y = symbolsIn(b);
   x.resize(std::max(x.size(), y.size()));
   y.resize(x.size());
-  bool isManyA = isMany(a, symbols), isManyB = isMany(b, symbols);
   auto isLarger = [&](AffineExpr larger, AffineExpr smaller) {
     return graph::size::isAtLeast(larger, graph::size::add(smaller, 1), symbols);
   };
   bool areOneSize = x == y && !isLarger(a, b) && !isLarger(b, a);
-  if (areOneSize || (isManyA && isManyB))
-    return true;
-  // One that may be 1 is expanded to the other.
-  return isManyA != isManyB && !canBeCompared(isManyA ? b : a, isManyA ? a : b);
+  return areOneSize || (isMany(a, symbols) && isMany(b, symbols));
 }
 
 AffineExpr Node::commonSize(AffineExpr a, AffineExpr b) {

@@ -41,9 +41,12 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
   bool isOutermost = session.builder.getInsertionBlock() == &session.main.getBody().front();
   std::set<std::string> needs;
   auto require = [&](AffineExpr a, AffineExpr b, const std::string &need) {
-    AffineExpr condition = graph::size::sub(a, b);
-    if (!condition || graph::size::isAtLeast(a, b, symbols))
+    if (graph::size::isAtLeast(a, b, symbols))
       return;
+    // What is beyond the canonical form can still be computed.
+    AffineExpr condition = graph::size::sub(a, b);
+    if (!condition)
+      condition = a - b;
     if (session.checked.contains(condition) || (isOutermost && !session.checked.insert(condition).second))
       return;
     conditions.push_back(condition);

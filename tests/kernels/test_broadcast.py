@@ -147,13 +147,20 @@ def test_symbol_meets_constant_that_something_else_needs(random):
     agree(proto, [{"x": floats(random, 3, K)} for _ in range(2)])
 
 
-def test_size_that_is_too_complex_to_be_compared(random):
-    """It is taken to be the constant."""
-    proto = model([node("Reshape", "x flat", "r"), node("Add", "r c", "z")], [("x", FLOAT, list("abcde"))], [("z", FLOAT)],
-                  {"flat": np.array([-1]), "c": floats(random, 36)})
-    agree(proto, [{"x": floats(random, *shape)} for shape in ((2, 3, 1, 6, 1), (1, 1, 4, 3, 3))])
-    with pytest.raises(fathom.Error, match="Add"):
-        fathom.Session(fathom.compile(proto)).run(None, {"x": floats(random, 1, 1, 1, 1, 2)})
+@pytest.mark.parametrize("count", [5, 6, 8])
+@pytest.mark.parametrize("other", [36, "n"])
+def test_products_of_many_sizes(count, other, random):
+    """They have no canonical square, and yet may be 1."""
+    inputs = [("x", FLOAT, list("abcdefgh"[:count])), ("y", FLOAT, [other])]
+    proto = model([node("Reshape", "x flat", "r"), node("Add", "r y", "z")], inputs, [("z", FLOAT)], {"flat": np.array([-1])})
+    rest = [1] * (count - 5)
+    shapes = [(2, 3, 1, 6, 1), (1, 1, 4, 3, 3), (1, 1, 1, 1, 1)]
+    feeds = [{"x": floats(random, *shape, *rest), "y": floats(random, 36)} for shape in shapes]
+    if other == "n":
+        feeds += [{"x": floats(random, *shape, *rest), "y": floats(random, 1)} for shape in shapes]
+    agree(proto, feeds)
+    with pytest.raises(fathom.Error, match="neither 1 nor"):
+        fathom.Session(fathom.compile(proto)).run(None, {"x": floats(random, 1, 1, 1, 1, 2, *rest), "y": floats(random, 36)})
 
 
 def test_range_without_one_meets_range_with_it(random):
