@@ -48,30 +48,49 @@ static bool restrict(SmallVectorImpl<Symbol> &symbols, AffineExpr expr) {
   return false;
 }
 
+// What a run says whose input is too small for the window along a dimension.
+static std::string tooSmall(const Window &window, size_t dim) {
+  int64_t kernel = effectiveKernel(window, dim - 2), begin = window.padsBegin[dim - 2], end = window.padsEnd[dim - 2];
+  std::string text = ("dimension " + Twine(dim) + " of the input is too small for a window of " + Twine(kernel)).str();
+  if (begin || end)
+    text += (" with pads " + Twine(begin) + " and " + Twine(end)).str();
+  return text;
+}
+
 static bool isInBranch(Operation *op) { return op->getParentOfType<IfOp>() || op->getParentOfType<LoopOp>(); }
 
 void narrowSymbols(Operation *op, ArrayRef<Type> types) {
   SmallVector<Symbol> symbols = symbolsFor(op);
   if (symbols.empty())
     return;
-  SmallVector<AffineExpr> needs;
+  struct Need {
+    AffineExpr notNegative;
+    std::string why;
+  };
+  SmallVector<Need> needs;
   if (types.empty()) {
     if (isa<SliceOp>(op))
-      needs = sliceNeeds(op, symbols);
+      for (AffineExpr need : sliceNeeds(op, symbols))
+        needs.push_back({need, ""});
   } else {
     // A window that does not fit gives a result of no size, which ONNX does not define. No images are no problem.
-    bool hasWindow = isa<ConvOp, ConvTransposeOp, AveragePoolOp, LpPoolOp, MaxPoolOp>(op);
+    FailureOr<Window> window = failure();
+    if (isa<ConvOp, ConvTransposeOp, AveragePoolOp, LpPoolOp, MaxPoolOp>(op))
+      window = getWindow(op);
     for (Type type : types)
-      for (auto [dim, size] : llvm::enumerate(sizesOf(cast<RankedTensorType>(type))))
-        needs.push_back(hasWindow && dim >= 2 ? size::add(size, -1) : size);
+      for (auto [dim, size] : llvm::enumerate(sizesOf(cast<RankedTensorType>(type)))) {
+        bool isWindow = succeeded(window) && dim >= 2;
+        needs.push_back({isWindow ? size::add(size, -1) : size, isWindow ? tooSmall(*window, dim) : ""});
+      }
   }
   bool isChanged = false;
-  for (AffineExpr need : needs) {
-    // A branch that is not taken says nothing about what the model can run on.
-    if (!isInBranch(op))
+  for (auto &[need, why] : needs) {
+    // A branch that is not taken says nothing about what the model can run on. And where data decides about a window,
+    // the node says so, not the one that decided.
+    if (!isInBranch(op) && !(need && !why.empty() && isComputed(need, symbols)))
       isChanged |= restrict(symbols, need);
     if (need && !types.empty())
-      assumeAtLeast(need, getAffineConstantExpr(0, op->getContext()));
+      assumeAtLeast(need, getAffineConstantExpr(0, op->getContext()), why);
   }
   Operation *holder = op;
   while (isChanged && !holder->hasAttr(symbolsAttrName))

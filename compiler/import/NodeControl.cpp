@@ -3,7 +3,8 @@
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/Node.h"
-#include <set>
+#include "llvm/ADT/MapVector.h"
+#include <map>
 
 using namespace mlir;
 
@@ -36,10 +37,10 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
   if (assumptions.equal.empty() && assumptions.atLeast.empty())
     return success();
   SmallVector<graph::Symbol> symbols = graph::getSymbols(module());
-  SmallVector<AffineExpr> conditions;
   // What is inside a branch need not hold where the branch is not taken.
   bool isOutermost = session.builder.getInsertionBlock() == &session.main.getBody().front();
-  std::set<std::string> needs;
+  // By what a run says where they do not hold.
+  llvm::MapVector<std::string, SmallVector<AffineExpr>, std::map<std::string, unsigned>> conditions;
   auto require = [&](AffineExpr a, AffineExpr b, const std::string &need) {
     if (graph::size::isAtLeast(a, b, symbols))
       return;
@@ -49,8 +50,7 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
       condition = a - b;
     if (session.checked.contains(condition) || (isOutermost && !session.checked.insert(condition).second))
       return;
-    conditions.push_back(condition);
-    needs.insert(need);
+    conditions[need].push_back(condition);
   };
   bool isNarrowed = false;
   for (auto [a, b, why] : assumptions.equal) {
@@ -82,10 +82,8 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
     require(a, b, why.empty() ? neededSizes(a, b, "at least", symbols) : why);
   if (isNarrowed)
     graph::setSymbols(module(), symbols);
-  if (conditions.empty())
-    return success();
-  // Which of several needs was not met is not known.
-  requireSizes(conditions, needs.size() == 1 ? StringRef(*needs.begin()) : "");
+  for (auto &[need, notNegative] : conditions)
+    requireSizes(notNegative, need);
   return success();
 }
 

@@ -99,6 +99,33 @@ def test_stacks_of_different_sizes():
             {"one": np.array([1]), "zero": np.array([0])})
 
 
+WINDOWS = {
+    "Conv": ({}, " of 3"),
+    "dilated": ({"dilations": [2, 1], "pads": [0, 1, 0, 1]}, " of 5"),
+    "MaxPool": ({"kernel_shape": [4, 3]}, " of 4"),
+    "AveragePool": ({"kernel_shape": [3, 3], "pads": [1, 0, 1, 0]}, " of 3 with pads 1 and 1"),
+    "ConvTranspose": ({"pads": [1, 0, 1, 0]}, " of 3 with pads 1 and 1"),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_of_nothing(name):
+    """A slice leaves no rows; the window says so, not the slice."""
+    attributes, words = WINDOWS[name]
+    op = "Conv" if name == "dilated" else name
+    window = node(op, ["part"] + ["w"] * op.startswith("Conv"), ["y"], **attributes)
+    inputs = [value("x", [1, 2, "h", 8])] + [value(name, [2], INT64) for name in ("low", "high")]
+    feed = {"x": zeros(1, 2, 9, 8), "low": np.array([5, 0]), "high": np.array([2, 8])}
+    refused([helper.make_node("Slice", ["x", "low", "high", "axes"], ["part"]), window], inputs, "y", feed,
+            f"dimension 2 of the input is too small for a window{words}", {"w": zeros(2, 2, 3, 3), "axes": np.array([2, 3])})
+
+
+def test_windows_of_sums():
+    nodes = [helper.make_node("Concat", ["x", "z"], ["c"], axis=2), node("Conv", ["c", "w"], ["y"])]
+    refused(nodes, [value("x", [1, 2, "n"]), value("z", [1, 2, "m"])], "y", {"x": zeros(1, 2, 1), "z": zeros(1, 2, 1)},
+            "dimension 2 of the input is too small for a window of 3", {"w": zeros(2, 2, 3)})
+
+
 def test_types_that_data_decides():
     nodes = [helper.make_node("Compress", ["x", "c"], ["some"], axis=0), node("Conv", ["some", "w"], ["y"])]
     proto = make_model(nodes, [value("x", ["n", 2]), value("c", ["n"], BOOL)], [value("y", None)],
