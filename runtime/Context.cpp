@@ -270,13 +270,17 @@ fathom_status *fathom_context::describeFault(int32_t Code) const {
     break;
   }
   const fathom_artifact &Artifact = *Model->Artifact;
-  if (const char *Why = FaultNodes ? strchr(FaultNodes, '\n') : nullptr)
-    return makeStatus(Kind, "%s (fault %d at node '%.*s')", Why + 1, Code, int(Why - FaultNodes), FaultNodes);
-  if (FaultNodes)
-    return makeStatus(Kind, "%s (fault %d at node '%s')", What, Code, FaultNodes);
+  if (FaultNodes) {
+    const char *Why = strchr(FaultNodes, '\n');
+    size_t Length = Why ? size_t(Why - FaultNodes) : strlen(FaultNodes);
+    return withNode(
+        makeStatus(Kind, "%s (fault %d at node '%.*s')", Why ? Why + 1 : What, Code, int(Length), FaultNodes),
+        FaultNodes, Length);
+  }
   if (LaunchFault.Code != Code || FaultKernel < 0 || uint32_t(FaultKernel) >= Artifact.kernel_count)
     return makeStatus(Kind, "%s (fault %d)", What, Code);
   const fathom_abi_kernel &Kernel = Artifact.kernels[FaultKernel];
-  return makeStatus(Kind, "%s (fault %d in kernel '%s' of nodes '%s', task %lld)", What, Code, Kernel.name,
-                    Kernel.nodes, static_cast<long long>(LaunchFault.Task));
+  return withNode(makeStatus(Kind, "%s (fault %d in kernel '%s' of nodes '%s', task %lld)", What, Code, Kernel.name,
+                             Kernel.nodes, static_cast<long long>(LaunchFault.Task)),
+                  Kernel.nodes, strlen(Kernel.nodes));
 }

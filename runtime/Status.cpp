@@ -4,15 +4,17 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 struct fathom_status {
   fathom_code Code;
   const char *Message;
+  char *Node; // of its own allocation, or null
 };
 
 namespace {
 // What is left to say when there is no memory for a message; it is never freed.
-fathom_status NoMemory = {FATHOM_ERROR_MEMORY, "out of memory"};
+fathom_status NoMemory = {FATHOM_ERROR_MEMORY, "out of memory", nullptr};
 } // namespace
 
 fathom_status *fathom::makeStatus(fathom_code Code, const char *Format, ...) {
@@ -26,10 +28,16 @@ fathom_status *fathom::makeStatus(fathom_code Code, const char *Format, ...) {
   if (Status) {
     char *Text = reinterpret_cast<char *>(Status + 1);
     vsnprintf(Text, size_t(Length) + 1, Format, Again);
-    *Status = {Code, Text};
+    *Status = {Code, Text, nullptr};
   }
   va_end(Again);
   return Status ? Status : &NoMemory;
+}
+
+fathom_status *fathom::withNode(fathom_status *Status, const char *Node, size_t Length) {
+  if (Status != &NoMemory)
+    Status->Node = strndup(Node, Length);
+  return Status;
 }
 
 fathom_status *fathom::outOfMemory(const char *What, size_t Bytes) {
@@ -61,9 +69,13 @@ fathom_code fathom_status_code(const fathom_status *status) { return status ? st
 
 const char *fathom_status_message(const fathom_status *status) { return status ? status->Message : ""; }
 
+const char *fathom_status_node(const fathom_status *status) { return status && status->Node ? status->Node : ""; }
+
 void fathom_status_free(fathom_status *status) {
-  if (status != &NoMemory)
-    free(status);
+  if (!status || status == &NoMemory)
+    return;
+  free(status->Node);
+  free(status);
 }
 
 const char *fathom_version(void) { return FATHOM_RT_VERSION; }

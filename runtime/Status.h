@@ -10,6 +10,9 @@ namespace fathom {
 [[nodiscard]] fathom_status *makeStatus(fathom_code Code, const char *Format, ...)
     __attribute__((format(printf, 2, 3)));
 
+// The same, about the node whose name are the `Length` bytes at `Node`. Given back unchanged when memory is out.
+[[nodiscard]] fathom_status *withNode(fathom_status *Status, const char *Node, size_t Length);
+
 [[nodiscard]] fathom_status *outOfMemory(const char *What, size_t Bytes);
 
 } // namespace fathom

@@ -40,6 +40,9 @@ FATHOM_API int32_t fathom_code_number(int32_t code);
 FATHOM_API fathom_code fathom_status_code(const fathom_status *status);
 // What went wrong, in one line of text; "" for NULL. Lives as long as the status.
 FATHOM_API const char *fathom_status_message(const fathom_status *status);
+// The ONNX node that a run ended at, or the nodes of the kernel, separated by commas; "" where the message is not about
+// nodes. The message names them, too. Lives as long as the status.
+FATHOM_API const char *fathom_status_node(const fathom_status *status);
 // NULL is allowed.
 FATHOM_API void fathom_status_free(fathom_status *status);
 

@@ -22,10 +22,10 @@ void check(fathom_status *status) {
   if (!status)
     return;
   fathom_code code = fathom_status_code(status);
-  std::string message = fathom_status_message(status);
+  std::string message = fathom_status_message(status), node = fathom_status_node(status);
   fathom_status_free(status);
   nb::module_::import_("fathom.errors")
-      .attr("raise_status")(fathom_code_number(code), message, code == FATHOM_ERROR_INDEX);
+      .attr("raise_status")(fathom_code_number(code), message, node, code == FATHOM_ERROR_INDEX);
 }
 
 nb::dict describe(const fathom_tensor_info &info) {

@@ -12,7 +12,9 @@ class Error(Exception):
     """What went wrong, with a stable code ("F1003") and the exit code that the command line would give."""
 
     def __init__(self, message: str, code: str, exit_code: int, node: str = "", hint: str = "", diagnostics=()):
-        text = f"[{code}] " + (f"node '{node}': " if node else "") + message
+        # What a run says names its nodes itself.
+        is_named = f"'{node}'" in message
+        text = f"[{code}] " + (f"node '{node}': " if node and not is_named else "") + message
         super().__init__(printable(text) + (f"\nhint: {printable(hint)}" if hint else ""))
         self.message = message
         self.code = code
@@ -26,10 +28,10 @@ class Error(Exception):
         return (Error, (self.message, self.code, self.exit_code, self.node, self.hint, self.diagnostics))
 
 
-def raise_status(number: int, message: str, index_out_of_range: bool):
+def raise_status(number: int, message: str, node: str, index_out_of_range: bool):
     """Raises the error for a status of the runtime; called by the extension module."""
     kind = number // 1000
-    error = Error(message, f"F{number}", 70 if kind == 7 else kind)
+    error = Error(message, f"F{number}", 70 if kind == 7 else kind, node)
     error.index_out_of_range = index_out_of_range
     raise error
 

@@ -16,6 +16,7 @@ def refused(nodes, inputs, outputs, feed, words, constants=None, opset=21):
     with pytest.raises(fathom.Error) as error:
         fathom.Session(fathom.compile(proto)).run(None, feed)
     assert str(error.value) == f"[F1012] {words} (fault 2 at node 'it')"
+    assert error.value.node == "it"
 
 
 def node(op, inputs, outputs, **attributes):

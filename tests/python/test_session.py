@@ -1,5 +1,6 @@
 """Session against ONNX Runtime: values, shapes, types, memory and threads."""
 
+import pickle
 import threading
 import time
 
@@ -67,6 +68,18 @@ def test_fixed_dimension(model):
     with pytest.raises(fathom.Error) as caught:
         session.run(None, {"x": randn(5, 16)})
     assert caught.value.code == "F1012"
+
+
+def test_nodes_of_a_run_that_is_refused():
+    """Those of the kernel; told once, also after a trip through a pickle."""
+    nodes = [helper.make_node("Gather", ["x", "i"], ["g"], name="look"), helper.make_node("Relu", ["g"], ["y"], name="clamp")]
+    proto = make_model(nodes, [value("x", [3, 2]), value("i", [4], TensorProto.INT64)], [value("y", None)])
+    with pytest.raises(fathom.Error) as caught:
+        fathom.Session(fathom.compile(proto)).run(None, {"x": randn(3, 2), "i": np.array([0, 1, 2, 3])})
+    assert caught.value.node == "look,clamp"
+    assert str(caught.value).count("look,clamp") == 1
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.node) == (str(caught.value), caught.value.node)
 
 
 def test_dimension_range(model):

@@ -180,9 +180,10 @@ TEST(Context, TellsTheLowestFaultyTask) {
   for (size_t I = 700; I < 1000; I += 3)
     G.Ids[I] = -1;
   for (int Repeat = 0; Repeat < 50; ++Repeat)
-    expectError(G.run(), FATHOM_ERROR_INDEX, "in kernel 'gather_0' of nodes 'Gather_7,Where_8', task 700)");
+    expectError(G.run(), FATHOM_ERROR_INDEX, "in kernel 'gather_0' of nodes 'Gather_7,Where_8', task 700)",
+                "Gather_7,Where_8");
   G.Ids[1] = 10;
-  expectError(G.run(), FATHOM_ERROR_INDEX, "task 1)");
+  expectError(G.run(), FATHOM_ERROR_INDEX, "task 1)", "Gather_7,Where_8");
   G.Ids.assign(1000, 2);
   expectOk(G.run());
 }

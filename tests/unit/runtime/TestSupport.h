@@ -28,9 +28,11 @@ inline void expectOk(fathom_status *Status) {
   EXPECT_EQ(fathom_status_code(Status), FATHOM_OK) << fathom_status_message(Status);
 }
 
-// Expects this code and a message that contains Text.
-inline void expectError(fathom_status *Status, fathom_code Code, const std::string &Text) {
+// Expects this code, a message that contains Text, and these nodes.
+inline void expectError(fathom_status *Status, fathom_code Code, const std::string &Text,
+                        const std::string &Nodes = "") {
   StatusPtr Owned(Status);
+  EXPECT_EQ(fathom_status_node(Status), Nodes);
   EXPECT_EQ(fathom_status_code(Status), Code) << fathom_status_message(Status);
   EXPECT_NE(std::string(fathom_status_message(Status)).find(Text), std::string::npos)
       << "message: " << fathom_status_message(Status) << "\nwanted:  " << Text;
