@@ -28,6 +28,42 @@ static std::string symbolName(const onnx::ValueInfoProto &input, int axis) {
   return isNamed ? dim.dim_param() : input.name() + "." + std::to_string(axis);
 }
 
+// An input of which the model does not even say how many dimensions it has; null if there is none.
+static const onnx::ValueInfoProto *unrankedInput(const onnx::GraphProto &graph, function_ref<bool(StringRef)> isMeant) {
+  auto input = llvm::find_if(graph.input(), [&](const auto &input) {
+    return input.type().has_tensor_type() && !input.type().tensor_type().has_shape() && isMeant(input.name());
+  });
+  return input == graph.input().end() ? nullptr : &*input;
+}
+
+static std::string shapeHint(const onnx::ValueInfoProto &input) {
+  return "give its sizes or ranges of them, such as --shape " + input.name() + ":1..8x3";
+}
+
+// A range for a dimension that the model does not have.
+static LogicalResult refuseDim(const onnx::GraphProto &graph, StringRef given, const llvm::StringSet<> &known,
+                               Location loc) {
+  unsigned axis = 0;
+  auto isAxisOf = [&](StringRef input) {
+    StringRef rest = given;
+    return rest.consume_front(input) && rest.consume_front(".") && !rest.getAsInteger(10, axis);
+  };
+  if (const onnx::ValueInfoProto *input = unrankedInput(graph, isAxisOf))
+    return hint(emitError(loc, ErrorCode::BadInput)
+                    << "dimension " << axis << " of input '" << input->name()
+                    << "' cannot be given alone: the model does not say how many the input has",
+                shapeHint(*input));
+  auto diagnostic = emitError(loc, ErrorCode::BadInput) << "the model has no dynamic dimension '" << given << "'";
+  SmallVector<StringRef> names(known.keys());
+  llvm::sort(names);
+  if (!names.empty())
+    return hint(std::move(diagnostic), "it has " + llvm::join(names, ", "));
+  const onnx::ValueInfoProto *input = unrankedInput(graph, [](StringRef) { return true; });
+  return hint(std::move(diagnostic),
+              input ? "of input '" + input->name() + "' it does not say how many there are; " + shapeHint(*input)
+                    : "all its dimensions are static");
+}
+
 // Sorts the ranges that the user gave by symbol, and refuses those that no dynamic dimension of the model answers to.
 LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
   llvm::StringSet<> used, known;
@@ -83,17 +119,9 @@ LogicalResult Importer::checkDimOptions(const onnx::GraphProto &graph) {
       if (given != options.dims.end() && used.insert(symbol).second && failed(setRange(symbol, symbol, given->second)))
         return failure();
     }
-  for (const auto &entry : options.dims) {
-    if (used.contains(entry.first()))
-      continue;
-    SmallVector<StringRef> names(known.keys());
-    llvm::sort(names);
-    auto diagnostic = emitError(loc, ErrorCode::BadInput)
-                      << "the model has no dynamic dimension '" << entry.first() << "'";
-    diagnostic.attachNote() << "hint: "
-                            << (names.empty() ? "all its dimensions are static" : "it has " + llvm::join(names, ", "));
-    return diagnostic;
-  }
+  for (const auto &entry : options.dims)
+    if (!used.contains(entry.first()))
+      return refuseDim(graph, entry.first(), known, loc);
   return success();
 }
 
@@ -127,7 +155,7 @@ FailureOr<RankedTensorType> Importer::inputType(const onnx::ValueInfoProto &inpu
   if (!tensor.has_shape())
     return hint(emitError(loc, ErrorCode::UnsupportedShape)
                     << "the model does not say how many dimensions input '" << input.name() << "' has",
-                "give its sizes or ranges of them, such as --shape " + input.name() + ":1..8x3");
+                shapeHint(input));
   if (unsigned(tensor.shape().dim_size()) > options.limits.rank)
     return emitError(loc, ErrorCode::Limit) << "input '" << input.name() << "' has rank " << tensor.shape().dim_size()
                                             << ", the limit is " << options.limits.rank;

@@ -1,5 +1,7 @@
 """What is said about sizes that only the run knows: ranges that a model does not fill, and what needs a size to be known."""
 
+import json
+
 import numpy as np
 import onnx
 import pytest
@@ -70,9 +72,34 @@ def test_input_without_a_rank(fathom, save):
     for shape in ("2x3", "1..8x3", "0..4", ""):
         fathom("compile", path, "-o", "m.fathom", "--shape", f"x:{shape}").expect(0)
         fathom("check", path, "--shape", f"x:{shape}").expect(0)
-    fathom("verify", path, "--shape", "x:2x3").expect(0)
+    for shape in ("2x3", ""):
+        fathom("verify", path, "--shape", f"x:{shape}").expect(0)
     fathom("compile", path, "-o", "m.fathom", "--shape", "x").expect(2, "[F2001]", "INPUT:SIZExMIN..MAXx")
     fathom("compile", path, "-o", "m.fathom", "--shape", "x:" + "x".join("1" * 17)).expect(1, "[F1013]", "rank 17")
+
+
+def test_a_scalar_by_its_shape(fathom, save):
+    """An empty list of sizes is no dimension, where the model does not say how many there are."""
+    path = save(one_node("Relu", [helper.make_tensor_value_info("x", TensorProto.FLOAT, None)]))
+    fathom("compile", path, "-o", "m.fathom", "--shape", "x:").expect(0)
+    result = fathom("inspect", "m.fathom", "--json")
+    assert [each["shape"] for each in json.loads(result.out)["inputs"]] == [[]]
+    path = save(one_node("Relu", [value("x", ["n"])]))
+    fathom("compile", path, "-o", "m.fathom", "--shape", "x:").expect(1, "[F1012]", "input 'x' has 1 dimensions, not 0")
+
+
+def test_one_dimension_of_an_input_without_a_rank(fathom, save):
+    unranked = helper.make_tensor_value_info("x", TensorProto.FLOAT, None)
+    path = save(one_node("Relu", [unranked]))
+    for command in (["compile", path, "-o", "m.fathom"], ["check", path]):
+        result = fathom(*command, "--dim", "x.1=2")
+        text = result.out + result.err
+        assert result.code == 1 and "[F1012]" in text, text
+        assert "dimension 1 of input 'x' cannot be given alone: the model does not say how many the input has" in text
+        assert "hint: " in text and "--shape x:1..8x3" in text
+    fathom("compile", path, "-o", "m.fathom", "--dim", "n=2").expect(1, "no dynamic dimension 'n'", "--shape x:1..8x3")
+    result = fathom("compile", save(one_node("Add", [unranked, value("y", ["n"])])), "-o", "m.fathom", "--dim", "m=2")
+    result.expect(1, "no dynamic dimension 'm'", "hint: it has n")
 
 
 @pytest.mark.parametrize("op", ["Reshape", "Expand", "ConstantOfShape"])
