@@ -35,6 +35,16 @@ def compare(nodes, inputs, weights, outputs=("y",), tolerance=2e-5, **options):
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=tolerance * max(scale, 1e-6))
 
 
+def round_trip(proto, folder, **options):
+    """Files of a model's plan and artifact; the plan, given back, makes the same artifact. Options are those of fathom.compile."""
+    plan, artifact, again = folder / "plan", folder / "first.fathom", folder / "second.fathom"
+    fathom.compile(proto, output=str(plan), emit="plan", **options)
+    fathom.compile(proto, output=str(artifact), **options)
+    fathom.compile(proto, output=str(again), plan=str(plan))
+    assert artifact.read_bytes() == again.read_bytes()
+    return plan, artifact
+
+
 @pytest.fixture
 def seed(request):
     """A fresh seed for every run, printed with a failure; FATHOM_TEST_SEED repeats one."""

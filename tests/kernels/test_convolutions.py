@@ -4,7 +4,7 @@ import random
 import numpy as np
 import onnxruntime
 import pytest
-from conftest import compare, make_model
+from conftest import compare, make_model, round_trip
 from onnx import helper
 
 import fathom
@@ -132,12 +132,7 @@ def test_a_producer_before_it(algorithm, seed):
 def test_a_plan_says_which_algorithm(algorithm, tmp_path):
     data = np.random.default_rng(0)
     node, inputs, weights = convolution(data, 4 if algorithm.startswith("grouped") else 1, 4, 6, (3, 3), [12, 12], pads=[1] * 4)
-    model = make_model([node], inputs, weights)
-    plan, chosen, planned = (tmp_path / name for name in ("a.plan", "chosen.fathom", "planned.fathom"))
-    fathom.compile(model, output=str(plan), emit="plan", conv_algorithm=algorithm)
-    fathom.compile(model, output=str(chosen), conv_algorithm=algorithm)
-    fathom.compile(model, output=str(planned), plan=str(plan))
-    assert chosen.read_bytes() == planned.read_bytes()
+    round_trip(make_model([node], inputs, weights), tmp_path, conv_algorithm=algorithm)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import make_model
+from conftest import make_model, round_trip
 from onnx import helper
 
 import fathom
@@ -38,12 +38,7 @@ def edited(model, tmp_path, pattern, replacement):
 
 
 def test_round_trip(model, tmp_path):
-    plan = tmp_path / "plan"
-    plan.write_text(emit(model, "plan", tmp_path))
-    first, second = tmp_path / "first.fathom", tmp_path / "second.fathom"
-    fathom.compile(model, output=str(first))
-    fathom.compile(model, output=str(second), plan=str(plan))
-    assert first.read_bytes() == second.read_bytes()
+    plan, _ = round_trip(model, tmp_path)
     assert emit(model, "plan", tmp_path, plan) == plan.read_text()
 
 

@@ -3,7 +3,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import compare, make_model
+from conftest import compare, make_model, round_trip
 from onnx import TensorProto, helper
 from sizes import agree, floats, model, node
 from test_concat import cat, conv, emitted_plan, same, weight
@@ -206,13 +206,9 @@ def test_in_branches_and_loops(random):
 def test_a_plan_decides(random, tmp_path):
     weights = {"a": weight(random, 48, 5), "v": weight(random, 7, 24, 3), "u": weight(random, 7, 24)}
     nodes = [conv("x", "c", "a"), split("c", "p q"), same("p", "r", "v"), conv("q", "s", "u"), helper.make_node("Add", ["r", "s"], ["y"])]
-    proto, path = make_model(nodes, {"x": np.zeros((2, 5, 7, 6), np.float32)}, weights), tmp_path / "plan"
-    text = emitted_plan(proto)
-    path.write_text(text)
-    first, second = tmp_path / "first.fathom", tmp_path / "second.fathom"
-    fathom.compile(proto, output=str(first))
-    fathom.compile(proto, output=str(second), plan=str(path))
-    assert first.read_bytes() == second.read_bytes()
+    proto = make_model(nodes, {"x": np.zeros((2, 5, 7, 6), np.float32)}, weights)
+    path, first = round_trip(proto, tmp_path)
+    text = path.read_text()
     # As a kernel, it copies.
     copy = "  - kernel: p.1\n    class: map\n    ops: [ p.1 ]\n    schedule: { lanes: 4, grain: 1000 }\n"
     path.write_text(text.replace("kernels:\n", "kernels:\n" + copy))
