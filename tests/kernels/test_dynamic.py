@@ -169,6 +169,17 @@ def test_pad_that_leaves_nothing_to_copy(mode, pads, random):
         fathom.compile(proto)
 
 
+def test_data_that_turns_out_to_be_sizes(random):
+    """The sum of a constant is folded, and with it what the pads were to be read from."""
+    nodes = [node("ReduceSum", "ones", "two", keepdims=1), node("Expand", "two four", "pads"), node("Pad", "x pads", "y")]
+    proto = model(nodes, [("x", FLOAT, ["n", "m"])], [("y", FLOAT)], {"ones": np.ones(2, np.int64), "four": np.array([4])}, opset=18)
+    agree(proto, [{"x": floats(random, n, m)} for n, m in ((1, 1), (3, 5), (7, 2))])
+    nodes = [node("Shape", "x", "sizes"), node("ReduceSum", "ones", "two", keepdims=1), node("Mul", "sizes two", "more"),
+             node("ConstantOfShape", "more", "y")]
+    proto = model(nodes, [("x", FLOAT, ["n", "m"])], [("y", FLOAT)], {"ones": np.ones(2, np.int64)}, opset=18)
+    agree(proto, [{"x": floats(random, n, m)} for n, m in ((1, 1), (3, 5), (7, 2))])
+
+
 def test_tile(random):
     proto = model([node("Tile", "x r", "y")], [("x", FLOAT, ["a", "b"]), ("r", INT64, [2])], [("y", FLOAT)])
     feeds = [{"x": floats(random, prime(random), prime(random)), "r": random.integers(0, 5, 2)} for _ in range(ROUNDS)]
