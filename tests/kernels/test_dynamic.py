@@ -16,6 +16,20 @@ def test_nonzero(random):
     agree(proto, [{"x": feed["x"].astype(np.float32)} for feed in feeds])
 
 
+def test_range_to_the_far_side(random):
+    """The largest of no numbers is as small as can be: there is nothing on the way."""
+    nodes = [node("Compress", "x c", "some", axis=0), node("ReduceMax", "some", "end", keepdims=0), node("Range", "zero end one", "y")]
+    proto = model(nodes, [("x", INT64, ["n"]), ("c", BOOL, ["n"])], [("y", INT64)], {"zero": np.array(0), "one": np.array(1)}, opset=18)
+    x = np.array([3, 1, 7])
+    agree(proto, [{"x": x, "c": np.array(c)} for c in ([True, True, False], [False] * 3, [False, False, True])])
+    session = fathom.Session(fathom.compile(model([node("Range", "zero end by", "y")], [("end", INT64, []), ("by", INT64, [])],
+                                                  [("y", INT64)], {"zero": np.array(0)})))
+    least = np.iinfo(np.int64).min
+    assert session.run(None, {"end": np.array(least), "by": np.array(5)})[0].size == 0
+    with pytest.raises(fathom.Error, match="too many numbers"):
+        session.run(None, {"end": np.array(least), "by": np.array(-1)})
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
 def test_compress(axis, random):
     attributes = {} if axis is None else {"axis": axis}

@@ -161,7 +161,12 @@ Value integerSteps(Node &node, ArrayRef<Value> given) {
   Value sides = node.emit("Mul", {node.emit("Sign", rest, {}, "side"), node.emit("Sign", by, {}, "way")}, {}, "sides");
   Value more = node.emit("Max", {sides, zero}, {}, "more");
   Value steps = node.emit("Max", {node.emit("Add", {quotient, more}, {}, "steps"), zero}, {}, "steps");
-  Value ends = node.emit("And", {isShort, node.emit("Not", stands, {}, "moves")}, {}, "ends");
+  // Whatever lies behind the start is nothing, however far.
+  Value away = node.emit("Mul", {node.emit("Sign", rough, {}, "side"), wide(node.emit("Sign", by, {}, "way"), "way")},
+                         {}, "away");
+  Value isNothing = node.emit("Less", {away, node.scalar(0.0, f64, "zero")}, {}, "is_nothing");
+  Value isKnown = node.emit("Or", {isShort, isNothing}, {}, "is_known");
+  Value ends = node.emit("And", {isKnown, node.emit("Not", stands, {}, "moves")}, {}, "ends");
   return node.emit("Where", {ends, steps, node.scalar(-1, i64, "refused")}, {}, "steps");
 }
 
