@@ -315,6 +315,24 @@ Range rangeOfAtom(AffineExpr atom, ArrayRef<Symbol> symbols, int depth) {
   return range;
 }
 
+// d times what is left of p when one of its divisions floor(a / d) is replaced by its bound, (a - d + 1) / d or a / d.
+std::optional<std::pair<Polynomial, int64_t>> withoutDivision(const Polynomial &p) {
+  for (auto &[monomial, coefficient] : p.terms) {
+    auto division = monomial.size() == 1 ? dyn_cast<AffineBinaryOpExpr>(monomial[0]) : nullptr;
+    std::optional<int64_t> divisor = division ? constantSize(division.getRHS()) : std::nullopt;
+    MaybePolynomial a = divisor ? fromExpr(division.getLHS()) : std::nullopt;
+    if (!a || *divisor <= 0)
+      continue;
+    MaybePolynomial rest = add(p, Polynomial::atom(monomial[0]), -coefficient);
+    if (coefficient > 0)
+      a = add(*a, Polynomial::constant(1 - *divisor));
+    rest = rest ? multiply(*rest, Polynomial::constant(*divisor)) : std::nullopt;
+    rest = rest && a ? add(*rest, *a, coefficient) : std::nullopt;
+    return rest ? std::optional(std::pair(*rest, *divisor)) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 // The least value of p. First with every atom written as (its minimum + something not negative), which sees that s0*s1
 // - s0 is not negative; then by the atoms' ranges.
 std::optional<int64_t> leastValue(const Polynomial &p, ArrayRef<Symbol> symbols, int depth) {
@@ -339,6 +357,19 @@ std::optional<int64_t> leastValue(const Polynomial &p, ArrayRef<Symbol> symbols,
   auto isNegative = [](auto &term) { return !term.first.empty() && term.second < 0; };
   if (shifted && llvm::none_of(shifted->terms, isNegative))
     least = std::max(shifted->constantTerm(), least.value_or(INT64_MIN));
+  // A half and its whole have symbols in common: s0 - floor((s0 + 1) / 2) is not negative. Few steps, and none within
+  // divisions, as that takes exponential time.
+  constexpr int maxDivisions = 4;
+  auto open = depth == 0 ? withoutDivision(p) : std::nullopt;
+  for (auto [i, factor] = std::pair(0, int64_t(1)); open && i < maxDivisions;
+       ++i, open = withoutDivision(open->first)) {
+    std::optional<int64_t> product = checkedMul(factor, open->second), bound = leastValue(open->first, symbols, 1);
+    if (!product)
+      break;
+    factor = *product;
+    if (bound)
+      least = std::max(llvm::divideCeilSigned(*bound, factor), least.value_or(INT64_MIN));
+  }
   return least;
 }
 

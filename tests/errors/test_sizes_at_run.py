@@ -27,11 +27,20 @@ def zeros(*shape):
     return np.zeros(shape, np.float32)
 
 
-@pytest.mark.parametrize("parts, size", [(3, 1), (4, 1), (4, 2), (4, 5), (7, 8)])
+@pytest.mark.parametrize("parts, size", [(4, 1), (4, 2), (4, 5), (7, 8)])
 def test_too_few_for_the_parts(parts, size):
     names = [f"y{i}" for i in range(parts)]
     split = node("Split", ["x"], names, num_outputs=parts)
     refused([split], [value("x", ["n", 2])], names, {"x": zeros(size, 2)}, f"size n cannot be split into {parts} parts")
+
+
+def test_three_parts_need_two():
+    """All smaller sizes are out of range, and no larger one is."""
+    proto = make_model([node("Split", ["x"], ["a", "b", "c"], num_outputs=3)], [value("x", ["n", 2])], [value(name, None) for name in "abc"])
+    session = fathom.Session(fathom.compile(proto))
+    assert [len(part) for part in session.run(None, {"x": zeros(4, 2)})] == [2, 2, 0]
+    with pytest.raises(fathom.Error, match=r"input 'x' dimension 0 \('n'\): got 1, compiled for 2 to"):
+        session.run(None, {"x": zeros(1, 2)})
 
 
 def test_unequal_parts():

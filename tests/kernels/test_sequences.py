@@ -197,6 +197,14 @@ class TestSplit:
         self.run(random, axis, shape, [count], feeds)
 
 
+def test_split_of_the_smaller_half(random):
+    """Which is never negative."""
+    nodes = [node("Split", "x", "a b", num_outputs=2), node("SplitToSequence", "b by", "s"), node("SequenceLength", "s", "n"),
+             node("ConcatFromSequence", "s", "y", axis=0)]
+    proto = model(nodes, [tensor("x", FLOAT, ["n", 3]), tensor("by", INT64, [])], [tensor("n", INT64), tensor("y")], opset=18)
+    agree(proto, [{"x": floats(random, n, 3), "by": np.array(by)} for n in (2, 5, 8) for by in (1, 2)])
+
+
 def test_split_and_concat_are_inverse(random):
     nodes = [node("SplitToSequence", "x l", "s", axis=1), node("ConcatFromSequence", "s", "r", axis=1)]
     proto = model(nodes, [tensor("x", FLOAT, ["a", "b", "c"]), tensor("l", INT64, ["k"])], [tensor("r")])
