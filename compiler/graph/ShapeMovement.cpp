@@ -338,6 +338,12 @@ LogicalResult PadOp::inferTypes(SmallVectorImpl<Type> &types) {
              << getMode() << " pads " << text(*this, begin) << " and " << text(*this, end) << " do not go with size "
              << text(*this, size);
     AffineExpr zero = getAffineConstantExpr(0, getContext());
+    SmallVector<Symbol> symbols = symbolsFor(*this);
+    std::string pair = isComputed(begin, symbols) || isComputed(end, symbols)
+                           ? "that data decides"
+                           : text(*this, begin) + " and " + text(*this, end);
+    std::string words = getMode().str() + " pads " + pair + " do not go with " +
+                        (isComputed(size, symbols) ? "a size that data decides" : "size " + text(*this, size));
     for (auto [margin, other] : {std::pair(begin, end), std::pair(end, begin)}) {
       assumeAtLeast(size::add(size, margin), zero, "pads take away more than there is");
       // What is wrapped around is what a crop leaves, which is not told apart here.
@@ -346,9 +352,7 @@ LogicalResult PadOp::inferTypes(SmallVectorImpl<Type> &types) {
       if (getMode() == "constant" || constantSize(margin).value_or(1) <= 0)
         continue;
       for (AffineExpr left : {size, size::add(size, other)})
-        assumeAtLeast(getMode() == "reflect" ? size::add(left, -1) : size::mul(left, INT32_MAX), margin,
-                      getMode() + " pads " + text(*this, begin) + " and " + text(*this, end) + " do not go with size " +
-                          text(*this, size));
+        assumeAtLeast(getMode() == "reflect" ? size::add(left, -1) : size::mul(left, INT32_MAX), margin, words);
     }
     sizes[axis] = size::add(size::add(size, begin), end);
   }

@@ -70,6 +70,15 @@ def test_pads_that_data_decides():
                 "pads take away more than there is, or add too much")
 
 
+def test_reflection_that_data_decides():
+    pad = node("Pad", ["x", "pads"], ["y"], mode="reflect")
+    inputs = [value("x", ["n"]), value("pads", [2], INT64), value("c", ["n"], BOOL)]
+    feed = {"x": zeros(2), "pads": np.array([2, 1]), "c": np.ones(2, bool)}
+    refused([pad], inputs, "y", feed, "reflect pads that data decides do not go with size n")
+    nodes = [helper.make_node("Compress", ["x", "c"], ["some"], axis=0), node("Pad", ["some", "pads"], ["y"], mode="reflect")]
+    refused(nodes, inputs, "y", feed, "reflect pads that data decides do not go with a size that data decides")
+
+
 def test_sizes_that_data_decides():
     split = node("Split", ["x", "split"], ["a", "b"])
     refused([split], [value("x", ["n"]), value("split", [2], INT64)], "ab", {"x": zeros(3), "split": np.array([1, 1])},
