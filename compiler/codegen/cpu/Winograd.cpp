@@ -216,7 +216,20 @@ private:
           [&] { return full; });
   }
 
+  // What is added to the pixels of a tile, also to those that are not there.
+  void prefetchOperands(Value tile, Value panel) {
+    Indices first = tileIndex(tile);
+    first[1].base = c.mul(panel, tileN);
+    for (int64_t y = 0; y < size; ++y)
+      for (int64_t x = 0; x < size; ++x) {
+        Indices index = first;
+        index[2].base = c.add(first[2].base, y), index[3].base = c.add(first[3].base, x);
+        k.prefetchOperands(index, 1, tileN);
+      }
+  }
+
   void transformOutput(Value slot, Value tile, Value panel) {
+    prefetchOperands(tile, panel);
     RegisterTile registers{e, element, tileN, 1, 1, weight.pointer, element};
     for (int64_t column = 0; int64_t lanes : registers.piecesOf(tileN)) {
       SmallVector<Value> products;
