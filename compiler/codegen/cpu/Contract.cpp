@@ -51,10 +51,11 @@ private:
   void finishTile(Value row, ArrayRef<Indices> rowIndices, Value panel, std::optional<int64_t> columns,
                   ValueRange sums);
   RegisterTile registers();
+  Value panelStart(Value panel);
   Ahead nextPanel(Value row, Value panelStart, Value depth);
-  SmallVector<Value> multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> pieces, ArrayRef<Value> panelStarts);
-  SmallVector<Value> multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart,
-                                    ValueRange sums);
+  SmallVector<Value> firstSums(int64_t rows, ArrayRef<int64_t> pieces, Value panel);
+  SmallVector<Value> multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> pieces, ArrayRef<Value> panels);
+  SmallVector<Value> multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panel, ValueRange sums);
   void emitPacked(llvm::function_ref<void()> overTiles);
   void packRows();
   Value leftVector(ArrayRef<Index> index, Value start, Value depth, int64_t count);
@@ -68,7 +69,7 @@ private:
   Emitter &e;
   Code &c;
   Operation *op;
-  Value lhs, rhs, bias;
+  Value lhs, rhs, bias;  // null without one
   RankedTensorType type; // of the anchor's result
   const Buffer left;
   const Buffer &right;
@@ -92,7 +93,8 @@ private:
   std::optional<int64_t> sharedTail;
   int64_t tileM, tileN, lanes;
   bool throughScratch = false;
-  int64_t tileAt = 0; // where in scratch a tile lies on its way
+  bool startsWithBias = false; // sums begin with it; else it is added at the end
+  int64_t tileAt = 0;          // where in scratch a tile lies on its way
   // While the left operand is packed: the current block of the reduction, and whether it is the first or the last.
   bool packed;
   int64_t blockK = 0;
@@ -199,16 +201,27 @@ Ahead Contraction::nextPanel(Value row, Value panelStart, Value depth) {
   return {c.add(next, c.mul(c.mul(tile, depth), perStep)), perStep};
 }
 
+Value Contraction::panelStart(Value panel) { return c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight); }
+
+SmallVector<Value> Contraction::firstSums(int64_t rows, ArrayRef<int64_t> pieces, Value panel) {
+  return startsWithBias ? registers().firstSums(bias, c.mul(panel, tileN), rows, pieces)
+                        : registers().zeros(rows, pieces);
+}
+
 SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> pieces,
-                                         ArrayRef<Value> panelStarts) {
+                                         ArrayRef<Value> panels) {
   RegisterTile tile = registers();
-  int64_t rows = starts.size() * panelStarts.size();
+  int64_t rows = starts.size() * panels.size();
   int64_t sets = tile.setsFor(rows * pieces.size(), constantSize(run));
   Value length = c.expr(run), steps = length;
   for (const Tap &tap : taps)
     steps = c.mul(steps, tap.count);
   // Several panels are as many streams, which the hardware follows from one tile to the next.
-  Ahead ahead = panelStarts.size() == 1 ? nextPanel(row, panelStarts[0], steps) : Ahead();
+  Ahead ahead = panels.size() == 1 ? nextPanel(row, panelStart(panels[0]), steps) : Ahead();
+  SmallVector<Value> first;
+  for (Value panel : panels)
+    llvm::append_range(first, firstSums(starts.size(), pieces, panel));
+  llvm::append_range(first, tile.zeros(rows * (sets - 1), pieces));
   std::function<SmallVector<Value>(size_t, Value, Value, SmallVector<Value>)> nest =
       [&](size_t depth, Value offset, Value position, SmallVector<Value> carried) -> SmallVector<Value> {
     if (depth < taps.size())
@@ -216,25 +229,25 @@ SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, Arra
         return nest(depth + 1, c.add(offset, c.mul(iv, c.expr(taps[depth].stride))),
                     c.add(c.mul(position, taps[depth].count), iv), llvm::to_vector(values));
       });
-    SmallVector<Value> moved, panels;
+    SmallVector<Value> moved, panelRows;
     for (Value start : starts)
       moved.push_back(c.add(start, offset));
     Value before = c.mul(position, length);
     Ahead part = ahead.perStep ? Ahead{c.add(ahead.start, c.mul(before, ahead.perStep)), ahead.perStep} : Ahead();
-    for (Value start : panelStarts)
-      panels.push_back(c.add(start, c.mul(before, tileN)));
-    return tile.multiply(left.pointer, scalarOf(lhs), moved, panels, length, pieces, sets, part, carried);
+    for (Value panel : panels)
+      panelRows.push_back(c.add(panelStart(panel), c.mul(before, tileN)));
+    return tile.multiply(left.pointer, scalarOf(lhs), moved, panelRows, length, pieces, sets, part, carried);
   };
-  return tile.joinSets(nest(0, c.i64(0), c.i64(0), tile.zeros(rows * sets, pieces)), sets);
+  return tile.joinSets(nest(0, c.i64(0), c.i64(0), first), sets);
 }
 
 // The same on a packed block: tiles of rows, each with the rows' elements side by side for every step of the reduction
 // where a vector of them holds as many factors, else row by row.
-SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panelStart,
+SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panel,
                                                ValueRange sums) {
   RegisterTile tile = registers();
-  Value panel = c.add(panelStart, c.mul(blockStart, tileN)), before = c.sub(row, rowLow);
-  Ahead ahead = nextPanel(row, panel, c.i64(blockK));
+  Value block = c.add(panelStart(panel), c.mul(blockStart, tileN)), before = c.sub(row, rowLow);
+  Ahead ahead = nextPanel(row, block, c.i64(blockK));
   int64_t sets = tile.setsFor(sums.size(), constantSize(run));
   SmallVector<Value> first = llvm::to_vector(sums);
   llvm::append_range(first, tile.zeros(rows * (sets - 1), pieces));
@@ -243,12 +256,12 @@ SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef
     for (int64_t r = 0; r < rows; ++r)
       starts.push_back(c.mul(c.add(before, r), blockK));
     return tile.joinSets(
-        tile.multiply(k.scratch, scalarOf(lhs), starts, panel, blockLength, pieces, sets, ahead, first), sets);
+        tile.multiply(k.scratch, scalarOf(lhs), starts, block, blockLength, pieces, sets, ahead, first), sets);
   }
   // A tail may start inside a packed tile.
   Value within = c.rem(before, c.i64(tileM));
   Value tileStart = c.add(c.mul(c.sub(before, within), blockK), within);
-  return tile.joinSets(tile.multiplyPacked(k.scratch, scalarOf(lhs), tileStart, tileM, rows, panel, blockLength, pieces,
+  return tile.joinSets(tile.multiplyPacked(k.scratch, scalarOf(lhs), tileStart, tileM, rows, block, blockLength, pieces,
                                            sets, ahead, first),
                        sets);
 }
@@ -335,7 +348,7 @@ void Contraction::emitPacked(llvm::function_ref<void()> overTiles) {
 }
 
 void Contraction::storeElement(ArrayRef<Index> index, Value value, int64_t count) {
-  if (bias)
+  if (bias && !startsWithBias)
     value =
         isa<FloatType>(acc)
             ? Value(arith::AddFOp::create(c.b, c.loc, value, registers().widen(e.element(bias, index[channel], count))))
@@ -343,8 +356,7 @@ void Contraction::storeElement(ArrayRef<Index> index, Value value, int64_t count
   Type element = type.getElementType();
   if (registerType(element) != acc)
     value = arith::TruncFOp::create(c.b, c.loc, vectorType(element, count), value);
-  e.bind(op->getResult(0), [=](ArrayRef<Index>, int64_t) { return value; });
-  k.storeResults(index, count);
+  k.storeAnchor(index, value, count);
 }
 
 void Contraction::storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators,
@@ -376,7 +388,7 @@ void Contraction::storeThroughScratch(Value row, int64_t rows, ArrayRef<int64_t>
     });
   };
   // Several vectors at a time: each is one long chain of dependent operations.
-  int64_t together = std::clamp<int64_t>(llvm::divideCeil(4 * lanes, tileN), 1, rows), whole = rows - rows % together;
+  int64_t together = std::clamp<int64_t>(llvm::divideCeil(8 * lanes, tileN), 1, rows), whole = rows - rows % together;
   c.loop(c.i64(0), c.i64(whole), together, [&](Value r) {
     for (int64_t i = 0; i < together; ++i)
       storeRow(c.add(r, i));
@@ -447,16 +459,13 @@ void Contraction::tile(Value row, int64_t rows, ArrayRef<Value> panels, std::opt
       delinearize(c, c.add(row, r), rowLoops, index);
     rowIndices.push_back(index);
   }
-  SmallVector<Value> panelStarts;
-  for (Value panel : panels)
-    panelStarts.push_back(c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight));
   if (!packed) {
     SmallVector<Value> starts;
     for (const Indices &index : rowIndices)
       starts.push_back(rowStart(index, panels[0]));
     for (Value panel : panels)
       prefetchOperands(rowIndices, panel, count);
-    SmallVector<Value> sums = multiply(row, starts, pieces, panelStarts);
+    SmallVector<Value> sums = multiply(row, starts, pieces, panels);
     size_t each = sums.size() / panels.size();
     for (auto [i, panel] : llvm::enumerate(panels))
       finishTile(row, rowIndices, panel, count, ArrayRef(sums).slice(i * each, each));
@@ -472,7 +481,7 @@ void Contraction::tile(Value row, int64_t rows, ArrayRef<Value> panels, std::opt
         body(r * pieces.size() + p, index, pieces[p]);
       }
   };
-  SmallVector<Value> sums = registers().zeros(rows, pieces);
+  SmallVector<Value> sums = firstSums(rows, pieces, panel);
   if (Code::constant(isFirst) != 1) {
     auto branch = scf::IfOp::create(c.b, c.loc, ValueRange(sums).getTypes(), isFirst, /*withElseRegion=*/true);
     {
@@ -487,7 +496,7 @@ void Contraction::tile(Value row, int64_t rows, ArrayRef<Value> panels, std::opt
     sums = SmallVector<Value>(branch.getResults());
   }
   c.when(isLast, [&] { prefetchOperands(rowIndices, panel, count); });
-  sums = multiplyPacked(row, rows, pieces, panelStarts[0], sums);
+  sums = multiplyPacked(row, rows, pieces, panel, sums);
   if (Code::constant(isLast) == 1)
     return finishTile(row, rowIndices, panel, count, sums);
   scf::IfOp::create(
@@ -585,6 +594,8 @@ Grid Contraction::emit() {
                   llvm::divideCeil(*tailColumns, lanes) == llvm::divideCeil(tileN, lanes);
   if (isShared)
     sharedTail = tailColumns;
+  // Behind the last column there is no bias.
+  startsWithBias = bias && known && !isShared;
   throughScratch = k.schedule["through_scratch"];
   int64_t tileBytes = throughScratch || !tailColumns ? tileM * tileN * elementBytes(acc) : 0;
   grid.scratchBytes = tileBytes;

@@ -36,8 +36,11 @@ Grid emitDepthwise(KernelBody &k) {
     auto pixels = [&](Value x, int64_t count) {
       Value base = c.add(start, c.mul(c.mul(x, window.strides[spatial - 1]), c.expr(in.strides[last])));
       vectorLoop(c, c.i64(0), c.expr(sizes[1]), wide, e.target.lanes(32), [&](Value channel, int64_t lanes) {
-        SmallVector<Value> sums(count, c.number(vectorType(type.getElementType(), lanes), 0));
         Index along{channel, lanes > 1 ? 1 : 0};
+        bool hasBias = !isa<NoneType>(op.getBias().getType());
+        Value first =
+            hasBias ? e.element(op.getBias(), along, lanes) : c.number(vectorType(type.getElementType(), lanes), 0);
+        SmallVector<Value> sums(count, first);
         Indices tap = e.zeros(2 + spatial);
         tap[0] = along;
         // All taps are unrolled: the windows of neighbouring pixels overlap, and equal loads become one.
@@ -61,7 +64,7 @@ Grid emitDepthwise(KernelBody &k) {
           Indices at = index;
           at[1] = along;
           at[last] = {c.add(x, p), 0};
-          k.storeConvolved(at, sums[p], op.getBias(), lanes);
+          k.storeAnchor(at, sums[p], lanes);
         }
       });
     };

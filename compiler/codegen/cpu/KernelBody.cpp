@@ -64,10 +64,8 @@ void KernelBody::storeResults(ArrayRef<Index> index, int64_t lanes) {
     e.store(output, index, value, lanes);
 }
 
-void KernelBody::storeConvolved(ArrayRef<Index> index, Value sums, Value bias, int64_t lanes) {
-  if (!isa<NoneType>(bias.getType()))
-    sums = arith::AddFOp::create(e.c.b, e.c.loc, sums, e.element(bias, index[1], lanes));
-  e.bind(anchor->getResult(0), [=](ArrayRef<Index>, int64_t) { return sums; });
+void KernelBody::storeAnchor(ArrayRef<Index> index, Value values, int64_t lanes) {
+  e.bind(anchor->getResult(0), [=](ArrayRef<Index>, int64_t) { return values; });
   storeResults(index, lanes);
 }
 

@@ -36,9 +36,8 @@ struct KernelBody {
   void prefetchOperands(llvm::ArrayRef<Index> index, int64_t dim, int64_t count);
   // Computes and stores all results at an index.
   void storeResults(llvm::ArrayRef<Index> index, int64_t lanes);
-  // The same where the anchor is a convolution, whose sums these are; its bias has an entry for each channel, or is
-  // none.
-  void storeConvolved(llvm::ArrayRef<Index> index, mlir::Value sums, mlir::Value bias, int64_t lanes);
+  // The same where these are the anchor's results there.
+  void storeAnchor(llvm::ArrayRef<Index> index, mlir::Value values, int64_t lanes);
   void clearHalos();
 };
 

@@ -32,6 +32,20 @@ SmallVector<Value> RegisterTile::zeros(int64_t rows, ArrayRef<int64_t> pieces) c
   return sums;
 }
 
+SmallVector<Value> RegisterTile::firstSums(Value bias, Value firstColumn, int64_t rows,
+                                           ArrayRef<int64_t> pieces) const {
+  if (isa<NoneType>(bias.getType()))
+    return zeros(rows, pieces);
+  SmallVector<Value> row, sums;
+  for (int64_t column = 0; int64_t piece : pieces) {
+    row.push_back(widen(e.element(bias, Index{e.c.add(firstColumn, column), piece > 1 ? 1 : 0}, piece)));
+    column += piece;
+  }
+  for (int64_t r = 0; r < rows; ++r)
+    llvm::append_range(sums, row);
+  return sums;
+}
+
 Value RegisterTile::widen(Value x) const {
   Type from = getElementTypeOrSelf(x.getType());
   if (from == acc)

@@ -28,6 +28,9 @@ struct RegisterTile {
   // Columns in vectors, the last of them narrower where they do not come out even.
   llvm::SmallVector<int64_t> piecesOf(int64_t columns) const;
   llvm::SmallVector<mlir::Value> zeros(int64_t rows, llvm::ArrayRef<int64_t> pieces) const;
+  // The same, or the bias of each column where there is one: nothing is to be added to them later.
+  llvm::SmallVector<mlir::Value> firstSums(mlir::Value bias, mlir::Value firstColumn, int64_t rows,
+                                           llvm::ArrayRef<int64_t> pieces) const;
 
   // A tile of few accumulators has several sets of them, for every so many-th step of the reduction: the next
   // multiply-add need not wait for the last one.

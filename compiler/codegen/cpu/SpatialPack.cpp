@@ -98,12 +98,13 @@ private:
     for (int64_t p = 0; p < width; ++p)
       starts.push_back(c.add(start, c.mul(c.add(x, p), pixel)));
     SmallVector<int64_t> pieces = registers.piecesOf(count);
-    SmallVector<Value> sums = overWindow(0, starts, panelStart, pieces, registers.zeros(width, pieces));
+    SmallVector<Value> sums = registers.firstSums(op.getBias(), firstColumn, width, pieces);
+    sums = overWindow(0, starts, panelStart, pieces, sums);
     for (int64_t p = 0; p < width; ++p)
       for (size_t i = 0, column = 0; i < pieces.size(); column += pieces[i++]) {
         index[1] = {c.add(firstColumn, column), pieces[i] > 1 ? 1 : 0};
         index[last] = {c.add(x, p), 0};
-        k.storeConvolved(index, sums[p * pieces.size() + i], op.getBias(), pieces[i]);
+        k.storeAnchor(index, sums[p * pieces.size() + i], pieces[i]);
       }
   }
 

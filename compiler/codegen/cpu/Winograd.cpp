@@ -254,7 +254,10 @@ private:
         Value pixel = c.add(c.mul(c.add(c.mul(y, size), x), tileN), pixelsAt);
         vectorLoop(c, c.i64(0), width, e.target.lanes(32), e.target.lanes(32), [&](Value column, int64_t lanes) {
           index[1] = {c.add(firstColumn, column), lanes > 1 ? 1 : 0};
-          k.storeConvolved(index, c.load(k.scratch, c.add(pixel, column), element, lanes), op.getBias(), lanes);
+          Value sums = c.load(k.scratch, c.add(pixel, column), element, lanes);
+          if (!isa<NoneType>(op.getBias().getType()))
+            sums = arith::AddFOp::create(c.b, c.loc, sums, e.element(op.getBias(), index[1], lanes));
+          k.storeAnchor(index, sums, lanes);
         });
       });
     });
