@@ -48,6 +48,8 @@ static const Option table[] = {
     {"seed", 0, OptionType::Integer, "N", "0", runs, false, false, "of the random inputs"},
     {"min-time", 0, OptionType::Number, "SECONDS", "1", BenchBit, false, false, "measure for at least this long"},
     {"warm-up", 0, OptionType::Number, "SECONDS", "0.2", BenchBit, false, false, "run this long before measuring"},
+    {"measure", 0, OptionType::Flag, "", "", DoctorBit, false, false,
+     "describe this machine with the rates at which its caches and its memory are read, measured now"},
     {"profile", 0, OptionType::File, "TRACE.json", "", BenchBit, false, false,
      "write one more run as a Chrome trace, with the ONNX nodes of every kernel"},
     {"against", 0, OptionType::Choice, "onnxruntime|reference", "onnxruntime", VerifyBit, false, false,

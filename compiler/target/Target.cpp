@@ -1,6 +1,7 @@
 // Resolves target names, detects the host and creates LLVM's target machines.
 #include "compiler/target/Target.h"
 
+#include "compiler/target/HostCaches.h"
 #include "compiler/target/MachineFile.h"
 #include "runtime/CpuFeatures.h"
 #include "llvm/ADT/STLExtras.h"
@@ -160,10 +161,8 @@ static Target hostTarget() {
   describe(target);
   if (llvm::StringRef machine = builtinMachine(target.cpu); !machine.empty())
     llvm::cantFail(applyMachineFile(machine, target.cpu, target));
-  constexpr int cacheSizes[] = {_SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
-  for (auto [level, name] : llvm::zip(target.caches, cacheSizes))
-    if (long bytes = sysconf(name); bytes > 0)
-      level.bytes = bytes;
+  for (auto [level, bytes] : llvm::zip(target.caches, hostCacheBytes()))
+    level.bytes = bytes;
   target.cores = std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN));
   return target;
 }

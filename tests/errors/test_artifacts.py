@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 
 import numpy as np
 import pytest
@@ -199,3 +200,17 @@ def test_doctor(fathom):
     assert data["cpu"]["code_uses"] and set(data["cpu"]["code_uses"]) <= set(data["cpu"]["features"])
     assert data["python"]["packages"]["onnx"] and "driver" in data["gpu"]
     assert "llvm: 22" in fathom("doctor").expect(0).out
+
+
+def test_doctor_measures_this_machine(fathom, save, tmp_path):
+    described, measured = (fathom("doctor", "--target", "host", *more).expect(0).out for more in ((), ("--measure",)))
+    rates = [float(rate) for rate in re.findall(r"bytes-per-cycle: +([0-9.]+)", measured)]
+    # Only the rates are measured; the file is one for `compile`.
+    def without_rates(text):
+        return re.sub(r"(bytes-per-cycle: +)[0-9.]+", r"\1", text)
+
+    assert len(rates) >= 2 and all(rate > 0 for rate in rates) and without_rates(measured) == without_rates(described)
+    machine = tmp_path / "machine.yaml"
+    machine.write_text(measured)
+    fathom("compile", save(relu_model()), "--target", machine, "-o", tmp_path / "model.fathom").expect(0)
+    fathom("doctor", "--measure", "--target", "neoverse-n1").expect(1, "F1010", "for the host, not for 'neoverse-n1'")

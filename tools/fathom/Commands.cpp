@@ -34,9 +34,8 @@ static const Command commands[] = {
      "operations and bytes; and with --run its time and its share of what this machine could do.",
      explainCommand},
     {DoctorBit, "doctor", "", "show versions, CPU, Python packages and GPU driver",
-     "What a report of a problem should contain. With --target it prints the description of that machine instead, "
-     "which\n"
-     "can be edited and given to fathom compile --target FILE.yaml.",
+     "What a report of a problem should contain. With --target or --measure it prints the description of a machine\n"
+     "instead, which can be edited and given to fathom compile --target FILE.yaml.",
      doctorCommand},
 };
 

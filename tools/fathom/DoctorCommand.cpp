@@ -1,8 +1,10 @@
 // fathom doctor: what someone who helps needs to know about a machine.
 #include "compiler/driver/Manifest.h"
+#include "compiler/target/HostCaches.h"
 #include "compiler/target/MachineFile.h"
 #include "runtime/fathom_rt.h"
 #include "tools/fathom/Commands.h"
+#include "tools/fathom/MachinePeak.h"
 #include "tools/fathom/Python.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FileSystem.h"
@@ -11,6 +13,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Host.h"
+#include <cmath>
 #include <dlfcn.h>
 #include <set>
 #include <unistd.h>
@@ -21,13 +24,10 @@ namespace fathom {
 
 static json::Object describeCpu() {
   json::Object caches;
-  const std::pair<const char *, int> levels[] = {
-      {"l1d", _SC_LEVEL1_DCACHE_SIZE}, {"l2", _SC_LEVEL2_CACHE_SIZE}, {"l3", _SC_LEVEL3_CACHE_SIZE}};
-  for (auto [name, level] : levels)
-    if (long bytes = sysconf(level); bytes > 0)
-      caches[name] = int64_t(bytes);
-    else
-      caches[name] = nullptr;
+  std::vector<int64_t> sizes = hostCacheBytes();
+  constexpr const char *names[] = {"l1d", "l2", "l3"};
+  for (auto [i, name] : enumerate(names))
+    caches[name] = i < sizes.size() ? json::Value(sizes[i]) : json::Value(nullptr);
   std::vector<std::string> used;
   if (auto host = parseTarget("host"))
     used = host->required;
@@ -130,11 +130,31 @@ static void printTree(const json::Object &object, unsigned indent) {
   }
 }
 
+// How fast one core reads from each level, in cycles of which its multiply-adds tell the length.
+static void measureCaches(Target &target) {
+  double flopsPerCycle = 2 * target.fmaPerCycle * double(target.lanes(32));
+  double cyclesPerSecond = measurePeak(1).flopPerSecond / flopsPerCycle;
+  if (!(cyclesPerSecond > 0))
+    return;
+  auto perCycle = [&](int64_t bytes) {
+    return std::max(0.1, std::round(10 * readRate(bytes, 1) / cyclesPerSecond) / 10);
+  };
+  for (CacheLevel &level : target.caches)
+    level.bytesPerCycle = perCycle(level.bytes / 2);
+  target.memoryBytesPerCycle = perCycle(4 * target.caches.back().bytes);
+}
+
 Expected<int> doctorCommand(const Arguments &arguments) {
-  if (arguments.options.has("target")) {
+  bool measures = arguments.options.flag("measure");
+  if (arguments.options.has("target") || measures) {
     auto target = parseTarget(arguments.options.text("target"));
     if (!target)
       return fail(ErrorCode::BadTarget, toString(target.takeError()));
+    if (measures && arguments.options.text("target") != "host")
+      return fail(ErrorCode::BadTarget,
+                  "--measure is for the host, not for '" + arguments.options.text("target") + "'");
+    if (measures)
+      measureCaches(*target);
     outs() << printMachineFile(*target);
     return 0;
   }

@@ -2,11 +2,11 @@
 // and sums over a large block of memory.
 #include "tools/fathom/MachinePeak.h"
 
+#include "compiler/target/HostCaches.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 namespace fathom {
@@ -74,10 +74,29 @@ int64_t multiplyAdds(int64_t rounds) {
 }
 
 size_t lastLevelCacheBytes() {
-  long bytes = 0;
-  for (int name : {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE})
-    bytes = std::max(bytes, sysconf(name));
-  return bytes > 0 ? size_t(bytes) : size_t(32) << 20;
+  std::vector<int64_t> sizes = hostCacheBytes();
+  return sizes.empty() ? size_t(32) << 20 : size_t(sizes.back());
+}
+
+double readRate(size_t bytes, int threads) {
+  // Several sums, so that none waits for the one before it.
+  typedef uint64_t Line __attribute__((vector_size(64)));
+  constexpr size_t together = 4;
+  bytes = std::max<size_t>(1, bytes / (together * sizeof(Line))) * together * sizeof(Line);
+  std::vector<std::vector<Line>> blocks(threads, std::vector<Line>(bytes / sizeof(Line)));
+  // Long enough to be timed.
+  size_t passes = std::max<size_t>(1, (size_t(16) << 20) / bytes);
+  return bestRate(threads, [&](int thread) {
+    for (size_t pass = 0; pass < passes; ++pass) {
+      Line sums[together] = {};
+      for (size_t i = 0; i < blocks[thread].size(); i += together)
+        for (size_t j = 0; j < together; ++j)
+          sums[j] += blocks[thread][i + j];
+      volatile Line used = sums[0] + sums[1] + sums[2] + sums[3];
+      (void)used;
+    }
+    return double(bytes) * double(passes);
+  });
 }
 
 MachinePeak measurePeak(int threads) {
@@ -85,16 +104,8 @@ MachinePeak measurePeak(int threads) {
   threads = std::max(threads, 1);
   peak.flopPerSecond = bestRate(threads, [](int) { return double(multiplyAdds(1 << 18)); });
   // Four times the cache, but no more than a small machine can spare.
-  size_t each = std::clamp<size_t>(4 * lastLevelCacheBytes(), size_t(64) << 20, size_t(256) << 20) / threads;
-  std::vector<std::vector<uint64_t>> blocks(threads, std::vector<uint64_t>(each / sizeof(uint64_t), 1));
-  peak.bytesPerSecond = bestRate(threads, [&](int thread) {
-    uint64_t sum = 0;
-    for (uint64_t word : blocks[thread])
-      sum += word;
-    volatile uint64_t used = sum;
-    (void)used;
-    return double(each);
-  });
+  size_t all = std::clamp<size_t>(4 * lastLevelCacheBytes(), size_t(64) << 20, size_t(256) << 20);
+  peak.bytesPerSecond = readRate(all / threads, threads);
   return peak;
 }
 

@@ -14,6 +14,8 @@ struct MachinePeak {
 // Multiply-adds on the widest registers of this machine, `rounds` of them in each of a dozen or more independent
 // chains; returns how many floating-point operations they were, 0 where the machine has no such instruction.
 int64_t multiplyAdds(int64_t rounds);
+// Bytes per second that threads read, each a block of its own of so many bytes, over and over.
+double readRate(size_t bytes, int threads);
 // Takes about a tenth of a second with `threads` threads.
 MachinePeak measurePeak(int threads);
 // Bytes of the last-level cache; what fits into it is not bound by memory.

@@ -69,7 +69,7 @@ private:
   Emitter &e;
   Code &c;
   Operation *op;
-  Value lhs, rhs, bias;  // null without one
+  Value lhs, rhs, bias;  // the last is null where there is none
   RankedTensorType type; // of the anchor's result
   const Buffer left;
   const Buffer &right;
