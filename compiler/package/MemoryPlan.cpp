@@ -191,6 +191,9 @@ private:
     auto constant = bufferRoot(inner).getDefiningOp<ConstantOp>();
     Weight weight{constant.getValue(), cast<RankedTensorType>(inner.getType()),
                   cast<RankedTensorType>(operand.getType())};
+    // A view whose sizes are only known when the model runs is one of the constant as it is.
+    if (!weight.type.hasStaticShape())
+      weight.source = weight.type = constant.getType();
     // The same data in the same layout is stored once.
     auto [found, inserted] = weightIndex.try_emplace({weight.value, weight.source, weight.type}, plan.weights.size());
     plan.places[operand] = {Place::WeightData, int64_t(found->second)};

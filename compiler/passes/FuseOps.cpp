@@ -19,8 +19,11 @@ namespace fathom {
 #include "compiler/passes/Passes.h.inc"
 
 bool isPackedWeight(Value value) {
-  if (auto relayout = value.getDefiningOp<RelayoutOp>())
+  if (auto relayout = value.getDefiningOp<RelayoutOp>()) {
+    if (!relayout.getType().hasStaticShape()) // where an element goes is only known when it runs
+      return false;
     value = relayout.getInput();
+  }
   return isConstantValue(value);
 }
 

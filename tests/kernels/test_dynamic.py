@@ -87,6 +87,17 @@ def test_reshape_beside_known_rest(random):
     agree(proto, feeds)
 
 
+@pytest.mark.parametrize("last", ["Relu", "Transpose", "Identity"])
+def test_reshape_of_a_constant(last, random):
+    """The artifact has all of the constant, although the shape that is read has no known size."""
+    nodes = [node("Reshape", "c s", "r"), node(last, "r", "y"), node("MatMul", "x r", "z"), node("MatMul", "y x", "left")]
+    proto = model(nodes, [("s", INT64, [2]), ("x", FLOAT, ["n", "n"])], [("y", FLOAT), ("z", FLOAT), ("left", FLOAT)],
+                  {"c": floats(random, 7, 7)})
+    agree(proto, [{"s": np.array(shape), "x": floats(random, 7, 7)} for shape in ([7, -1], [-1, 0], [0, 7])])
+    proto = model([node("Reshape", "c s", "r"), node(last, "r", "y")], [("s", INT64, [2])], [("y", FLOAT)], {"c": floats(random, 6, 35)})
+    agree(proto, [{"s": np.array(shape)} for shape in ([5, -1], [-1, 3], [1, 210], [0, 0])])
+
+
 @pytest.mark.parametrize("shape", [[1, 5], [3, 1], [1, 1], [1]], ids=str)
 def test_expand(shape, random):
     proto = model([node("Expand", "x s", "y")], [("x", FLOAT, shape), ("s", INT64, [3])], [("y", FLOAT)])
