@@ -112,7 +112,8 @@ Problem problemOf(Operation *op) {
 bool canPack(const Problem &p) {
   // Every tap of a window is a block of its own.
   bool fitsOneBlock = p.product.taps == 1;
-  return !p.product.groupColumns && p.knownColumns && p.knownRun && (p.keepsPartialSums || fitsOneBlock);
+  return !p.product.groupColumns && p.knownColumns && p.knownRun && p.product.run > 0 &&
+         (p.keepsPartialSums || fitsOneBlock);
 }
 
 class ContractSpace {

@@ -41,6 +41,9 @@ RankedTensorType typeOf(Value value) { return dyn_cast<RankedTensorType>(value.g
 bool takesProducer(Operation *anchor) {
   if (anchor->hasTrait<Reduction>())
     return true;
+  // Nothing to pack leaves no block that could store the result.
+  if (auto left = typeOf(anchor->getOperand(0)); left.hasStaticShape() && left.getNumElements() == 0)
+    return false;
   // Known sizes, and enough columns that packing costs little; a window would compute every pixel once for each of its
   // positions.
   auto type = typeOf(anchor->getResult(0));

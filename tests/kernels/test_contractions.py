@@ -58,6 +58,9 @@ def test_matmul_of_two_inputs(case, seed):
     x = data.standard_normal((*left, rows, depth)).astype(np.float32)
     w = data.standard_normal((*right, depth, columns)).astype(np.float32)
     compare([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": x, "w": w}, {})
+    # Computed inside the product, nothing is packed; the result is zeros nevertheless.
+    nodes = [helper.make_node("Exp", ["x"], ["e"]), helper.make_node("MatMul", ["e", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["y"])]
+    compare(nodes, {"x": x, "w": w}, {"b": np.ones(columns, np.float32)})
 
 
 @pytest.mark.parametrize("case", range(20))
