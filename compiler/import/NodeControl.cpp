@@ -129,7 +129,8 @@ Value Node::pinned(Value integers, StringRef suffix, StringRef why) {
                                         : "give the tensor a fixed length, from which the result's rank follows");
     return {};
   }
-  if (!elements || type.getRank() > 1 || !isa<IntegerType>(type.getElementType())) {
+  if (!elements || type.getRank() > 1 || !isa<IntegerType>(type.getElementType()) ||
+      type.getElementType().isInteger(1)) {
     error(ErrorCode::UnsupportedShape) << text(type) << " cannot decide about sizes";
     return {};
   }

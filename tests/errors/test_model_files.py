@@ -91,6 +91,35 @@ def test_wrong_type(refuse, save):
     refuse(save(model), 1, "F1007", "node 'sum'")
 
 
+def test_inputs_left_out(refuse, save):
+    """An input that the operator needs and that the model leaves empty."""
+    x, ints = value("x", [1, 1, 4, 4]), value("i", [4], TensorProto.INT64)
+    for op, inputs, attributes, code, text in (
+        ("TopK", ["x", ""], {}, "F1003", "TopK has no k"),
+        ("Pad", ["x", "", "", "i"], {}, "F1003", "input 1 of Pad is missing"),
+        ("Resize", ["x", "", "", "i"], {"coordinate_transformation_mode": "tf_crop_and_resize"}, "F1003", "needs a roi"),
+    ):
+        outputs = ["y", "z"] if op == "TopK" else ["y"]
+        model = make_model([helper.make_node(op, inputs, outputs, name="n", **attributes)], [x, ints], [value("y", None)])
+        refuse(save(model), 1, code, "node 'n'", text)
+
+
+def test_bools_as_sizes(refuse, save):
+    nodes = [helper.make_node("CenterCropPad", ["x", "s"], ["y"], name="crop")]
+    model = make_model(nodes, [value("x", [4, 4]), value("s", [2], TensorProto.BOOL)], [value("y", None)])
+    refuse(save(model), 3, "F3004", "node 'crop'", "bool[2] cannot decide about sizes")
+
+
+@pytest.mark.parametrize("wide", [0, 1])
+def test_deformed_by_huge_sizes(refuse, save, wide):
+    """A declared size alone takes no memory."""
+    shapes = [[1, 1, 3, 3], [1, 1, 2, 2], [1, 8, 2, 2]]
+    shapes[wide] = [2**31 - 1] * 4
+    inputs = [value(name, shape) for name, shape in zip("xwo", shapes)]
+    model = make_model([helper.make_node("DeformConv", ["x", "w", "o"], ["y"], name="bent")], inputs, [value("y", None)])
+    refuse(save(model), 3 if wide else 1, "F3004", "node 'bent'")
+
+
 def test_wrong_attribute(refuse, save):
     nodes = [helper.make_node("Transpose", ["x"], ["y"], name="turn", perm=[0, 0])]
     refuse(save(make_model(nodes, [value("x", [2, 3])], [value("y", [2, 3])])), 1, "F1006", "node 'turn'", "axis 0")

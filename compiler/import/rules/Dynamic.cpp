@@ -433,7 +433,7 @@ static Value pinnedPads(Node &node, Value pads) {
 }
 
 LogicalResult padDynamic(Node &node) {
-  if (node.numInputs() < 2 || node.rank(1) != 1)
+  if (!node.hasInput(1) || node.rank(1) != 1)
     return copyNode(node);
   SmallVector<Value> operands = node.allInputs();
   if (!node.hasInput(3))

@@ -89,6 +89,8 @@ static LogicalResult split(Node &node) {
 }
 
 static LogicalResult topK(Node &node) {
+  if (node.opset() >= 10 && !node.hasInput(1))
+    return node.error(ErrorCode::BadGraph) << "TopK has no k";
   Value k = node.opset() < 10 ? node.ints(node.intAttr("k", 0), "k") : withLength(node, node.input(1), 1, "k");
   FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("TopK");
   if (failed(attrs))

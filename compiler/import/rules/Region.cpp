@@ -37,6 +37,8 @@ protected:
   Value counted(AffineExpr count) { return castAs(node, countUp(node, count, "numbers"), number, "numbers"); }
   // The image [N, C, H, W] as rows of channels, one for each pixel.
   Value pixelRows(Value image) {
+    if (!image)
+      return {};
     graph::Sizes sizes = graph::sizesOf(image);
     Value last = transpose(node, image, {0, 2, 3, 1}, "pixels");
     return shaped(last, {size::mul(size::mul(sizes[0], sizes[2]), sizes[3]), sizes[1]});
@@ -270,6 +272,10 @@ public:
         groups < 1 || offsetGroups < 1 || groups > INT32_MAX || offsetGroups > INT32_MAX)
       return node.error(ErrorCode::BadAttribute) << "kernel_shape, strides, dilations, pads, group or offset_group of "
                                                     "DeformConv has a wrong length or value";
+    // A place is listed for each tap, so that a declared size alone must not decide how many there are.
+    if (kernel[0] * kernel[1] > 1 << 20)
+      return node.error(ErrorCode::UnsupportedShape)
+             << "DeformConv with a kernel of " << kernel[0] << " x " << kernel[1];
     AffineExpr one = constant(1), taps = constant(kernel[0] * kernel[1]);
     AffineExpr perOffset = size::exactDiv(image[1], constant(offsetGroups)),
                perGroup = size::exactDiv(image[1], constant(groups)),

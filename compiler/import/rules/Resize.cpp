@@ -120,24 +120,25 @@ static LogicalResult finishResize(Node &node, SmallVector<Value> operands, Array
   // What is known at compile time takes the plain way, and what is wrong the op says best.
   if (!areAxesGood || !hasOne)
     return plain();
+  if (isCropping && !isPresent(roi))
+    return node.error(ErrorCode::BadGraph) << "tf_crop_and_resize needs a roi";
   for (Value list : {scales, sizes}) {
     auto type = dyn_cast<RankedTensorType>(list.getType());
     if (type && type.getRank() == 1 && type.hasStaticShape() && type.getDimSize(0) != int64_t(axes->size()))
       return node.error(ErrorCode::BadShape) << (list == scales ? "scales" : "sizes") << " has " << type.getDimSize(0)
                                              << " elements for " << axes->size() << " axes";
   }
-  if (isCropping && isPresent(roi))
+  if (isCropping)
     operands[1] = roi = withLength(node, roi, 2 * axes->size(), "roi");
   RuntimeResize runtime(node, *axes, roi);
   auto isVector = [&](Value value) { return cast<RankedTensorType>(value.getType()).getRank() == 1; };
   if (isPresent(scales)) {
-    bool isKnown = graph::constantFloatsOf(scales).has_value() &&
-                   (!isCropping || (isPresent(roi) && graph::constantFloatsOf(roi).has_value()));
+    bool isKnown =
+        graph::constantFloatsOf(scales).has_value() && (!isCropping || graph::constantFloatsOf(roi).has_value());
     if (isKnown)
       if (Value known = node.tryEmit("Resize", operands, given))
         return node.finish(known);
-    if (!isVector(scales) || !isa<FloatType>(getElementTypeOrSelf(scales)) ||
-        (isCropping && (!isPresent(roi) || !isVector(roi))))
+    if (!isVector(scales) || !isa<FloatType>(getElementTypeOrSelf(scales)) || (isCropping && !isVector(roi)))
       return plain();
     SmallVector<Value> made = runtime.byScales(scales, isCropping);
     return node.finish(node.emit("Resize", {node.input(0), roi, made[0], made[1]}, all));
