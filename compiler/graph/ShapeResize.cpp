@@ -137,6 +137,14 @@ LogicalResult ResizeOp::inferTypes(SmallVectorImpl<Type> &types) {
            << "roi has sizes " << text(*this, sizesOf(getRoi())) << " for " << axes->size() << " axes";
   if (failed(isAbsent(getSizes()) ? applyScales(*this, sizes, *axes) : applySizes(*this, sizes, *axes)))
     return failure();
+  // Sizes that are given leave nothing to read where there are no elements; scales keep none of none.
+  for (int64_t axis : isAbsent(getSizes()) ? ArrayRef<int64_t>() : *axes) {
+    AffineExpr from = sizesOf(getInput())[axis];
+    if (isConstant(from, 0) && constantSize(sizes[axis]).value_or(0) > 0)
+      return fathom::emitError(*this, ErrorCode::BadShape)
+             << "axis " << axis << " has no elements that could become " << *constantSize(sizes[axis]);
+    assumeAtLeast(size::mul(from, INT32_MAX), sizes[axis], "an axis without elements cannot be resized");
+  }
   return addResult(*this, types, sizes, elementOf(getInput()));
 }
 

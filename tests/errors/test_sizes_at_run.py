@@ -34,6 +34,23 @@ def test_too_few_for_the_parts(parts, size):
     refused([split], [value("x", ["n", 2])], names, {"x": zeros(size, 2)}, f"size n cannot be split into {parts} parts")
 
 
+def test_nothing_cannot_be_resized():
+    """No element to read must not become a read of what lies elsewhere."""
+    nodes = [helper.make_node("Resize", ["x", "", "", "s"], ["y"], name="scale")]
+    constant = numpy_helper.from_array(np.array([1, 1, 3, 4]), "s")
+    empty = zeros(1, 1, 0, 4)
+    with pytest.raises(fathom.Error, match="axis 2 has no elements that could become 3"):
+        fathom.compile(make_model(nodes, [value("x", [1, 1, 0, 4])], [value("y", None)], [constant]))
+    session = fathom.Session(fathom.compile(make_model(nodes, [value("x", [1, 1, "n", 4])], [value("y", None)], [constant]), dim={"n": (0, 8)}))
+    with pytest.raises(fathom.Error, match="an axis without elements cannot be resized"):
+        session.run(None, {"x": empty})
+    inputs = [value("x", [1, 1, "n", 4]), value("s", [4], TensorProto.INT64)]
+    session = fathom.Session(fathom.compile(make_model(nodes, inputs, [value("y", None)]), dim={"n": (0, 8)}))
+    assert session.run(None, {"x": empty, "s": np.array([1, 1, 0, 4])})[0].shape == (1, 1, 0, 4)
+    with pytest.raises(fathom.Error, match="an axis without elements cannot be resized"):
+        session.run(None, {"x": empty, "s": np.array([1, 1, 3, 4])})
+
+
 def test_three_parts_need_two():
     """All smaller sizes are out of range, and no larger one is."""
     proto = make_model([node("Split", ["x"], ["a", "b", "c"], num_outputs=3)], [value("x", ["n", 2])], [value(name, None) for name in "abc"])
