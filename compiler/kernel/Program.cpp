@@ -23,6 +23,11 @@ bool isInlined(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   if (!constant)
     return false;
+  // Products read their rows from memory, also where all elements are the same.
+  if (llvm::any_of(value.getUses(), [](OpOperand &use) {
+        return isa<MatMulOp, ConvOp, MatMulNBitsOp>(use.getOwner()) && use.getOperandNumber() == 0;
+      }))
+    return false;
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
   if (dense && dense.isSplat() && constant.getType() == dense.getType())
     return true;

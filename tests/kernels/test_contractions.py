@@ -4,7 +4,10 @@ import random
 import numpy as np
 import pytest
 from conftest import compare
-from onnx import helper
+from onnx import TensorProto, helper
+from sizes import FLOAT, INT32, agree, floats, model, node
+
+UINT8 = TensorProto.UINT8
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 12, 13, 31, 48, 64, 100, 131, 200, 272, 768]
 
@@ -94,6 +97,17 @@ def test_conv_of_other_ranks(spatial, seed):
     node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1] * (2 * spatial))
     x = data.standard_normal((2, 5, *[6, 7, 5][:spatial])).astype(np.float32)
     compare([node], {"x": x}, {"w": data.standard_normal((11, 5, *[3] * spatial)).astype(np.float32)})
+
+
+@pytest.mark.parametrize("number", [0.0, 0.5])
+def test_left_operand_of_equal_elements(number, seed):
+    """A constant that could stand in the code is read from memory where the columns are only known at run time."""
+    data = np.random.default_rng(seed)
+    inputs = [("x", FLOAT, ["k", "n"]), ("v", FLOAT, ["n", "m"]), ("i", UINT8, ["k", "n"])]
+    nodes = [node("MatMul", "c x", "s"), node("Softmax", "s", "p"), node("MatMul", "p v", "y"), node("MatMulInteger", "j i", "z")]
+    constants = {"c": np.full((5, 4), number, np.float32), "j": np.full((5, 4), 3, np.uint8)}
+    proto = model(nodes, inputs, [("s", FLOAT), ("y", FLOAT), ("z", INT32)], constants)
+    agree(proto, [{"x": floats(data, 4, n), "v": floats(data, n, 3), "i": data.integers(0, 9, (4, n), np.uint8)} for n in (1, 6, 17)])
 
 
 @pytest.mark.parametrize("shape", [(0, 4, 3), (5, 0, 3), (5, 4, 0)])
