@@ -9,6 +9,9 @@ namespace fathom::cost {
 // A vector of scores on its way from the one product to the other: stored, its maximum taken, its exponential computed
 // and stored again. Fitted to measured kernels on Neoverse-V1.
 constexpr double softmaxCycles = 9;
+// What a tile of rows begins and ends with, besides starting its products: queries that are packed, maxima and sums
+// that are cleared and combined.
+constexpr double rowsStart = 30;
 // A score that is left over by full panels, and computed alone.
 constexpr double singleScore = 6;
 // What sums that wait in scratch cost for each block of keys, for a vector: a load, a product and a store.
@@ -17,7 +20,10 @@ constexpr double waitingSums = 2;
 Estimate estimate(const AttentionProblem &p, const AttentionSchedule &s, const Target &target) {
   constexpr double element = 4;
   bool packed = keepsRowsTogether(target);
-  int64_t lanes = target.lanes(32), rows = llvm::alignTo(p.rows, rowUnit(target)), taskM = std::min(s.taskM, rows);
+  // Rows fill whole vectors, but for a single one that is left over.
+  bool leavesOne = p.rows > s.tileM && p.rows % s.tileM == 1;
+  int64_t rows = leavesOne ? p.rows : llvm::alignTo(p.rows, rowUnit(target));
+  int64_t lanes = target.lanes(32), taskM = std::min(s.taskM, rows);
   int64_t block = std::min(s.blockN, p.keys), blocks = llvm::divideCeil(p.keys, s.blockN);
   double tiles = double(p.batches * llvm::divideCeil(rows, s.tileM));
 
@@ -30,13 +36,15 @@ Estimate estimate(const AttentionProblem &p, const AttentionSchedule &s, const T
     schedule.taskN = llvm::divideCeil(columns, s.tileN);
     return estimate(product, schedule, target);
   };
-  Estimate scores = ofProduct(p.keys, p.depth), values = ofProduct(p.columns, p.keys);
+  // The last panel of keys is computed whole, whatever is left for it.
+  Estimate scores = ofProduct(llvm::alignTo(p.keys, s.tileN), p.depth), values = ofProduct(p.columns, p.keys);
 
   Estimate e;
   e.arithmetic = scores.arithmetic + values.arithmetic;
   e.arithmetic += double(p.batches * llvm::divideCeil(rows * p.keys, lanes)) * softmaxCycles;
   double single = p.unknownKeys ? double(s.tileN - 1) / 2 : double(p.keys % s.tileN);
   e.arithmetic += double(p.batches * rows) * single * singleScore;
+  e.arithmetic += tiles * rowsStart;
   if (blocks > 1)
     e.arithmetic += double(p.batches * rows * llvm::divideCeil(p.columns, lanes) * (blocks + 1)) * waitingSums;
 

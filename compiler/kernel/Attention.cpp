@@ -1,8 +1,6 @@
 // Attention found by its structure alone, so that the graph and the kernel made of it agree.
 #include "compiler/kernel/Attention.h"
 
-#include "compiler/kernel/KernelClass.h"
-
 using namespace mlir;
 using namespace fathom::graph;
 
@@ -18,8 +16,6 @@ namespace {
 constexpr size_t longestChain = 8;
 // Elements of a key or a value that a kernel keeps a tile of rows of in scratch.
 constexpr int64_t deepest = 4096;
-// Rows of queries from which on one kernel is the faster way.
-constexpr int64_t fewestRows = 32;
 
 bool isFloat(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -97,9 +93,5 @@ int64_t keyDepth(Attention attention) { return *constantSize(sizesOf(attention.s
 int64_t valueDepth(Attention attention) { return *constantSize(sizesOf(attention.product.getResult()).back()); }
 
 AffineExpr attentionRows(Operation *anchor) { return *(sizesOf(anchor->getResult(0)).end() - 2); }
-
-bool isWorthFusing(Attention attention) {
-  return representative(attention.product, queriesOf(attention)) >= fewestRows;
-}
 
 } // namespace fathom

@@ -21,10 +21,6 @@ std::optional<Attention> attentionOf(mlir::Operation *product);
 // The attention that either product belongs to.
 std::optional<Attention> attentionAround(mlir::Operation *product);
 
-// Whether one kernel is faster than three. A few rows of queries read keys and values once either way, and what one
-// kernel saves does not make up for tiles that are not full.
-bool isWorthFusing(Attention attention);
-
 // The sizes of the problem: query rows, keys, and the elements of a key and of a value.
 mlir::AffineExpr queriesOf(Attention attention);
 mlir::AffineExpr keysOf(Attention attention);

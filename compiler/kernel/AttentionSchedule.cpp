@@ -116,20 +116,22 @@ double score(Operation *op, const Schedule &s, const Target &target) {
   return cost::overThreads(cost::estimate(problemOf(op).cost, fromKnobs(s), target), target);
 }
 
-Schedule best(Operation *op, const Target &target) {
-  Problem p = problemOf(op);
-  Choice<cost::AttentionSchedule> best;
-  enumerate(p, target, [&](const cost::AttentionSchedule &candidate) {
-    best.consider(candidate, cost::estimate(p.cost, candidate, target), target);
-  });
-  return asKnobs(best.schedule);
-}
+Schedule best(Operation *op, const Target &target) { return asKnobs(bestAttention(op, target).schedule); }
 
 std::string violation(const Schedule &s, Operation *op, const Target &target) {
   return violationOf(problemOf(op), fromKnobs(s), target);
 }
 
 } // namespace
+
+Choice<cost::AttentionSchedule> bestAttention(Operation *op, const Target &target) {
+  Problem p = problemOf(op);
+  Choice<cost::AttentionSchedule> best;
+  enumerate(p, target, [&](const cost::AttentionSchedule &candidate) {
+    best.consider(candidate, cost::estimate(p.cost, candidate, target), target);
+  });
+  return best;
+}
 
 const Family attentionFamily{overSpace, score, violation, best};
 

@@ -1,7 +1,6 @@
 // The reasons, read off the finished program by the rules that fusion follows (passes/FuseOps.cpp).
 #include "compiler/kernel/KernelNotes.h"
 
-#include "compiler/kernel/Attention.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/TypeNotes.h"
 #include "compiler/passes/Pieces.h"
@@ -122,6 +121,13 @@ private:
     return result;
   }
 
+  // Why an attention is one kernel or three; `isOne`: which of both it is.
+  static std::string whyFused(const AttentionCosts &costs, bool isOne) {
+    std::string text = "one kernel is estimated at " + std::to_string(costs.fused) + " cycles, three at " +
+                       std::to_string(costs.apart);
+    return costs.isFused() == isOne ? text : text + ", but the plan has it so";
+  }
+
   std::string whatAnchors(size_t kernel, Operation *anchor) {
     const Schedule &schedule = program.kernels[kernel].schedule;
     std::string name = algorithmName(anchor, schedule), reason = whyOtherAlgorithm(anchor, schedule);
@@ -130,6 +136,9 @@ private:
       text += ", by the algorithm " + name;
     if (!reason.empty())
       text += " instead of " + algorithmOf(anchor).str() + ": " + reason;
+    const std::optional<AttentionCosts> &attention = program.kernels[kernel].attention;
+    if (attention && attentionOf(anchor))
+      text += " for the whole attention: " + whyFused(*attention, true);
     return text;
   }
 
@@ -159,6 +168,10 @@ private:
       for (Operation &op : code.getBody().front())
         if (isa<RelayoutOp>(op))
           return code == from ? "it puts its elements into another layout" : "this copies into another layout";
+    const std::optional<AttentionCosts> &attention = program.kernels[kernelOf(consumer)].attention;
+    bool isPart = attention && program.kernels[kernelOf(producer)].attention;
+    if (isPart && (isa_and_nonnull<SoftmaxOp>(before) || isa_and_nonnull<SoftmaxOp>(behind)))
+      return "the attention is three kernels: " + whyFused(*attention, false);
     if (before && behind)
       return shortName(before) + " and " + shortName(behind) + " need loops of their own";
     Operation *reader = firstReader(to, operand);

@@ -153,6 +153,9 @@ private:
         }
       Operation *copy = b.clone(*op, mapping);
       copy->removeAttr("graph.name");
+      if (std::optional<AttentionCosts> costs = notedCosts(op))
+        kernel.attention = costs;
+      removeNotedCosts(copy); // equal code is shared, whatever it is a part of
       if (StringRef node = nodeName(op->getLoc()); !node.empty())
         nodes.insert(node);
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/kernel/AttentionChoice.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/FuseOps.h"
 #include "compiler/schedule/Plan.h"
@@ -20,6 +21,8 @@ struct Kernel {
   std::vector<Version> versions;
   std::vector<size_t> versionCodes;
   mlir::AffineExpr extent;
+  // Of the attention that the kernel is, or is a part of.
+  std::optional<AttentionCosts> attention;
   // The module's symbols that the code takes, in the order of the code's own symbols.
   llvm::SmallVector<unsigned> symbols;
 };

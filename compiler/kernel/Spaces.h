@@ -1,6 +1,7 @@
 // The best schedule of each kernel family by estimated cost, for those who choose between families.
 #pragma once
 
+#include "compiler/cost/Attention.h"
 #include "compiler/cost/SpatialPack.h"
 #include "compiler/cost/Winograd.h"
 #include "compiler/graph/Graph.h"
@@ -21,6 +22,8 @@ template <typename T> struct Choice {
   }
 };
 
+// Of the attention that ends in this product.
+Choice<cost::AttentionSchedule> bestAttention(mlir::Operation *product, const Target &target);
 Choice<cost::ProductSchedule> bestContract(mlir::Operation *op, const Target &target);
 // Whether a contraction that packs its rows, and computes them by so many elementwise ops on the way, is quicker than
 // one that may read them in place behind another kernel that writes them.

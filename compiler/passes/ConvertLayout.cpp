@@ -2,7 +2,7 @@
 #include "compiler/passes/ConvertLayout.h"
 
 #include "compiler/codegen/common/Layout.h"
-#include "compiler/kernel/Attention.h"
+#include "compiler/kernel/AttentionChoice.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/Pieces.h"
@@ -74,6 +74,10 @@ public:
     isPixels = choosePixelRegions(main);
     main.walk([&](ConvOp conv) { noteHalo(conv); });
     main.walk([&](WinogradConvOp conv) { noteHalo(conv); });
+    main.walk([&](MatMulOp product) {
+      if (std::optional<Attention> attention = attentionOf(product))
+        noteCosts(*attention, attentionCosts(*attention, target));
+    });
     if (failed(visitBlock(main.getBody().front())))
       return failure();
     for (const PlannedLayout &layout : plan ? plan->layouts : std::vector<PlannedLayout>())

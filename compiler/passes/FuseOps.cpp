@@ -3,7 +3,7 @@
 #include "compiler/passes/FuseOps.h"
 
 #include "compiler/codegen/common/Emitter.h"
-#include "compiler/kernel/Attention.h"
+#include "compiler/kernel/AttentionChoice.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/Spaces.h"

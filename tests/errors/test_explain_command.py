@@ -1,5 +1,6 @@
 """fathom explain: the nodes of kernels, their work, and what it refuses."""
 import json
+import re
 
 import numpy as np
 import onnx
@@ -51,6 +52,27 @@ def test_every_node_is_explained(fathom, save):
     assert 4 * (4 * 5 + 5 * 7 + 4 * 7) <= first["bytes"] <= 4 * (4 * 5 + 5 * 64 + 4 * 7)
     assert second["apart"] == [{"kernel": first["result"], "why": "MatMul and MatMul need loops of their own"}]
     assert "ms" not in first
+
+
+@pytest.mark.parametrize("queries", [1, 128])
+def test_attention_is_explained(fathom, save, queries):
+    """One kernel or three, and what either was estimated to take."""
+    nodes = [helper.make_node(op, inputs, [name], name=name)
+             for op, inputs, name in [("MatMul", ["q", "k"], "scores"), ("Softmax", ["scores"], "weights"), ("MatMul", ["weights", "v"], "y")]]
+    sizes = {"q": [12, queries, 64], "k": [12, 64, 256], "v": [12, 256, 64]}
+    report = explained(fathom, save(make_model(nodes, [value(name, shape) for name, shape in sizes.items()], [value("y", None)])))
+    kernels = {kernel["result"]: kernel for kernel in report["kernels"]}
+    estimated = r"one kernel is estimated at (\d+) cycles, three at (\d+)$"
+    if queries == 1:
+        apart = [note["why"] for name in ("weights", "y") for note in kernels[name]["apart"] if "attention" in note["why"]]
+        assert len(apart) == 2 and all(why.startswith("the attention is three kernels: ") for why in apart)
+        one, three = map(int, re.search(estimated, apart[0]).groups())
+        assert one > three
+    else:
+        assert set(kernels) == {"k.packed", "v.packed", "y"}
+        why = next(op["why"] for op in kernels["y"]["ops"] if op["node"] == "y")
+        one, three = map(int, re.search(estimated, why).groups())
+        assert why.startswith("decides the kernel's loops for the whole attention: ") and one <= three
 
 
 def test_symbolic_sizes(fathom, save):
