@@ -4,12 +4,12 @@
 
 #include "compiler/codegen/common/Emitter.h"
 #include "compiler/kernel/AttentionChoice.h"
-#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/Spaces.h"
+#include "compiler/passes/FusionRules.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/Pieces.h"
-#include "compiler/support/Diagnostics.h"
+#include "compiler/passes/PlannedGroups.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -34,61 +34,8 @@ bool needsNoKernel(Operation *op) {
 
 namespace {
 
-RankedTensorType typeOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
-
-// Whether an anchor computes its first operand's elements on demand, each about once: reductions, and products that
-// pack their rows.
-bool takesProducer(Operation *anchor) {
-  if (anchor->hasTrait<Reduction>())
-    return true;
-  // Nothing to pack leaves no block that could store the result.
-  if (auto left = typeOf(anchor->getOperand(0)); left.hasStaticShape() && left.getNumElements() == 0)
-    return false;
-  // Known sizes, and enough columns that packing costs little; a window would compute every pixel once for each of its
-  // positions.
-  auto type = typeOf(anchor->getResult(0));
-  if (isa<MatMulOp>(anchor))
-    return type.hasStaticShape() && typeOf(anchor->getOperand(0)).hasStaticShape();
-  auto conv = dyn_cast<ConvOp>(anchor);
-  auto window = conv ? getWindow(conv) : FailureOr<Window>(failure());
-  bool readsInPlace = conv && (algorithmOf(conv) == "direct" || takesSpatialPack(conv));
-  return succeeded(window) && !readsInPlace && conv.getGroup() == 1 &&
-         llvm::all_of(window->kernel, [](int64_t k) { return k == 1; }) &&
-         llvm::all_of(window->strides, [](int64_t s) { return s == 1; }) &&
-         llvm::all_of(window->padsBegin, [](int64_t p) { return p == 0; }) &&
-         llvm::all_of(window->padsEnd, [](int64_t p) { return p == 0; });
-}
-
-// The anchor that decides a group's loops: of an attention's, the last.
-Operation *lastAnchor(ArrayRef<Operation *> group) {
-  auto found = llvm::find_if(llvm::reverse(group), isAnchor);
-  return found == llvm::reverse(group).end() ? nullptr : *found;
-}
-
 // How far ahead of an anchor a consumer may be found: bounds the search on huge graphs.
 constexpr unsigned horizon = 64;
-
-// Whether the op, or one inside it, uses a value that one of these ops defines.
-template <typename Contains> bool usesAny(Operation *op, Contains contains) {
-  return op
-      ->walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands())
-          if (Operation *def = operand.getDefiningOp(); def && contains(def))
-            return WalkResult::interrupt();
-        return WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-bool sameIteration(Operation *op, Operation *seed) {
-  auto a = typeOf(op->getResult(0)), b = typeOf(seed->getResult(0));
-  return sizesOf(a) == sizesOf(b) && orderOf(a) == orderOf(b);
-}
-
-bool isMap(const FusionGroup &group) {
-  return llvm::none_of(group,
-                       [](Operation *op) { return isAnchor(op) || isa<RelayoutOp>(op) || op->getNumResults() != 1; });
-}
 
 class Fusion {
 public:
@@ -271,99 +218,6 @@ private:
   DenseMap<Operation *, size_t> position, groupOf;
   std::vector<FusionGroup> groups;
 };
-
-// Groups as a plan lists them; every rule of the fusion is checked.
-FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan &plan) {
-  llvm::MapVector<StringRef, Operation *> byName;
-  DenseMap<Operation *, size_t> position;
-  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    position[op] = position.size();
-    if (op != main && !needsNoKernel(op))
-      byName[opName(op)] = op;
-  });
-  std::vector<FusionGroup> groups;
-  DenseSet<Operation *> taken;
-  auto refuse = [&](const PlannedKernel &kernel, const Twine &why) {
-    emitError(main.getLoc(), ErrorCode::BadPlan) << "kernel '" << kernel.name << "': " << why;
-    return failure();
-  };
-  for (const PlannedKernel &kernel : plan.kernels) {
-    FusionGroup group;
-    for (const std::string &name : kernel.ops) {
-      Operation *op = byName.lookup(name);
-      if (!op)
-        return refuse(kernel, "the graph has no op '" + name + "'");
-      if (!taken.insert(op).second)
-        return refuse(kernel, "op '" + name + "' is in more than one kernel");
-      if (!group.empty() && group.front()->getBlock() != op->getBlock())
-        return refuse(kernel, "'" + name + "' is in another branch or loop than '" + opName(group.front()) + "'");
-      group.push_back(op);
-    }
-    if (group.empty())
-      return refuse(kernel, "it has no ops");
-    llvm::sort(group, [&](Operation *a, Operation *b) { return position[a] < position[b]; });
-    Operation *anchor = lastAnchor(group);
-    // The one kernel with several anchors.
-    std::optional<Attention> attention = attentionOf(anchor);
-    if (attention && !llvm::is_contained(group, attention->scores))
-      attention.reset(); // what lies between them is checked below
-    for (Operation *op : group) {
-      if (isAnchor(op) && op != anchor && !(attention && attention->contains(op)))
-        return refuse(kernel, "'" + opName(op) + "' and '" + opName(anchor) + "' both need a kernel of their own");
-      bool leavesBesideOthers = isMap(group) && sameIteration(op, group.back());
-      for (Value result : op->getResults())
-        for (Operation *user : result.getUsers())
-          if (op != group.back() && group.size() > 1 && !llvm::is_contained(group, user) && !leavesBesideOthers)
-            return refuse(kernel,
-                          "'" + opName(op) + "' is also used by '" + opName(user) + "', which is in another kernel");
-    }
-    // Others behind the anchor compute further operands of its consumers.
-    DenseSet<Operation *> consumers{anchor};
-    for (Operation *op : group)
-      if (usesAny(op, [&](Operation *def) { return consumers.contains(def); }))
-        consumers.insert(op);
-    for (Operation *op : group)
-      if (anchor && op != anchor && consumers.contains(op) && !kernelClassOf(anchor).takesConsumers)
-        return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) + "' in one kernel: class '" +
-                                  kernelClassOf(anchor).name + "' takes no consumers");
-    for (Operation *op : group)
-      if (anchor && op != anchor && consumers.contains(op) && !op->hasTrait<Elementwise>())
-        return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) +
-                                  "' in one kernel: it is not elementwise");
-    for (Operation *op : group)
-      if (anchor && op != anchor && position[op] < position[anchor] && !takesProducer(anchor) && !attention &&
-          llvm::is_contained(op->getResult(0).getUsers(), anchor))
-        return refuse(kernel, "'" + opName(op) + "' cannot be computed inside '" + opName(anchor) + "'");
-    // Keys and values are read from memory, packed.
-    for (Operation *op : group)
-      for (Operation *user : op->getResult(0).getUsers())
-        if (auto product = dyn_cast<MatMulOp>(user);
-            product && product.getRhs() == op->getResult(0) && llvm::is_contained(group, user))
-          return refuse(kernel, "'" + opName(op) + "' cannot be computed inside '" + opName(product) + "'");
-    groups.push_back(std::move(group));
-  }
-  // Whatever uses a value must run behind the kernel that computes it, which runs where its last op stands.
-  DenseMap<Operation *, Operation *> lastOf;
-  for (const FusionGroup &group : groups)
-    for (Operation *op : group)
-      lastOf[op] = group.back();
-  for (auto [group, kernel] : llvm::zip(groups, plan.kernels))
-    for (Operation *op : group)
-      for (Operation *user : op->getUsers()) {
-        Operation *here = group.back()->getBlock()->findAncestorOpInBlock(*user);
-        Operation *runs = here ? lastOf.lookup_or(here, here) : nullptr;
-        if (runs && runs != group.back() && position[runs] < position[group.back()])
-          return refuse(kernel, "'" + opName(op) + "' is also used by '" + opName(user) + "', which runs before it");
-      }
-  for (auto &[name, op] : byName)
-    if (!taken.contains(op)) {
-      emitError(op, ErrorCode::BadPlan) << "the plan has no kernel for op '" << name << "'";
-      return failure();
-    }
-  llvm::sort(groups,
-             [&](const FusionGroup &a, const FusionGroup &b) { return position[a.back()] < position[b.back()]; });
-  return groups;
-}
 
 struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {
   void runOnOperation() override {

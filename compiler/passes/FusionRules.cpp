@@ -1,0 +1,51 @@
+// What an anchor takes in, and what groups have in common.
+#include "compiler/passes/FusionRules.h"
+
+#include "compiler/codegen/common/Layout.h"
+#include "compiler/kernel/ConvAlgorithm.h"
+#include "compiler/kernel/KernelClass.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+
+static RankedTensorType typeOf(Value value) { return dyn_cast<RankedTensorType>(value.getType()); }
+
+bool takesProducer(Operation *anchor) {
+  if (anchor->hasTrait<Reduction>())
+    return true;
+  // Nothing to pack leaves no block that could store the result.
+  if (auto left = typeOf(anchor->getOperand(0)); left.hasStaticShape() && left.getNumElements() == 0)
+    return false;
+  // Known sizes, and enough columns that packing costs little; a window would compute every pixel once for each of its
+  // positions.
+  auto type = typeOf(anchor->getResult(0));
+  if (isa<MatMulOp>(anchor))
+    return type.hasStaticShape() && typeOf(anchor->getOperand(0)).hasStaticShape();
+  auto conv = dyn_cast<ConvOp>(anchor);
+  auto window = conv ? getWindow(conv) : FailureOr<Window>(failure());
+  bool readsInPlace = conv && (algorithmOf(conv) == "direct" || takesSpatialPack(conv));
+  return succeeded(window) && !readsInPlace && conv.getGroup() == 1 &&
+         llvm::all_of(window->kernel, [](int64_t k) { return k == 1; }) &&
+         llvm::all_of(window->strides, [](int64_t s) { return s == 1; }) &&
+         llvm::all_of(window->padsBegin, [](int64_t p) { return p == 0; }) &&
+         llvm::all_of(window->padsEnd, [](int64_t p) { return p == 0; });
+}
+
+Operation *lastAnchor(ArrayRef<Operation *> group) {
+  auto found = llvm::find_if(llvm::reverse(group), isAnchor);
+  return found == llvm::reverse(group).end() ? nullptr : *found;
+}
+
+bool sameIteration(Operation *op, Operation *seed) {
+  auto a = typeOf(op->getResult(0)), b = typeOf(seed->getResult(0));
+  return sizesOf(a) == sizesOf(b) && orderOf(a) == orderOf(b);
+}
+
+bool isMap(const FusionGroup &group) {
+  return llvm::none_of(group,
+                       [](Operation *op) { return isAnchor(op) || isa<RelayoutOp>(op) || op->getNumResults() != 1; });
+}
+
+} // namespace fathom
