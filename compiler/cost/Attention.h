@@ -16,12 +16,17 @@ struct AttentionSchedule {
   int64_t tileM = 1, tileN = 1, unrollK = 1;
   int64_t blockN = 1; // keys whose scores are kept together
   int64_t taskM = 1;
+  bool fetchAhead = false; // a tile of rows fetches the panel behind the current one
 };
 
 // Whether a tile keeps its rows side by side for every key, or one after the other.
 inline bool keepsRowsTogether(const Target &target) { return target.laneFma && target.lanes(32) == 4; }
 // Rows that a tile has at least, and its multiples: lanes run along them where they lie side by side.
 inline int64_t rowUnit(const Target &target) { return keepsRowsTogether(target) ? target.lanes(32) : 1; }
+
+// Whether tiles are so few that fetching ahead gains: every one of them does it again. Where their number is not known,
+// only the last ones do.
+bool gainsFromFetching(const AttentionProblem &problem, const AttentionSchedule &schedule, const Target &target);
 
 Estimate estimate(const AttentionProblem &problem, const AttentionSchedule &schedule, const Target &target);
 

@@ -236,8 +236,7 @@ struct Scheduled {
     double right = bytesOfRight();
     moved += refill(left, left, target) * double(panelTasks);
     moved += refill(right, right, target) * double(rowTasks - 1);
-    bool fetchedAhead = !s.rowsOuter && taskRows > s.tileM && s.streams == 1;
-    return moved += fetchedAhead ? asStream(firstReading()) : firstReading();
+    return moved += s.fetchAhead && canFetchAhead(s, p.rows) ? asStream(firstReading()) : firstReading();
   }
 
   // Panels on their way from wherever the kernel finds them.

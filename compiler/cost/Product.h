@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/target/Target.h"
+#include <algorithm>
 
 namespace fathom::cost {
 
@@ -30,8 +31,15 @@ struct ProductSchedule {
   bool rowsOuter = false;
   int64_t taskM = 1, taskN = 1;
   bool throughScratch = false;
-  int64_t streams = 1; // panels that a tile is multiplied with together
+  int64_t streams = 1;     // panels that a tile is multiplied with together
+  bool fetchAhead = false; // while rows pass a panel, they fetch the next one
 };
+
+// Whether a schedule can fetch ahead: several tiles of so many rows pass a panel, one at a time. Several panels are as
+// many streams, which the hardware follows from one tile to the next.
+inline bool canFetchAhead(const ProductSchedule &s, int64_t rows) {
+  return !s.rowsOuter && std::min(s.taskM, rows) > s.tileM && s.streams == 1;
+}
 
 // Cycles of starting a task on a worker that is awake.
 constexpr double taskStart = 150;

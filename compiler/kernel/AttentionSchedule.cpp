@@ -75,14 +75,16 @@ Schedule asKnobs(const cost::AttentionSchedule &schedule) {
   s.set("tile_n", schedule.tileN);
   s.set("unroll_k", schedule.unrollK);
   s.set("block_n", schedule.blockN);
+  s.set("fetch_ahead", schedule.fetchAhead);
   s.set("task_m", schedule.taskM);
   return s;
 }
 
 cost::AttentionSchedule fromKnobs(const Schedule &s) {
-  return {s["tile_m"], s["tile_n"], s["unroll_k"], s["block_n"], s["task_m"]};
+  return {s["tile_m"], s["tile_n"], s["unroll_k"], s["block_n"], s["task_m"], bool(s["fetch_ahead"])};
 }
 
+// The better way to fetch panels alone: which it is follows from the rest.
 void enumerate(const Problem &p, const Target &target, llvm::function_ref<void(const cost::AttentionSchedule &)> body) {
   int64_t lanes = target.lanes(32), unit = cost::rowUnit(target);
   SmallVector<int64_t> widths = p.panels;
@@ -102,6 +104,7 @@ void enumerate(const Problem &p, const Target &target, llvm::function_ref<void(c
         for (int64_t task : fractions(p.cost.rows, height)) {
           cost::AttentionSchedule s{height, width, target.laneFma && p.cost.depth >= 32 ? 8 : 2, block,
                                     p.mostKeys > block ? std::min(task, mostRows) : task};
+          s.fetchAhead = cost::gainsFromFetching(p.cost, s, target);
           if (violationOf(p, s, target).empty())
             body(s);
         }
@@ -109,7 +112,10 @@ void enumerate(const Problem &p, const Target &target, llvm::function_ref<void(c
 }
 
 void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
-  enumerate(problemOf(op), target, [&](const cost::AttentionSchedule &s) { body(asKnobs(s)); });
+  enumerate(problemOf(op), target, [&](cost::AttentionSchedule s) {
+    body(asKnobs(s));
+    s.fetchAhead = !s.fetchAhead, body(asKnobs(s));
+  });
 }
 
 double score(Operation *op, const Schedule &s, const Target &target) {

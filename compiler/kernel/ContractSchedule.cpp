@@ -120,7 +120,8 @@ class ContractSpace {
 public:
   ContractSpace(const Problem &p, const Target &target) : p(p), target(target) {}
 
-  // Every schedule of the space that is worth a look, each of them legal.
+  // Every schedule of the space that is worth a look, each of them legal. What can be fetched ahead is: not to do so is
+  // never estimated to be better.
   void enumerate(llvm::function_ref<void(const cost::ProductSchedule &)> body) {
     for (bool packed : {false, true})
       if (packed ? canPack(p) && !p.wantsInPlace : !p.producesLeft && !(p.wantsPacked && canPack(p)))
@@ -202,6 +203,7 @@ private:
           for (int64_t taskN : fractions(panels, s.streams)) {
             s.blockK = blockK, s.rowsOuter = rowsOuter, s.taskM = taskM, s.taskN = taskN;
             s.unrollK = unrolledSteps(s);
+            s.fetchAhead = cost::canFetchAhead(s, p.product.rows);
             bool fitsScratch = !packed || taskM * std::min(blockK, p.product.run) * element <= scratchLimit;
             if (!(rowsOuter && packed) && fitsScratch)
               body(s);
@@ -252,6 +254,7 @@ static Schedule asKnobs(const cost::ProductSchedule &schedule) {
   s.set("rows_outer", schedule.rowsOuter);
   s.set("through_scratch", schedule.throughScratch);
   s.set("streams", schedule.streams);
+  s.set("fetch_ahead", schedule.fetchAhead);
   s.set("task_m", schedule.taskM);
   s.set("task_n", schedule.taskN);
   return s;
@@ -260,12 +263,16 @@ static Schedule asKnobs(const cost::ProductSchedule &schedule) {
 static cost::ProductSchedule fromKnobs(const Schedule &s) {
   return {s["tile_m"],  s["tile_n"],           s["unroll_k"], s["in_flight"], bool(s["pack_a"]),
           s["block_k"], bool(s["rows_outer"]), s["task_m"],   s["task_n"],    bool(s["through_scratch"]),
-          s["streams"]};
+          s["streams"], bool(s["fetch_ahead"])};
 }
 
 static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
   Problem p = problemOf(op);
-  ContractSpace(p, target).enumerate([&](const cost::ProductSchedule &schedule) { body(asKnobs(schedule)); });
+  ContractSpace(p, target).enumerate([&](cost::ProductSchedule schedule) {
+    body(asKnobs(schedule));
+    if (schedule.fetchAhead)
+      schedule.fetchAhead = false, body(asKnobs(schedule));
+  });
 }
 
 static double score(Operation *op, const Schedule &s, const Target &target) {
@@ -294,6 +301,10 @@ static std::string violation(const Schedule &s, Operation *op, const Target &tar
     return text("tile_n = {0} differs from the width {1} of the packed weights", s["tile_n"], p.panel);
   if (s["task_m"] % s["tile_m"])
     return text("task_m = {0} must be a multiple of tile_m = {1}", s["task_m"], s["tile_m"]);
+  if (int64_t rows = p.product.unknownRows ? INT64_MAX : p.product.rows;
+      s["fetch_ahead"] && !cost::canFetchAhead(fromKnobs(s), rows))
+    return "fetch_ahead must be 0: it takes several tiles of rows that pass a panel, with rows_outer = 0 and streams = "
+           "1";
   if (p.producesLeft && !packed)
     return "pack_a must be 1: the left operand is computed inside the kernel";
   if (packed && !canPack(p))

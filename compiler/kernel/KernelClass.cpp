@@ -75,6 +75,7 @@ constexpr Knob contractKnobs[] = {
     {"through_scratch", 0, 1,
      "1: a tile is stored and read again before its consumers; 0: they take it from registers"},
     {"streams", 1, 8, "panels that a tile is multiplied with together, each in a part of the weights of its own"},
+    {"fetch_ahead", 0, 1, "1: tiles of rows that pass a panel fetch the next one meanwhile; 0: they do not"},
     {"task_m", 1, 1 << 30, "rows of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
@@ -83,6 +84,10 @@ constexpr Knob attentionKnobs[] = {
     {"tile_n", 1, 256, "columns of the register tile: of a packed panel of keys, then of values"},
     {"unroll_k", 1, 16, "steps of a reduction per iteration"},
     {"block_n", 1, 1 << 20, "keys whose scores are kept together"},
+    {"fetch_ahead", 0, 1,
+     "1: a tile of rows fetches the panel behind the current one (of a number of rows that is not known, the tiles "
+     "that "
+     "are not full do); 0: none does"},
     {"task_m", 1, 1 << 30, "query rows of a task"}};
 
 constexpr Knob winogradKnobs[] = {

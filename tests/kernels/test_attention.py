@@ -87,7 +87,7 @@ def fused_plan(proto, **options):
     if parts:
         ops = [op for text in parts for op in re.findall(r"(?m)^ +- (\S+)$", text)]
         kernels = [text for text in kernels if text not in parts]
-        kernels.append(kernel("y", "attention", ops, tile_m=4, tile_n=8, unroll_k=2, block_n=512, task_m=8))
+        kernels.append(kernel("y", "attention", ops, tile_m=4, tile_n=8, unroll_k=2, block_n=512, fetch_ahead=0, task_m=8))
     return head + "".join(kernels)
 
 
@@ -190,12 +190,13 @@ def test_special_scores(value, tmp_path, random):
 
 @pytest.mark.parametrize("tile", [(4, 4), (4, 6), (8, 12), (12, 8), (8, 5), (16, 4)])
 @pytest.mark.parametrize("rows", [32, 33, 38, 50])
-def test_tiles(rows, tile, tmp_path, random):
+@pytest.mark.parametrize("fetch", [0, 1])
+def test_tiles(fetch, rows, tile, tmp_path, random):
     """Register tiles of a plan; panels that are not whole vectors too."""
     feed = operands(random, (2,), rows, 45, 11, 27)
     proto = model(attention(), shapes(feed))
     try:
-        artifact = with_plan(proto, tmp_path, tile_m=tile[0], tile_n=tile[1], task_m=2 * tile[0], block_n=4 * tile[1])
+        artifact = with_plan(proto, tmp_path, tile_m=tile[0], tile_n=tile[1], task_m=2 * tile[0], block_n=4 * tile[1], fetch_ahead=fetch)
     except fathom.Error as error:
         assert "vector registers" in str(error)
         pytest.skip("this machine has fewer registers")
@@ -317,7 +318,7 @@ def test_one_after_the_other(random):
 
 
 CONTRACT = {"tile_m": 4, "tile_n": 8, "unroll_k": 4, "in_flight": 16, "pack_a": 0, "block_k": 64, "rows_outer": 0, "through_scratch": 0, "streams": 1,
-            "task_m": 8, "task_n": 2}
+            "fetch_ahead": 1, "task_m": 8, "task_n": 2}
 
 
 def test_a_plan_splits_it(tmp_path, random):

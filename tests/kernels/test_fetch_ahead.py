@@ -10,11 +10,13 @@ from onnx import helper
 import fathom
 
 PACKED = {"tile_m": 8, "tile_n": 12, "unroll_k": 16, "in_flight": 16, "pack_a": 1, "block_k": 64, "rows_outer": 0, "through_scratch": 0,
-          "task_m": 24, "task_n": 3}
+          "fetch_ahead": 1, "task_m": 24, "task_n": 3}
 IN_PLACE = PACKED | {"tile_m": 4, "unroll_k": 4, "pack_a": 0, "task_m": 12}
 
 
-def planned(model, schedule, tmp_path):
+def planned(model, schedule, rows, tmp_path):
+    """The model with this schedule; a single tile of rows has nothing to fetch ahead."""
+    schedule = schedule | {"fetch_ahead": int(schedule["fetch_ahead"] and rows > schedule["tile_m"])}
     text = fathom.compile(model, emit="plan", conv_algorithm="contract")
     for knob, value in schedule.items():
         text = re.sub(rf"\b{knob}: +\d+", f"{knob}: {value}", text)
@@ -23,14 +25,15 @@ def planned(model, schedule, tmp_path):
     return fathom.Session(fathom.compile(model, plan=str(path), conv_algorithm="contract"))
 
 
-@pytest.mark.parametrize("schedule", [PACKED, PACKED | {"unroll_k": 8, "block_k": 1000}, PACKED | {"through_scratch": 1}, IN_PLACE],
-                         ids=["packed", "one block", "through scratch", "in place"])
+@pytest.mark.parametrize("schedule", [PACKED, PACKED | {"unroll_k": 8, "block_k": 1000}, PACKED | {"through_scratch": 1}, PACKED | {"fetch_ahead": 0},
+                                      IN_PLACE, IN_PLACE | {"fetch_ahead": 0}],
+                         ids=["packed", "one block", "through scratch", "packed, not ahead", "in place", "in place, not ahead"])
 @pytest.mark.parametrize("rows, depth, columns", [(1, 1, 1), (7, 13, 5), (24, 128, 36), (53, 131, 97), (9, 64, 12)])
 def test_products(schedule, rows, depth, columns, seed, tmp_path):
     data = np.random.default_rng(seed)
     x, w, b = (data.standard_normal(shape).astype(np.float32) for shape in ((rows, depth), (depth, columns), (columns,)))
     nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], name="product"), helper.make_node("Add", ["p", "b"], ["y"], name="sum")]
-    session = planned(make_model(nodes, {"x": x}, {"w": w, "b": b}), schedule, tmp_path)
+    session = planned(make_model(nodes, {"x": x}, {"w": w, "b": b}), schedule, rows, tmp_path)
     want = x.astype(np.float64) @ w + b
     np.testing.assert_allclose(session.run(None, {"x": x})[0], want, rtol=1e-4, atol=1e-4)
 
@@ -41,7 +44,7 @@ def test_a_residual(schedule, rows, depth, columns, seed, tmp_path):
     data = np.random.default_rng(seed)
     x, w, r = (data.standard_normal(shape).astype(np.float32) for shape in ((rows, depth), (depth, columns), (rows, columns)))
     nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], name="product"), helper.make_node("Add", ["p", "r"], ["y"], name="sum")]
-    session = planned(make_model(nodes, {"x": x, "r": r}, {"w": w}), schedule, tmp_path)
+    session = planned(make_model(nodes, {"x": x, "r": r}, {"w": w}), schedule, rows, tmp_path)
     np.testing.assert_allclose(session.run(None, {"x": x, "r": r})[0], x.astype(np.float64) @ w + r, rtol=1e-4, atol=1e-4)
 
 
@@ -51,4 +54,4 @@ def test_windows(seed, tmp_path):
     model = make_model([helper.make_node("Conv", ["x", "w"], ["y"], name="conv")], {"x": x}, {"w": w})
     windows = np.lib.stride_tricks.sliding_window_view(x[0].astype(np.float64), (3, 3), axis=(1, 2))
     want = np.einsum("chwij,ocij->ohw", windows, w)[None]
-    np.testing.assert_allclose(planned(model, IN_PLACE, tmp_path).run(None, {"x": x})[0], want, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(planned(model, IN_PLACE, 35, tmp_path).run(None, {"x": x})[0], want, rtol=1e-4, atol=1e-4)

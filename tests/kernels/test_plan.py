@@ -62,6 +62,7 @@ def test_a_changed_knob_changes_the_code(model, tmp_path, knob, value):
         (r"task_m: +\d+", "task_m: 1000001", "multiple of tile_m"),
         (r"tile_n: +\d+", "tile_n: 1000", "outside"),
         (r"tile_m: +\d+((?s:.)*?)streams: +\d+", r"tile_m: 1\1streams: 2", "streams = 2"),
+        (r"rows_outer: +\d+((?s:.)*?)fetch_ahead: +\d+", r"rows_outer: 1\1fetch_ahead: 1", "fetch_ahead must be 0"),
         (r"lanes: +\d+", "lains: 4", "no knob 'lains'"),
         (r"class: +contract", "class: pool", "class 'contract'"),
         (r"fathom-plan: +1", "fathom-plan: 9", "version"),

@@ -13,7 +13,7 @@ import fathom
 def with_streams(model, tmp_path, streams, task):
     """The model compiled with one knob changed, and no other that it depends on."""
     text = fathom.compile(model, emit="plan")
-    for knob, value in dict(tile_m=2, tile_n=8, rows_outer=0, streams=streams, pack_a=0, task_m=4, task_n=task).items():
+    for knob, value in dict(tile_m=2, tile_n=8, rows_outer=0, streams=streams, fetch_ahead=0, pack_a=0, task_m=4, task_n=task).items():
         text = re.sub(rf"\b{knob}: +\d+", f"{knob}: {value}", text)
     path = tmp_path / "plan"
     path.write_text(text)

@@ -13,8 +13,6 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-constexpr int64_t fewTiles = 4;
-
 class FusedAttention {
 public:
   explicit FusedAttention(KernelBody &k)
@@ -105,12 +103,12 @@ private:
     return {e, f32, tileN, k.schedule["unroll_k"], e.target.fmaInFlight(), right.pointer, f32};
   }
 
-  // The panel behind this one, to be fetched meanwhile: a few tiles of rows take as long as bringing it in. Where their
-  // number is not known, a tile that is not full may be all there is.
+  // The panel behind this one, to be fetched meanwhile, where the schedule says so. Where the number of rows is not
+  // known, a tile that is not full may be all there is; others come behind a full one.
   Ahead panelBehind(const Buffer &buffer, Value start) {
-    std::optional<int64_t> known = constantSize(queriesOf(attention));
-    bool mayBeFew = known ? std::min(k.schedule["task_m"], *known) <= fewTiles * tileM : !stored || *stored < tileM;
-    return mayBeFew ? Ahead{c.add(start, c.expr(buffer.layout.blockStride)), tileN} : Ahead();
+    bool isKnown = constantSize(queriesOf(attention)).has_value();
+    bool fetches = k.schedule["fetch_ahead"] && (isKnown || !stored || *stored < tileM);
+    return fetches ? Ahead{c.add(start, c.expr(buffer.layout.blockStride)), tileN} : Ahead();
   }
 
   // Where an operand's matrix of the current batch starts; it may be the same for several.

@@ -189,13 +189,13 @@ Value Contraction::rowStart(ArrayRef<Index> index, Value panel) {
   return at;
 }
 
-// The share of a tile of rows in fetching the next panel, while all tiles of the task pass the current one: weights
-// come from memory, and the hardware does not know where the next panel of this block lies.
+// The share of a tile of rows in fetching the next panel, where the schedule says so, while all tiles of the task pass
+// the current one: weights come from memory, and the hardware does not know where the next panel of this block lies.
 Ahead Contraction::nextPanel(Value row, Value panelStart, Value depth) {
+  if (!k.schedule["fetch_ahead"])
+    return {};
   int64_t rows = std::min(k.schedule["task_m"], constantSize(iterations(rowLoops, k.context())).value_or(INT64_MAX));
   int64_t tiles = llvm::divideCeil(rows, tileM), perStep = llvm::divideCeil(tileN, tiles);
-  if (k.schedule["rows_outer"] || tiles == 1)
-    return {};
   Value tile = c.div(c.sub(row, rowLow), c.i64(tileM));
   Value next = c.add(panelStart, c.expr(right.layout.blockStride));
   return {c.add(next, c.mul(c.mul(tile, depth), perStep)), perStep};

@@ -57,5 +57,17 @@ TEST(AttentionCost, KeysBesideFullPanelsCostMore) {
   EXPECT_GT(total(odd, schedule), total(problem, schedule));
 }
 
+// Every tile of rows fetches all panels: a few do it to gain, many have them by then.
+TEST(AttentionCost, AFewTilesGainFromFetchingAhead) {
+  for (int64_t rows : {12, 48, 72, 512}) {
+    AttentionProblem p = problem;
+    p.rows = rows;
+    AttentionSchedule ahead = schedule;
+    ahead.fetchAhead = true;
+    EXPECT_EQ(gainsFromFetching(p, schedule, machine()), rows <= 48) << rows;
+    EXPECT_EQ(total(p, ahead) < total(p, schedule), rows <= 48) << rows;
+  }
+}
+
 } // namespace
 } // namespace fathom::cost

@@ -75,6 +75,21 @@ TEST(ProductCost, StreamsSpeedUpReadingNotArithmetic) {
   EXPECT_GT(estimate(product, four, machine()).total(), 0.9 * estimate(product, one, machine()).total());
 }
 
+TEST(ProductCost, FetchingAheadHidesWaitingWhereSeveralTilesPassAPanel) {
+  ProductSchedule several = schedule, one = schedule;
+  one.taskM = one.tileM;
+  auto movement = [](ProductSchedule s, bool ahead) {
+    s.fetchAhead = ahead;
+    return estimate(product, s, machine()).movement;
+  };
+  EXPECT_LT(movement(several, true), movement(several, false));
+  EXPECT_EQ(movement(one, true), movement(one, false));
+  EXPECT_TRUE(canFetchAhead(several, product.rows));
+  EXPECT_FALSE(canFetchAhead(several, several.tileM));
+  several.streams = 2;
+  EXPECT_FALSE(canFetchAhead(several, product.rows));
+}
+
 TEST(Threads, ShareWholeTasks) {
   Estimate e{.arithmetic = 1.2e6, .tasks = 3};
   EXPECT_DOUBLE_EQ(e.total(1), 1.2e6);
