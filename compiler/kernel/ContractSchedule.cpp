@@ -42,6 +42,9 @@ int64_t producersOf(Operation *op) {
   return llvm::count_if(producers, [](Operation *producer) { return producer->hasTrait<Elementwise>(); });
 }
 
+// Whether the steps of the reduction are known, and there are any: without one, no block would store the result.
+bool isKnownRun(AffineExpr depth) { return constantSize(depth).value_or(0) > 0; }
+
 Problem problemOf(Operation *op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
@@ -69,7 +72,7 @@ Problem problemOf(Operation *op) {
     p.product.columns = size(sizes.back());
     p.knownColumns = constantSize(sizes.back()).has_value();
     p.product.run = p.product.rowStride = size(depth);
-    p.knownRun = constantSize(depth).has_value();
+    p.knownRun = isKnownRun(depth);
     bool batched = llvm::any_of(llvm::seq<int64_t>(0, right.getRank() - 2),
                                 [&](int64_t d) { return !isConstant(sizesOf(right)[d], 1); });
     for (int64_t d = 0; d < type.getRank() - 1; ++d)
@@ -92,7 +95,7 @@ Problem problemOf(Operation *op) {
   // Neighbouring pixels, and their channels, lie side by side.
   int64_t across = conv.getGroup() == 1 ? size(weight.back()) : 1;
   p.product.run = size(weight[1]) * across, p.product.taps = std::max<int64_t>(1, taps / across);
-  p.knownRun = constantSize(weight[1]).has_value();
+  p.knownRun = isKnownRun(weight[1]);
   // Channels lie side by side, also where the layout is not decided yet, and those of other tensors may lie between.
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   p.product.rowStride = size(sizesOf(input)[1]) + layoutOf(input).room[1];
@@ -112,8 +115,7 @@ Problem problemOf(Operation *op) {
 bool canPack(const Problem &p) {
   // Every tap of a window is a block of its own.
   bool fitsOneBlock = p.product.taps == 1;
-  return !p.product.groupColumns && p.knownColumns && p.knownRun && p.product.run > 0 &&
-         (p.keepsPartialSums || fitsOneBlock);
+  return !p.product.groupColumns && p.knownColumns && p.knownRun && (p.keepsPartialSums || fitsOneBlock);
 }
 
 class ContractSpace {

@@ -3,9 +3,11 @@ import random
 
 import numpy as np
 import pytest
-from conftest import compare
+from conftest import compare, make_model
 from onnx import TensorProto, helper
 from sizes import FLOAT, INT32, agree, floats, model, node
+
+import fathom
 
 UINT8 = TensorProto.UINT8
 
@@ -64,6 +66,16 @@ def test_matmul_of_two_inputs(case, seed):
     # Computed inside the product, nothing is packed; the result is zeros nevertheless.
     nodes = [helper.make_node("Exp", ["x"], ["e"]), helper.make_node("MatMul", ["e", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["y"])]
     compare(nodes, {"x": x, "w": w}, {"b": np.ones(columns, np.float32)})
+
+
+@pytest.mark.parametrize("rows, columns", [(1, 1), (37, 64), (200, 300)])
+def test_products_over_nothing(rows, columns):
+    """Sums of no terms are zeros, also where tiles of many rows would be packed."""
+    b = np.arange(columns, dtype=np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["y"])]
+    x, w = np.zeros((rows, 0), np.float32), np.zeros((0, columns), np.float32)
+    [y] = fathom.Session(fathom.compile(make_model(nodes, {"x": x, "w": w}, {"b": b}))).run(None, {"x": x, "w": w})
+    np.testing.assert_array_equal(y, np.broadcast_to(b, (rows, columns)))
 
 
 @pytest.mark.parametrize("case", range(20))
