@@ -4,6 +4,8 @@
 #include "compiler/cost/Sweep.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/Spaces.h"
+#include "compiler/kernel/VectorWork.h"
+#include "compiler/passes/Passes.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -51,6 +53,30 @@ void noteCosts(Attention attention, const AttentionCosts &costs) {
   for (Operation *op :
        {attention.scores.getOperation(), attention.softmax.getOperation(), attention.product.getOperation()})
     op->setAttr(attribute, note);
+}
+
+static bool costTheSame(Attention a, Attention b) {
+  auto areAlike = [](Operation *x, Operation *y) {
+    return x->getName() == y->getName() && x->getParentRegion() == y->getParentRegion() &&
+           x->getOperandTypes() == y->getOperandTypes() && consumerCycles(x) == consumerCycles(y) &&
+           llvm::equal(x->getOperands(), y->getOperands(),
+                       [](Value v, Value w) { return isConstantValue(v) == isConstantValue(w); });
+  };
+  return areAlike(a.scores, b.scores) && areAlike(a.product, b.product) && llvm::equal(a.chain, b.chain, areAlike);
+}
+
+void noteAttentionCosts(func::FuncOp main, const Target &target) {
+  // Models repeat their layers: equal ones are weighed once.
+  std::vector<std::pair<Attention, AttentionCosts>> weighed;
+  main.walk([&](MatMulOp product) {
+    std::optional<Attention> attention = attentionOf(product);
+    if (!attention)
+      return;
+    auto found = llvm::find_if(weighed, [&](const auto &entry) { return costTheSame(entry.first, *attention); });
+    if (found == weighed.end())
+      found = weighed.insert(found, {*attention, attentionCosts(*attention, target)});
+    noteCosts(*attention, found->second);
+  });
 }
 
 std::optional<AttentionCosts> notedCosts(Operation *op) {

@@ -17,6 +17,7 @@ AttentionCosts attentionCosts(Attention attention, const Target &target);
 
 // The choice is made once, before layouts depend on it, and noted at the products and the softmax for those who follow
 // it and those who explain it.
+void noteAttentionCosts(mlir::func::FuncOp main, const Target &target);
 void noteCosts(Attention attention, const AttentionCosts &costs);
 std::optional<AttentionCosts> notedCosts(mlir::Operation *op);
 void removeNotedCosts(mlir::Operation *op);

@@ -74,10 +74,7 @@ public:
     isPixels = choosePixelRegions(main);
     main.walk([&](ConvOp conv) { noteHalo(conv); });
     main.walk([&](WinogradConvOp conv) { noteHalo(conv); });
-    main.walk([&](MatMulOp product) {
-      if (std::optional<Attention> attention = attentionOf(product))
-        noteCosts(*attention, attentionCosts(*attention, target));
-    });
+    noteAttentionCosts(main, target);
     if (failed(visitBlock(main.getBody().front())))
       return failure();
     for (const PlannedLayout &layout : plan ? plan->layouts : std::vector<PlannedLayout>())
