@@ -199,17 +199,19 @@ private:
       blocks = fractions(p.product.run, 4, most);
     }
     int64_t panels = llvm::divideCeil(p.product.columns, width);
-    for (int64_t blockK : blocks)
+    for (int64_t blockK : blocks) {
+      s.blockK = blockK;
+      s.unrollK = unrolledSteps(s);
       for (bool rowsOuter : {false, true})
         for (int64_t taskM : fractions(p.product.rows, s.tileM))
           for (int64_t taskN : fractions(panels, s.streams)) {
-            s.blockK = blockK, s.rowsOuter = rowsOuter, s.taskM = taskM, s.taskN = taskN;
-            s.unrollK = unrolledSteps(s);
+            s.rowsOuter = rowsOuter, s.taskM = taskM, s.taskN = taskN;
             s.fetchAhead = cost::canFetchAhead(s, p.product.rows);
             bool fitsScratch = !packed || taskM * std::min(blockK, p.product.run) * element <= scratchLimit;
             if (!(rowsOuter && packed) && fitsScratch)
               body(s);
           }
+    }
   }
 
   const Problem &p;
