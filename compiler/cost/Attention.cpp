@@ -33,8 +33,7 @@ Refill firstReading(const AttentionProblem &p, int64_t tasks, const Target &targ
 
 // What fetching ahead costs, and what it costs not to.
 double fetching(const AttentionProblem &p, int64_t tiles) {
-  constexpr double line = 64;
-  return bytesOf(p) / line * double(tiles) * fetchedLine;
+  return bytesOf(p) / lineBytes * double(tiles) * fetchedLine;
 }
 double waiting(const Refill &first) { return first.exposed * unfetched; }
 

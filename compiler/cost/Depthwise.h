@@ -1,7 +1,7 @@
 // A draft of what a convolution of single channels costs, from its schedule alone.
 #pragma once
 
-#include "compiler/cost/Product.h"
+#include "compiler/cost/Estimate.h"
 
 namespace fathom::cost {
 

@@ -2,7 +2,7 @@
 // of input, loads of the input by columns, and the packed weights come from memory once a task's rows have passed.
 #pragma once
 
-#include "compiler/cost/Product.h"
+#include "compiler/cost/Estimate.h"
 
 namespace fathom::cost {
 

@@ -4,8 +4,6 @@
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 namespace fathom::cost {
 
@@ -30,33 +28,12 @@ constexpr double latencySlack = 1;
 constexpr double spilledSum = 11.5;
 // What a load costs more that another row's line threw out of the first-level cache.
 constexpr double collisionStall = 0.6;
-// Waking other threads and waiting for the last of them.
-constexpr double spreading = 2000;
-// The share of a level's capacity that a stream of other data leaves to what should stay there.
-constexpr double usableCapacity = 0.75;
-// Prefetching hides most of a refill from the second-level cache behind arithmetic, and less of one from farther away:
-// the shares that remain.
-constexpr double exposedNear = 0.12, exposedFar = 0.3;
-// Panels follow each other in memory: one stream, which is prefetched from any distance. Where rows pass a panel, the
-// code fetches the next one meanwhile.
-constexpr double exposedStream = 0.4;
 // One stream does not keep a memory busy. What several take of its time (measured on Neoverse-V1: 26 GB/s alone, 37 by
 // two and 39 by four from memory; 49, 53 and 60 from the third-level cache).
 static double streamShare(int64_t streams) { return 0.65 + 0.35 / double(streams * streams); }
 // How much of reading the panels a cycle of arithmetic hides where that takes longest: loads that wait for memory keep
 // the multiply-adds behind them waiting.
 constexpr double hiddenByArithmetic = 0.5;
-
-double Estimate::total(int64_t threads) const {
-  double work = arithmetic + movement + packing + results + tasks * perTask;
-  double rounds = std::ceil(tasks / double(threads));
-  bool spreads = tasks > 1 && threads > 1;
-  return work * rounds / tasks + (spreads ? spreading : 0);
-}
-
-double overThreads(const Estimate &estimate, const Target &target) {
-  return estimate.total(1) + double(target.cores) * estimate.total(target.cores);
-}
 
 int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits, int64_t panels) {
   // Accumulators, the left operand's rows and a row of the panel. A packed left operand has the rows side by side in a
@@ -101,44 +78,6 @@ double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, cons
                             (multiplyAdds + loads + 0.5) / target.issuedPerCycle});
 }
 
-Refill &Refill::operator+=(const Refill &other) {
-  full += other.full, exposed += other.exposed;
-  return *this;
-}
-
-Refill Refill::operator*(double times) const { return {full * times, exposed * times}; }
-
-Refill asStream(Refill refill) { return {refill.full, refill.exposed * exposedStream}; }
-
-double Refill::beside(double arithmetic) const { return std::max(exposed, full - arithmetic); }
-
-Refill refill(double bytes, double residentBytes, const Target &target) {
-  if (residentBytes <= double(target.caches[0].bytes) * usableCapacity)
-    return {};
-  double share = exposedNear;
-  for (const CacheLevel &level : llvm::ArrayRef(target.caches).drop_front()) {
-    double cycles = bytes / level.bytesPerCycle;
-    if (residentBytes <= double(level.bytes) * usableCapacity)
-      return {cycles, share * cycles};
-    share = exposedFar;
-  }
-  return coldRefill(bytes, target);
-}
-
-Refill coldRefill(double bytes, const Target &target) {
-  double cycles = bytes / target.memoryBytesPerCycle;
-  return {cycles, exposedFar * cycles};
-}
-
-bool linesCollide(double lines, int64_t distance, const CacheLevel &level) {
-  constexpr int64_t line = 64;
-  int64_t way = level.bytes / level.ways;
-  if (distance < line || way < line)
-    return false;
-  int64_t sets = std::max<int64_t>(1, way / std::gcd(distance, way));
-  return lines > double(level.ways * sets);
-}
-
 namespace {
 
 // A product and its schedule, with the numbers that several parts of the estimate need.
@@ -153,7 +92,8 @@ struct Scheduled {
   int64_t blocks = s.packed ? p.taps * llvm::divideCeil(p.run, blockK) : 1;
   int64_t panels = llvm::divideCeil(p.columns, s.tileN), taskPanels = std::min(s.taskN, panels);
   int64_t rowTasks = llvm::divideCeil(p.rows, taskRows), panelTasks = llvm::divideCeil(panels, taskPanels);
-  bool collides = !s.packed && linesCollide(double(s.tileM), int64_t(double(p.rowStride) * element), target.caches[0]);
+  bool collides =
+      !s.packed && setsFilled(double(s.tileM), int64_t(double(p.rowStride) * element), target.caches[0]) > 1;
 
   // The heights of the tiles that so many rows are computed in, with how often each occurs. What is left by full ones
   // is one tile where it is known ahead, else tiles of powers of two.

@@ -2,7 +2,7 @@
 // that moves through the caches, packing, tails and tasks. Pure functions; times are in cycles of one core.
 #pragma once
 
-#include "compiler/target/Target.h"
+#include "compiler/cost/Estimate.h"
 #include <algorithm>
 
 namespace fathom::cost {
@@ -41,24 +41,6 @@ inline bool canFetchAhead(const ProductSchedule &s, int64_t rows) {
   return !s.rowsOuter && std::min(s.taskM, rows) > s.tileM && s.streams == 1;
 }
 
-// Cycles of starting a task on a worker that is awake.
-constexpr double taskStart = 150;
-
-struct Estimate {
-  double arithmetic = 0; // the register tiles
-  double movement = 0;   // refilling caches, as far as arithmetic does not hide it
-  double packing = 0;
-  double results = 0; // storing them, with what is fused behind
-  double tasks = 1;
-  double perTask = 0; // starting one
-
-  // The time that `threads` threads need, which share the tasks evenly as far as they come out even.
-  double total(int64_t threads = 1) const;
-};
-
-// What a schedule is judged by: the time of all threads together, for one thread and for as many as the target has.
-double overThreads(const Estimate &estimate, const Target &target);
-
 Estimate estimate(const Product &product, const ProductSchedule &schedule, const Target &target);
 
 // Cycles of one step of the reduction for a tile of rows x columns with `sets` sets of accumulators.
@@ -68,24 +50,5 @@ int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &ta
                     int64_t panels = 1);
 // Sets of accumulators that a tile of few of them has.
 int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run);
-
-// Cycles of bringing data into the first-level cache: all of them, and those that prefetching does not hide where there
-// is arithmetic enough to hide the rest behind.
-struct Refill {
-  double full = 0, exposed = 0;
-
-  Refill &operator+=(const Refill &other);
-  Refill operator*(double times) const;
-  // What remains to be waited for beside so many cycles of arithmetic.
-  double beside(double arithmetic) const;
-};
-// From where a working set of `residentBytes` stays, and from memory in any case.
-Refill refill(double bytes, double residentBytes, const Target &target);
-Refill coldRefill(double bytes, const Target &target);
-// What of it remains where it is one stream, which is prefetched from any distance.
-Refill asStream(Refill refill);
-// Whether so many lines, read side by side, throw each other out of a cache: at a distance (in bytes) with a large
-// power of two in it they share a few sets.
-bool linesCollide(double lines, int64_t distance, const CacheLevel &level);
 
 } // namespace fathom::cost

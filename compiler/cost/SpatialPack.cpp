@@ -66,7 +66,7 @@ struct Scheduled {
   bool collides() const {
     int64_t distance = conv.groups * conv.channels * int64_t(element), pixels = s.rowsOuter ? s.tileW : conv.width;
     double lines = double(conv.kernelRows * inputPixels(conv, pixels));
-    return linesCollide(lines / usableWays, distance, target.caches[0]);
+    return setsFilled(lines, distance, target.caches[0]) > usableWays;
   }
 
   // One pixel of the window along a row, for all input channels of a group.

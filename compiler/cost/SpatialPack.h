@@ -2,7 +2,7 @@
 // output channels, of one group or of several side by side.
 #pragma once
 
-#include "compiler/cost/Product.h"
+#include "compiler/cost/Estimate.h"
 
 namespace fathom::cost {
 

@@ -2,7 +2,7 @@
 // pooling windows. Pure functions; times are in cycles of one core.
 #pragma once
 
-#include "compiler/cost/Product.h"
+#include "compiler/cost/Estimate.h"
 
 namespace fathom::cost {
 

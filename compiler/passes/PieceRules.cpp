@@ -2,7 +2,7 @@
 #include "compiler/passes/PieceRules.h"
 
 #include "compiler/codegen/common/Layout.h"
-#include "compiler/cost/Product.h"
+#include "compiler/cost/Estimate.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/FuseOps.h"
 #include "compiler/passes/Pieces.h"
@@ -12,7 +12,6 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-static constexpr int64_t cacheLine = 64;
 // Rows that a kernel reads side by side, about as many as a register tile has.
 static constexpr double rowsTogether = 16;
 
@@ -52,17 +51,18 @@ std::string whySlower(Value value, RankedTensorType there, const Target &target)
   size_t outer = piece.order.size();
   while (outer > 0) {
     int64_t d = piece.order[--outer];
-    run *= constantSize(piece.sizes[d]).value_or(cacheLine);
+    run *= constantSize(piece.sizes[d]).value_or(lineBytes);
     if (piece.room[d])
       break;
   }
-  if (run < cacheLine)
+  if (run < lineBytes)
     return "so few of its elements lie side by side there";
   // What others read should not lie so that its rows throw each other out of the cache.
   auto collides = [&](const Layout &layout) {
     for (int64_t d : llvm::reverse(ArrayRef(piece.order).take_front(outer)))
       if (!isConstant(layout.sizes[d], 1))
-        return cost::linesCollide(rowsTogether, constantSize(layout.strides[d]).value_or(0) * bytes, target.caches[0]);
+        return cost::setsFilled(rowsTogether, constantSize(layout.strides[d]).value_or(0) * bytes, target.caches[0]) >
+               1;
     return false;
   };
   bool hasReaders = llvm::any_of(value.getUsers(), [](Operation *user) { return !isa<ConcatOp>(user); });

@@ -15,6 +15,8 @@ class TargetMachine;
 
 namespace fathom {
 
+constexpr int64_t lineBytes = 64; // of a cache
+
 // A level of cache: what of it one core can use, and how fast it refills the level before it (the first one: the
 // registers).
 struct CacheLevel {

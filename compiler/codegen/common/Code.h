@@ -19,8 +19,6 @@ mlir::Type memoryType(mlir::Type element);
 // The type of `lanes` elements in registers; one lane is a scalar.
 mlir::Type vectorType(mlir::Type element, int64_t lanes);
 
-constexpr int64_t lineBytes = 64; // of a cache
-
 class Code {
 public:
   Code(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}

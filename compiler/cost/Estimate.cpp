@@ -1,0 +1,70 @@
+// Sums over threads, and refills by where a working set stays.
+#include "compiler/cost/Estimate.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace fathom::cost {
+
+// Waking other threads and waiting for the last of them.
+constexpr double spreading = 2000;
+// The share of a level's capacity that a stream of other data leaves to what should stay there.
+constexpr double usableCapacity = 0.75;
+// Prefetching hides most of a refill from the second-level cache behind arithmetic, and less of one from farther away:
+// the shares that remain.
+constexpr double exposedNear = 0.12, exposedFar = 0.3;
+// Panels follow each other in memory: one stream, which is prefetched from any distance. Where rows pass a panel, the
+// code fetches the next one meanwhile.
+constexpr double exposedStream = 0.4;
+
+double Estimate::total(int64_t threads) const {
+  double work = arithmetic + movement + packing + results + tasks * perTask;
+  double rounds = std::ceil(tasks / double(threads));
+  bool spreads = tasks > 1 && threads > 1;
+  return work * rounds / tasks + (spreads ? spreading : 0);
+}
+
+double overThreads(const Estimate &estimate, const Target &target) {
+  return estimate.total(1) + double(target.cores) * estimate.total(target.cores);
+}
+
+Refill &Refill::operator+=(const Refill &other) {
+  full += other.full, exposed += other.exposed;
+  return *this;
+}
+
+Refill Refill::operator*(double times) const { return {full * times, exposed * times}; }
+
+Refill asStream(Refill refill) { return {refill.full, refill.exposed * exposedStream}; }
+
+double Refill::beside(double arithmetic) const { return std::max(exposed, full - arithmetic); }
+
+Refill refill(double bytes, double residentBytes, const Target &target) {
+  if (residentBytes <= double(target.caches[0].bytes) * usableCapacity)
+    return {};
+  double share = exposedNear;
+  for (const CacheLevel &level : llvm::ArrayRef(target.caches).drop_front()) {
+    double cycles = bytes / level.bytesPerCycle;
+    if (residentBytes <= double(level.bytes) * usableCapacity)
+      return {cycles, share * cycles};
+    share = exposedFar;
+  }
+  return coldRefill(bytes, target);
+}
+
+Refill coldRefill(double bytes, const Target &target) {
+  double cycles = bytes / target.memoryBytesPerCycle;
+  return {cycles, exposedFar * cycles};
+}
+
+double setsFilled(double lines, int64_t distance, const CacheLevel &level) {
+  int64_t way = level.bytes / level.ways;
+  if (distance < lineBytes || way < lineBytes)
+    return 0;
+  int64_t sets = std::max<int64_t>(1, way / std::gcd(distance, way));
+  return lines / double(level.ways * sets);
+}
+
+} // namespace fathom::cost

@@ -1,0 +1,46 @@
+// What every cost model gives, and what moving data costs: the terms that the models of all kernel families share.
+// Times are in cycles of one core.
+#pragma once
+
+#include "compiler/target/Target.h"
+
+namespace fathom::cost {
+
+// Cycles of starting a task on a worker that is awake.
+constexpr double taskStart = 150;
+
+struct Estimate {
+  double arithmetic = 0; // the register tiles
+  double movement = 0;   // refilling caches, as far as arithmetic does not hide it
+  double packing = 0;
+  double results = 0; // storing them, with what is fused behind
+  double tasks = 1;
+  double perTask = 0; // starting one
+
+  // The time that `threads` threads need, which share the tasks evenly as far as they come out even.
+  double total(int64_t threads = 1) const;
+};
+
+// What a schedule is judged by: the time of all threads together, for one thread and for as many as the target has.
+double overThreads(const Estimate &estimate, const Target &target);
+
+// Cycles of bringing data into the first-level cache: all of them, and those that prefetching does not hide where there
+// is arithmetic enough to hide the rest behind.
+struct Refill {
+  double full = 0, exposed = 0;
+
+  Refill &operator+=(const Refill &other);
+  Refill operator*(double times) const;
+  // What remains to be waited for beside so many cycles of arithmetic.
+  double beside(double arithmetic) const;
+};
+// From where a working set of `residentBytes` stays, and from memory in any case.
+Refill refill(double bytes, double residentBytes, const Target &target);
+Refill coldRefill(double bytes, const Target &target);
+// What of it remains where it is one stream, which is prefetched from any distance.
+Refill asStream(Refill refill);
+// How far so many lines, read side by side, fill the sets of a cache that they share: at a distance (in bytes) with a
+// large power of two in it there are few such sets. Above 1 they throw each other out.
+double setsFilled(double lines, int64_t distance, const CacheLevel &level);
+
+} // namespace fathom::cost
