@@ -18,9 +18,11 @@ constexpr double loadStall = 0.07;
 constexpr double exposedLatency = 0.45;
 // What an accumulator costs that the tile has not, but would need to keep all units busy: multiply-adds of a step.
 constexpr double idleSlot = 0.2;
-// What a load costs more that another pixel's line threw out of the first-level cache, and the share of the cache's
-// ways up to which that does not happen: weights and results pass through it as well.
-constexpr double collisionStall = 0.6, usableWays = 0.5;
+// What a line costs more that another pixel's threw out of the first-level cache, and the share of the cache's ways up
+// to which that does not happen: weights and results pass through it as well.
+constexpr double collisionStall = 2.1, usableWays = 0.5;
+// How far sets can be overfilled before everything comes from the next level.
+constexpr double overfilled = 1.5;
 // The share of a refill that is waited for where lines of one panel follow each other at large distances.
 constexpr double exposedStrided = 0.5;
 
@@ -38,10 +40,17 @@ int64_t inputPixels(const SpatialPackConv &conv, int64_t pixels) {
 
 static int64_t vectorsOf(int64_t columns, const Target &target) { return llvm::divideCeil(columns, target.lanes(32)); }
 
+// Whether input channels are spread over the lanes of their groups by instructions of their own: where groups end
+// within a vector, or multiply-adds cannot take a lane as their factor.
+static bool spreads(const SpatialPackConv &conv, const SpatialPackSchedule &s, const Target &target) {
+  return s.groups > 1 && (!target.laneFma || conv.columns % target.lanes(32));
+}
+
 int64_t registersOf(const SpatialPackConv &conv, const SpatialPackSchedule &s, const Target &target) {
   int64_t vectors = vectorsOf(s.panel(), target), perPixel = 1;
   if (s.groups > 1) // as loaded, or every input channel spread over the lanes of its group
-    perPixel = vectors * (s.unrollW ? conv.channels : llvm::divideCeil(conv.channels, conv.columns));
+    perPixel = vectors *
+               (s.unrollW && spreads(conv, s, target) ? conv.channels : llvm::divideCeil(conv.channels, conv.columns));
   else if (target.laneFma && s.unrollW) // in a loop, one vector after the other is loaded
     perPixel = llvm::divideCeil(s.tileI, target.lanes(32));
   int64_t pixels = s.unrollW ? inputPixels(conv, s.tileW) : s.tileW;
@@ -62,29 +71,30 @@ struct Scheduled {
   int64_t taskRows = std::min(s.taskRows, conv.rows);
   int64_t rowTasks = llvm::divideCeil(conv.rows, taskRows), panelTasks = llvm::divideCeil(panels, taskPanels);
 
-  // Whether the pixels of a window throw each other out of the first-level cache.
-  bool collides() const {
+  // Cycles that reading a pixel takes longer because others of the window throw it out of the first-level cache.
+  double collision() const {
     int64_t distance = conv.groups * conv.channels * int64_t(element), pixels = s.rowsOuter ? s.tileW : conv.width;
-    double lines = double(conv.kernelRows * inputPixels(conv, pixels));
-    return setsFilled(lines, distance, target.caches[0]) > usableWays;
+    double filled = setsFilled(double(conv.kernelRows * inputPixels(conv, pixels)), distance, target.caches[0]);
+    int64_t lines = llvm::divideCeil(s.groups * conv.channels * int64_t(element), lineBytes);
+    return filled > usableWays ? collisionStall * std::min(filled, overfilled) * double(lines) : 0;
   }
 
   // One pixel of the window along a row, for all input channels of a group.
   double tap(int64_t pixels) const {
     int64_t vectors = vectorsOf(s.panel(), target);
     double steps = double(conv.channels), multiplyAdds = double(pixels * vectors) * steps;
-    double shared = s.unrollW ? double(inputPixels(conv, pixels)) / double(conv.kernel * pixels) : 1;
-    double read = double(pixels) * shared, loads = double(vectors) * steps, shuffles = 0;
+    double fresh = double(inputPixels(conv, pixels)) / double(conv.kernel); // pixels that no tap before has read
+    double read = s.unrollW ? fresh : double(pixels), loads = double(vectors) * steps, shuffles = 0;
     if (s.groups > 1) {
       loads += read * double(vectors * llvm::divideCeil(conv.channels, conv.columns));
-      shuffles = read * double(vectors) * steps;
+      shuffles = spreads(conv, s, target) ? read * double(vectors) * steps : 0;
     } else {
       loads += read * (target.laneFma ? double(llvm::divideCeil(conv.channels, std::min(lanes, s.tileI))) : steps);
     }
     double latency = steps * double(target.fmaLatency) * exposedLatency;
     int64_t missing = std::max<int64_t>(0, target.fmaInFlight() - pixels * vectors);
     multiplyAdds += steps * double(missing) * idleSlot;
-    double stall = loadStall * loads + (collides() ? collisionStall * read * steps / double(lanes) : 0);
+    double stall = loadStall * loads + fresh * collision();
     return stall + std::max({(multiplyAdds + shuffles) / target.fmaPerCycle, loads / target.loadsPerCycle, latency,
                              (multiplyAdds + shuffles + loads) / target.issuedPerCycle});
   }

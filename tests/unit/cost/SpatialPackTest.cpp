@@ -71,5 +71,28 @@ TEST(SpatialPackCost, PixelsAtPowersOfTwoCollide) {
   EXPECT_GT(estimate(wide, s, machine()).arithmetic / 64, estimate(odd, s, machine()).arithmetic / 65);
 }
 
+TEST(SpatialPackCost, GroupsOfWholeVectorsNeedNoShuffles) {
+  SpatialPackConv fours = conv;
+  fours.groups = 32, fours.channels = fours.columns = 4;
+  SpatialPackSchedule side{.tileW = 5, .tileO = 4, .groups = 2, .tileI = 4, .unrollW = true, .taskPanels = 16};
+  Target broadcasting = machine();
+  broadcasting.laneFma = false;
+  EXPECT_LE(registersOf(fours, side, machine()), 32);
+  EXPECT_GT(registersOf(fours, side, broadcasting), 32);
+  EXPECT_LT(estimate(fours, side, machine()).arithmetic, estimate(fours, side, broadcasting).arithmetic);
+}
+
+TEST(SpatialPackCost, WholeLinesAreBestWherePixelsCollide) {
+  SpatialPackConv fours = conv;
+  fours.rows = fours.width = 14, fours.groups = 128, fours.channels = fours.columns = 4;
+  SpatialPackSchedule apart{
+      .tileW = 14, .tileO = 4, .tileI = 4, .unrollW = true, .rowsOuter = true, .taskRows = 14, .taskPanels = 128};
+  SpatialPackSchedule side{
+      .tileW = 3, .tileO = 4, .groups = 4, .tileI = 4, .rowsOuter = true, .taskRows = 14, .taskPanels = 32};
+  EXPECT_LT(estimate(fours, side, machine()).total(), estimate(fours, apart, machine()).total());
+  fours.groups = 129; // pixels at an odd distance
+  EXPECT_GT(estimate(fours, side, machine()).total(), estimate(fours, apart, machine()).total());
+}
+
 } // namespace
 } // namespace fathom::cost
