@@ -1,8 +1,7 @@
 // Matrix products and convolutions: a register tile of rows (pixels) by columns (channels), with the fused consumers
 // applied to the tile after the last block of the reduction. Weights come packed in panels of columns. The left operand
 // is read in place, or packed block by block into scratch, where fused producers are computed on the way.
-#include "compiler/codegen/cpu/Kernels.h"
-#include "compiler/codegen/cpu/RegisterTile.h"
+#include "compiler/codegen/cpu/Contract.h"
 #include "compiler/graph/SizeMath.h"
 #include <numeric>
 
@@ -10,101 +9,21 @@ using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
-namespace {
 
-// Vectors of a row that are packed together: producers are chains of dependent operations.
-constexpr int64_t packedTogether = 2;
-
-AffineExpr simplify(AffineExpr expr) { return graph::size::simplified(expr); }
-Type scalarOf(Value v) { return cast<RankedTensorType>(v.getType()).getElementType(); }
-
-// One step of the reduction's outer loops: how often, and how far the left operand moves each time.
-struct Tap {
-  int64_t count;
-  AffineExpr stride;
-};
+static AffineExpr simplify(AffineExpr expr) { return graph::size::simplified(expr); }
 
 // The left operand's buffer; a fused producer's result has none, only the layout that it would have.
-Buffer leftBuffer(KernelBody &k, Value lhs) {
+static Buffer leftBuffer(KernelBody &k, Value lhs) {
   if (k.e.isBuffer(lhs))
     return k.e.buffer(lhs);
   auto type = cast<RankedTensorType>(lhs.getType());
   return {Value(), type, layoutOf(type)};
 }
 
-class Contraction {
-public:
-  explicit Contraction(KernelBody &k);
-  Grid emit();
-
-private:
-  void describeMatMul(MatMulOp op);
-  void describeConv(ConvOp op);
-  // The element of the left operand where row `index` (of the result) starts its reduction.
-  Value rowStart(ArrayRef<Index> index, Value panel);
-  // Panels that are multiplied together, and how many columns each has where that is known.
-  using PanelBody = llvm::function_ref<void(ArrayRef<Value> panels, std::optional<int64_t> columns)>;
-  void overPanels(Value low, Value high, PanelBody body);
-  void tailRows(Value row, ArrayRef<Value> panels, std::optional<int64_t> columns);
-  void tile(Value row, int64_t rows, ArrayRef<Value> panels, std::optional<int64_t> columns);
-  void prefetchOperands(ArrayRef<Indices> rowIndices, Value panel, std::optional<int64_t> count);
-  void finishTile(Value row, ArrayRef<Indices> rowIndices, Value panel, std::optional<int64_t> columns,
-                  ValueRange sums);
-  RegisterTile registers();
-  Value panelStart(Value panel);
-  Ahead nextPanel(Value row, Value panelStart, Value depth);
-  SmallVector<Value> firstSums(int64_t rows, ArrayRef<int64_t> pieces, Value panel);
-  SmallVector<Value> multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> pieces, ArrayRef<Value> panels);
-  SmallVector<Value> multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panel, ValueRange sums);
-  void emitPacked(llvm::function_ref<void()> overTiles);
-  void packRows();
-  Value leftVector(ArrayRef<Index> index, Value start, Value depth, int64_t count);
-  void storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators, Value firstColumn);
-  void storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accumulators, Value firstColumn);
-  void storeThroughScratch(Value row, int64_t rows, ArrayRef<int64_t> pieces, ValueRange accumulators,
-                           Value firstColumn, Value width);
-  void storeElement(ArrayRef<Index> index, Value value, int64_t lanes);
-
-  KernelBody &k;
-  Emitter &e;
-  Code &c;
-  Operation *op;
-  Value lhs, rhs, bias;  // the last is null where there is none
-  RankedTensorType type; // of the anchor's result
-  const Buffer left;
-  const Buffer &right;
-  int64_t channel = 0;        // the result's dimension that columns run along
-  SmallVector<int64_t> batch; // result dimensions with their own right operand
-  SmallVector<Tap> taps;
-  AffineExpr run;               // contiguous part of the reduction
-  AffineExpr columns;           // all of them
-  int64_t groupColumns = 0;     // columns of a group, 0 without groups
-  int64_t groupDepth = 0;       // left channels of a group
-  std::optional<Window> window; // convolutions
-  SmallVector<Loop> rowLoops;
-  Type acc;
-  Value batchLeft, batchRight; // offsets of the current batch
-  Indices batchIndex;
-  Value rowLow, rowHigh; // the task's rows
-  Value fullPanels;
-  std::optional<int64_t> tailColumns; // of the last panel, 0 where it is full
-  // The columns of the last panel where it shares the code of full ones, because it takes as many vectors: only the
-  // stores differ. What lies behind its columns is computed with, never stored.
-  std::optional<int64_t> sharedTail;
-  int64_t tileM, tileN, lanes;
-  bool throughScratch = false;
-  bool startsWithBias = false; // sums begin with it; else it is added at the end
-  int64_t tileAt = 0;          // where in scratch a tile lies on its way
-  // While the left operand is packed: the current block of the reduction, and whether it is the first or the last.
-  bool packed;
-  int64_t blockK = 0;
-  Value blockStart, blockLength, blockTaps, blockOffset, isFirst, isLast;
-};
-
 Contraction::Contraction(KernelBody &k)
     : k(k), e(k.e), c(k.e.c), op(k.anchor), lhs(op->getOperand(0)), rhs(op->getOperand(1)),
       type(cast<RankedTensorType>(op->getResult(0).getType())), left(leftBuffer(k, lhs)), right(k.e.buffer(rhs)),
-      packed(k.schedule["pack_a"]) {
+      leftType(left.type.getElementType()), rightType(right.type.getElementType()), packed(k.schedule["pack_a"]) {
   Type element = type.getElementType();
   bool half = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
   acc = half ? Type(c.b.getF32Type()) : registerType(element);
@@ -163,7 +82,7 @@ void Contraction::describeConv(ConvOp op) {
 }
 
 RegisterTile Contraction::registers() {
-  return {e, acc, tileN, k.schedule["unroll_k"], k.schedule["in_flight"], right.pointer, scalarOf(rhs)};
+  return {e, acc, tileN, k.schedule["unroll_k"], k.schedule["in_flight"], right.pointer, rightType};
 }
 
 Value Contraction::rowStart(ArrayRef<Index> index, Value panel) {
@@ -236,214 +155,9 @@ SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, Arra
     Ahead part = ahead.perStep ? Ahead{c.add(ahead.start, c.mul(before, ahead.perStep)), ahead.perStep} : Ahead();
     for (Value panel : panels)
       panelRows.push_back(c.add(panelStart(panel), c.mul(before, tileN)));
-    return tile.multiply(left.pointer, scalarOf(lhs), moved, panelRows, length, pieces, sets, part, carried);
+    return tile.multiply(left.pointer, leftType, moved, panelRows, length, pieces, sets, part, carried);
   };
   return tile.joinSets(nest(0, c.i64(0), c.i64(0), first), sets);
-}
-
-// The same on a packed block: tiles of rows, each with the rows' elements side by side for every step of the reduction
-// where a vector of them holds as many factors, else row by row.
-SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panel,
-                                               ValueRange sums) {
-  RegisterTile tile = registers();
-  Value block = c.add(panelStart(panel), c.mul(blockStart, tileN)), before = c.sub(row, rowLow);
-  Ahead ahead = nextPanel(row, block, c.i64(blockK));
-  int64_t sets = tile.setsFor(sums.size(), constantSize(run));
-  SmallVector<Value> first = llvm::to_vector(sums);
-  llvm::append_range(first, tile.zeros(rows * (sets - 1), pieces));
-  if (!e.target.laneFma) {
-    SmallVector<Value> starts;
-    for (int64_t r = 0; r < rows; ++r)
-      starts.push_back(c.mul(c.add(before, r), blockK));
-    return tile.joinSets(
-        tile.multiply(k.scratch, scalarOf(lhs), starts, block, blockLength, pieces, sets, ahead, first), sets);
-  }
-  // A tail may start inside a packed tile.
-  Value within = c.rem(before, c.i64(tileM));
-  Value tileStart = c.add(c.mul(c.sub(before, within), blockK), within);
-  return tile.joinSets(tile.multiplyPacked(k.scratch, scalarOf(lhs), tileStart, tileM, rows, block, blockLength, pieces,
-                                           sets, ahead, first),
-                       sets);
-}
-
-// `count` neighbouring elements of a row of the left operand: from its buffer, or computed by the fused producers.
-Value Contraction::leftVector(ArrayRef<Index> index, Value start, Value depth, int64_t count) {
-  if (left.pointer)
-    return c.load(left.pointer, c.add(c.add(start, blockOffset), depth), scalarOf(lhs), count);
-  Indices at = e.broadcast(left.type, index);
-  at[window ? 1 : at.size() - 1] = {depth, count > 1 ? 1 : 0};
-  return e.element(lhs, at, count);
-}
-
-// Packs the task's rows of the current block. Rows past the end repeat the last one: they are computed with, never
-// stored.
-void Contraction::packRows() {
-  Type element = scalarOf(lhs);
-  Value last = c.sub(rowHigh, c.i64(1)), depthStart = c.rem(blockStart, c.expr(run));
-  if (!e.target.laneFma)
-    return c.loop(rowLow, rowHigh, 1, [&](Value row) {
-      Indices index = batchIndex;
-      delinearize(c, row, rowLoops, index);
-      Value start = left.pointer ? rowStart(index, c.i64(0)) : Value(), at = c.mul(c.sub(row, rowLow), blockK);
-      vectorLoop(c, c.i64(0), blockLength, packedTogether * lanes, lanes, [&](Value depth, int64_t count) {
-        c.store(leftVector(index, start, c.add(depthStart, depth), count), k.scratch, c.add(at, depth), element);
-      });
-    });
-  c.loop(rowLow, rowHigh, tileM, [&](Value row) {
-    SmallVector<Indices> indices;
-    SmallVector<Value> starts;
-    for (int64_t r = 0; r < tileM; ++r) {
-      Indices index = batchIndex;
-      delinearize(c, c.min(c.add(row, r), last), rowLoops, index);
-      starts.push_back(left.pointer ? rowStart(index, c.i64(0)) : Value());
-      indices.push_back(index);
-    }
-    Value tileStart = c.mul(c.sub(row, rowLow), blockK);
-    auto scalars = [&](Value depth) {
-      for (int64_t r = 0; r < tileM; ++r)
-        c.store(leftVector(indices[r], starts[r], c.add(depthStart, depth), 1), k.scratch,
-                c.add(tileStart, c.add(c.mul(depth, tileM), r)), element);
-    };
-    // Four rows at a time are transposed in registers.
-    bool transposes = lanes == 4 && tileM % 4 == 0;
-    Value tail = transposes ? c.sub(blockLength, c.rem(blockLength, c.i64(4))) : c.i64(0);
-    if (transposes)
-      c.loop(c.i64(0), tail, 4, [&](Value depth) {
-        for (int64_t r = 0; r < tileM; r += 4) {
-          SmallVector<Value> v;
-          for (int64_t i = 0; i < 4; ++i)
-            v.push_back(leftVector(indices[r + i], starts[r + i], c.add(depthStart, depth), 4));
-          SmallVector<Value> columns = transposeFour(c, v);
-          for (int64_t u = 0; u < 4; ++u)
-            c.store(columns[u], k.scratch, c.add(tileStart, c.add(c.mul(c.add(depth, u), tileM), r)), element);
-        }
-      });
-    c.loop(tail, blockLength, 1, scalars);
-  });
-}
-
-// Blocks of the reduction, outermost: each packs its part of the rows and adds to the partial sums in the result's
-// buffer.
-void Contraction::emitPacked(llvm::function_ref<void()> overTiles) {
-  Value length = c.expr(run);
-  int64_t tapCount = 1;
-  for (const Tap &tap : taps)
-    tapCount *= tap.count;
-  c.loop(c.i64(0), c.i64(tapCount), 1, [&](Value tap) {
-    blockOffset = c.i64(0);
-    Value rest = tap;
-    for (const Tap &t : llvm::reverse(taps)) {
-      blockOffset = c.add(blockOffset, c.mul(c.rem(rest, c.i64(t.count)), c.expr(t.stride)));
-      rest = c.div(rest, c.i64(t.count));
-    }
-    c.loop(c.i64(0), length, blockK, [&](Value depth) {
-      blockStart = c.add(c.mul(tap, length), depth);
-      blockLength = c.min(c.i64(blockK), c.sub(length, depth));
-      isFirst = c.cmp(arith::CmpIPredicate::eq, blockStart, c.i64(0));
-      isLast = c.cmp(arith::CmpIPredicate::eq, c.add(blockStart, blockLength), c.mul(length, tapCount));
-      packRows();
-      overTiles();
-    });
-  });
-}
-
-void Contraction::storeElement(ArrayRef<Index> index, Value value, int64_t count) {
-  if (bias && !startsWithBias)
-    value =
-        isa<FloatType>(acc)
-            ? Value(arith::AddFOp::create(c.b, c.loc, value, registers().widen(e.element(bias, index[channel], count))))
-            : Value(arith::AddIOp::create(c.b, c.loc, value, e.element(bias, index[channel], count)));
-  Type element = type.getElementType();
-  if (registerType(element) != acc)
-    value = arith::TruncFOp::create(c.b, c.loc, vectorType(element, count), value);
-  k.storeAnchor(index, value, count);
-}
-
-void Contraction::storeTile(ArrayRef<Indices> rowIndices, ArrayRef<int64_t> pieces, ValueRange accumulators,
-                            Value firstColumn) {
-  for (size_t r = 0; r < rowIndices.size(); ++r) {
-    int64_t column = 0;
-    for (size_t p = 0; p < pieces.size(); ++p) {
-      Indices index = rowIndices[r];
-      index[channel] = {c.add(firstColumn, column), pieces[p] > 1 ? 1 : 0};
-      storeElement(index, accumulators[r * pieces.size() + p], pieces[p]);
-      column += pieces[p];
-    }
-  }
-}
-
-// The tile goes through scratch, and its consumers are computed from there: they have all registers to themselves, and
-// how many columns count may be known at run time only.
-void Contraction::storeThroughScratch(Value row, int64_t rows, ArrayRef<int64_t> pieces, ValueRange accumulators,
-                                      Value firstColumn, Value width) {
-  for (int64_t r = 0; r < rows; ++r)
-    for (size_t p = 0, column = 0; p < pieces.size(); column += pieces[p++])
-      c.store(accumulators[r * pieces.size() + p], k.scratch, c.i64(tileAt + r * tileN + column), acc);
-  auto storeRow = [&](Value r) {
-    Indices index = batchIndex;
-    delinearize(c, c.add(row, r), rowLoops, index);
-    vectorLoop(c, c.i64(0), width, llvm::bit_floor(uint64_t(tileN)), lanes, [&](Value column, int64_t count) {
-      index[channel] = {c.add(firstColumn, column), count > 1 ? 1 : 0};
-      storeElement(index, c.load(k.scratch, c.add(c.add(c.mul(r, tileN), column), tileAt), acc, count), count);
-    });
-  };
-  // Several vectors at a time: each is one long chain of dependent operations.
-  int64_t together = std::clamp<int64_t>(llvm::divideCeil(8 * lanes, tileN), 1, rows), whole = rows - rows % together;
-  c.loop(c.i64(0), c.i64(whole), together, [&](Value r) {
-    for (int64_t i = 0; i < together; ++i)
-      storeRow(c.add(r, i));
-  });
-  for (int64_t r = whole; r < rows; ++r)
-    storeRow(c.i64(r));
-}
-
-// The first of a panel's columns, where it is the last one and has no more.
-void Contraction::storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accumulators, Value firstColumn) {
-  SmallVector<int64_t> pieces = registers().piecesOf(*sharedTail);
-  SmallVector<Value> narrow(accumulators);
-  for (size_t i = pieces.size() - 1; i < narrow.size(); i += pieces.size()) {
-    auto type = dyn_cast<VectorType>(narrow[i].getType());
-    if (!type || type.getNumElements() == pieces.back())
-      continue;
-    if (pieces.back() == 1)
-      narrow[i] = c.extract(narrow[i], 0);
-    else
-      narrow[i] = vector::ShuffleOp::create(c.b, c.loc, narrow[i], narrow[i],
-                                            llvm::to_vector(llvm::seq<int64_t>(0, pieces.back())));
-  }
-  storeTile(rowIndices, pieces, narrow, firstColumn);
-}
-
-// What the consumers of a tile read arrives while the tile is computed.
-void Contraction::prefetchOperands(ArrayRef<Indices> rowIndices, Value panel, std::optional<int64_t> count) {
-  for (Indices index : rowIndices) {
-    index[channel] = {c.mul(panel, tileN)};
-    k.prefetchOperands(index, channel, count.value_or(tileN));
-  }
-}
-
-// Applies the fused consumers to a tile of one panel.
-void Contraction::finishTile(Value row, ArrayRef<Indices> rowIndices, Value panel, std::optional<int64_t> count,
-                             ValueRange sums) {
-  SmallVector<int64_t> pieces = registers().piecesOf(count.value_or(tileN));
-  Value firstColumn = c.mul(panel, tileN);
-  if (throughScratch || !count) {
-    Value width = count && !sharedTail ? c.i64(*count) : c.min(c.i64(tileN), c.sub(c.expr(columns), firstColumn));
-    return storeThroughScratch(row, rowIndices.size(), pieces, sums, firstColumn, width);
-  }
-  if (!sharedTail)
-    return storeTile(rowIndices, pieces, sums, firstColumn);
-  Value isFull = c.cmp(arith::CmpIPredicate::slt, panel, fullPanels);
-  scf::IfOp::create(
-      c.b, c.loc, isFull,
-      [&](OpBuilder &, Location) {
-        storeTile(rowIndices, pieces, sums, firstColumn);
-        scf::YieldOp::create(c.b, c.loc);
-      },
-      [&](OpBuilder &, Location) {
-        storeSharedTail(rowIndices, sums, firstColumn);
-        scf::YieldOp::create(c.b, c.loc);
-      });
 }
 
 void Contraction::tile(Value row, int64_t rows, ArrayRef<Value> panels, std::optional<int64_t> count) {
@@ -620,14 +334,12 @@ Grid Contraction::emit() {
     return grid;
   }
   blockK = std::min(k.schedule["block_k"], constantSize(run).value_or(INT64_MAX));
-  int64_t packedBytes = llvm::alignTo(llvm::alignTo(taskM, tileM) * blockK * elementBytes(scalarOf(lhs)), 64);
+  int64_t packedBytes = llvm::alignTo(llvm::alignTo(taskM, tileM) * blockK * elementBytes(leftType), 64);
   grid.scratchBytes = packedBytes + tileBytes;
   tileAt = packedBytes / elementBytes(acc);
   emitPacked(overTiles);
   return grid;
 }
-
-} // namespace
 
 Grid emitContract(KernelBody &k) { return Contraction(k).emit(); }
 
