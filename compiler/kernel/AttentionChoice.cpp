@@ -56,13 +56,7 @@ void noteCosts(Attention attention, const AttentionCosts &costs) {
 }
 
 static bool costTheSame(Attention a, Attention b) {
-  auto areAlike = [](Operation *x, Operation *y) {
-    return x->getName() == y->getName() && x->getParentRegion() == y->getParentRegion() &&
-           x->getOperandTypes() == y->getOperandTypes() && consumerCycles(x) == consumerCycles(y) &&
-           llvm::equal(x->getOperands(), y->getOperands(),
-                       [](Value v, Value w) { return isConstantValue(v) == isConstantValue(w); });
-  };
-  return areAlike(a.scores, b.scores) && areAlike(a.product, b.product) && llvm::equal(a.chain, b.chain, areAlike);
+  return costAlike(a.scores, b.scores) && costAlike(a.product, b.product) && llvm::equal(a.chain, b.chain, costAlike);
 }
 
 void noteAttentionCosts(func::FuncOp main, const Target &target) {

@@ -85,8 +85,7 @@ constexpr Knob attentionKnobs[] = {
     {"unroll_k", 1, 16, "steps of a reduction per iteration"},
     {"block_n", 1, 1 << 20, "keys whose scores are kept together"},
     {"fetch_ahead", 0, 1,
-     "1: a tile of rows fetches the panel behind the current one (of a number of rows that is not known, the tiles "
-     "that "
+     "1: a tile of rows fetches the panel behind the current one (where the number of rows is not known, tiles that "
      "are not full do); 0: none does"},
     {"task_m", 1, 1 << 30, "query rows of a task"}};
 

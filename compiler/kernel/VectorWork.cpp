@@ -2,6 +2,7 @@
 #include "compiler/kernel/VectorWork.h"
 
 #include "compiler/kernel/KernelClass.h"
+#include "compiler/passes/Passes.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -52,6 +53,16 @@ double consumerCycles(Operation *op) {
       if (user->hasTrait<Elementwise>() && sizesOf(user->getResult(0)) == sizesOf(op->getResult(0)))
         consumers.insert(user);
   return expandedCycles * double(llvm::count_if(consumers, isExpanded));
+}
+
+bool costAlike(Operation *a, Operation *b) {
+  using Equivalence = OperationEquivalence;
+  auto areAlike = [](Value x, Value y) {
+    return success(x.getType() == y.getType() && isConstantValue(x) == isConstantValue(y));
+  };
+  return a->getParentRegion() == b->getParentRegion() && consumerCycles(a) == consumerCycles(b) &&
+         Equivalence::isEquivalentTo(a, b, areAlike, nullptr,
+                                     Equivalence::IgnoreLocations | Equivalence::IgnoreDiscardableAttrs);
 }
 
 double kernelBytes(Operation *op) {

@@ -123,22 +123,12 @@ public:
   CostTable(bool mayTransform, const Target &target) : mayTransform(mayTransform), target(target) {}
 
   const Costs &of(ConvOp conv) {
-    auto entry = llvm::find_if(entries, [&](const auto &entry) { return costTheSame(entry.first, conv); });
+    auto entry = llvm::find_if(entries, [&](const auto &entry) { return costAlike(entry.first, conv); });
     return entry != entries.end() ? entry->second
                                   : entries.emplace_back(conv, weigh(conv, mayTransform, target)).second;
   }
 
 private:
-  static bool costTheSame(ConvOp a, ConvOp b) {
-    using Equivalence = OperationEquivalence;
-    auto areAlike = [](Value x, Value y) {
-      return success(x.getType() == y.getType() && isConstantValue(x) == isConstantValue(y));
-    };
-    return a->getParentRegion() == b->getParentRegion() && consumerCycles(a) == consumerCycles(b) &&
-           Equivalence::isEquivalentTo(a, b, areAlike, nullptr,
-                                       Equivalence::IgnoreLocations | Equivalence::IgnoreDiscardableAttrs);
-  }
-
   bool mayTransform;
   const Target &target;
   std::deque<std::pair<ConvOp, Costs>> entries;
