@@ -2,8 +2,8 @@
 #include "compiler/kernel/AttentionChoice.h"
 
 #include "compiler/cost/Sweep.h"
+#include "compiler/kernel/Choices.h"
 #include "compiler/kernel/KernelClass.h"
-#include "compiler/kernel/Spaces.h"
 #include "compiler/kernel/VectorWork.h"
 #include "compiler/passes/Passes.h"
 

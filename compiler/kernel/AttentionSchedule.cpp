@@ -3,9 +3,9 @@
 #include "compiler/cost/Attention.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/kernel/Attention.h"
+#include "compiler/kernel/Choices.h"
 #include "compiler/kernel/Families.h"
 #include "compiler/kernel/KernelClass.h"
-#include "compiler/kernel/Spaces.h"
 
 using namespace mlir;
 using namespace fathom::graph;

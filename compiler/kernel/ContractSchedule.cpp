@@ -1,9 +1,9 @@
 // The schedules of contractions: the space of legal ones, and the one of least estimated cost.
 #include "compiler/codegen/common/Layout.h"
 #include "compiler/cost/Sweep.h"
+#include "compiler/kernel/Choices.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
-#include "compiler/kernel/Spaces.h"
 #include "compiler/kernel/VectorWork.h"
 #include "compiler/passes/FuseOps.h"
 

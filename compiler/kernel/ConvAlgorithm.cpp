@@ -1,8 +1,8 @@
 // Names of algorithms, and where each of them is possible.
 #include "compiler/kernel/ConvAlgorithm.h"
 
+#include "compiler/kernel/Choices.h"
 #include "compiler/kernel/KernelClass.h"
-#include "compiler/kernel/Spaces.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;

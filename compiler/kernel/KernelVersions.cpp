@@ -2,7 +2,7 @@
 #include "compiler/kernel/KernelVersions.h"
 
 #include "compiler/graph/SizeMath.h"
-#include "compiler/kernel/Spaces.h"
+#include "compiler/kernel/Choices.h"
 #include <cmath>
 #include <numeric>
 

@@ -1,8 +1,8 @@
 // The schedules of convolutions by Winograd's method: the space of legal ones, and the one of least estimated cost.
 #include "compiler/codegen/common/Layout.h"
+#include "compiler/kernel/Choices.h"
 #include "compiler/kernel/Families.h"
 #include "compiler/kernel/KernelClass.h"
-#include "compiler/kernel/Spaces.h"
 
 using namespace mlir;
 using namespace fathom::graph;

@@ -1,9 +1,9 @@
 // The algorithms of convolutions: costs from the best schedule of each, weights that may grow within a budget.
 #include "compiler/passes/AlterOpLayout.h"
 
+#include "compiler/kernel/Choices.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
-#include "compiler/kernel/Spaces.h"
 #include "compiler/kernel/VectorWork.h"
 #include "compiler/kernel/Winograd.h"
 #include "compiler/passes/ConvertLayout.h"

@@ -4,8 +4,8 @@
 
 #include "compiler/codegen/common/Emitter.h"
 #include "compiler/kernel/AttentionChoice.h"
+#include "compiler/kernel/Choices.h"
 #include "compiler/kernel/KernelClass.h"
-#include "compiler/kernel/Spaces.h"
 #include "compiler/passes/FusionRules.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/Pieces.h"

@@ -1,8 +1,8 @@
 // Every schedule of a space is legal, whatever the sizes: over 100,000 of them, for four machines.
 #include "compiler/driver/Compile.h"
+#include "compiler/kernel/Choices.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
-#include "compiler/kernel/Spaces.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
