@@ -67,6 +67,14 @@ def test_bad_values(fathom, words, text):
     fathom("compile", "x.onnx", "-o", "x.fathom", *words).expect(2, "[F2001]", text)
 
 
+def test_a_dash_is_stdout(fathom, save, tmp_path):
+    path = save(relu_model())
+    text = fathom("compile", path, "--emit", "plan").expect(0).out
+    assert text and fathom("compile", path, "--emit", "plan", "-o", "-").expect(0).out == text
+    fathom("compile", path, "-o", "-").expect(2, "[F2001]", "stdout", "name of a file")
+    assert not (tmp_path / "-").exists()
+
+
 def test_output_is_needed(fathom, save):
     fathom("compile", save(relu_model())).expect(2, "--output is missing")
 

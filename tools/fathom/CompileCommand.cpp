@@ -121,6 +121,10 @@ Expected<int> compileCommand(const Arguments &arguments) {
   }
   StringRef model = arguments.positional[0];
   std::string output = options.text("output");
+  if (output == "-" && !options.has("emit"))
+    return fail(usageError, "an artifact cannot be written to stdout", "give --output the name of a file, or './-'");
+  if (output == "-") // as other tools understand it, and as it is without the option
+    output.clear();
   if (output.empty() && !options.has("emit"))
     return fail(usageError, "--output is missing", "such as -o " + sys::path::stem(model) + ".fathom");
   CompileReport report;
