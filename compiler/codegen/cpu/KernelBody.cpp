@@ -99,19 +99,25 @@ Value Reducer::reduce(Indices index, int64_t lanes, Value identity, Combine comb
   for (int64_t d : layoutOf(type).order)
     if (llvm::is_contained(axes, d) && d != innermost)
       outer.push_back(d);
-  // Nests loops over the outer axes around `inner`, carrying the accumulators.
-  std::function<SmallVector<Value>(size_t, SmallVector<Value>, llvm::function_ref<SmallVector<Value>(ValueRange)>)>
-      nest = [&](size_t i, SmallVector<Value> carried,
-                 llvm::function_ref<SmallVector<Value>(ValueRange)> inner) -> SmallVector<Value> {
+  // Nests loops over the outer axes around `inner`. Each starts from `init` and is combined as a whole: sums of sums
+  // round less than one long chain.
+  size_t loops = outer.size() + (lanesReduced() ? 1 : 0);
+  using Inner = llvm::function_ref<SmallVector<Value>(ValueRange)>;
+  std::function<SmallVector<Value>(size_t, ValueRange, Inner)> nest = [&](size_t i, ValueRange init, Inner inner) {
     if (i == outer.size())
-      return inner(carried);
-    return c.loop(c.i64(0), c.expr(graph::sizesOf(type)[outer[i]]), 1, carried, [&](Value iv, ValueRange values) {
+      return inner(init);
+    return c.loop(c.i64(0), c.expr(graph::sizesOf(type)[outer[i]]), 1, init, [&](Value iv, ValueRange values) {
       index[outer[i]] = {iv, 0};
-      return nest(i + 1, llvm::to_vector(values), inner);
+      if (i + 1 == loops)
+        return inner(values);
+      SmallVector<Value> both;
+      for (auto [before, part] : llvm::zip(values, nest(i + 1, init, inner)))
+        both.push_back(combine(before, part));
+      return both;
     });
   };
   if (!lanesReduced())
-    return nest(0, {c.splat(identity, lanes)},
+    return nest(0, c.splat(identity, lanes),
                 [&](ValueRange values) { return SmallVector<Value>{combine(values[0], item(index, lanes))}; })[0];
 
   Value size = c.expr(graph::sizesOf(type)[innermost]);
