@@ -106,6 +106,12 @@ def test_results_that_do_not_agree():
     assert not results_agree(values, []) and not results_agree([values[0][:1]], values)
 
 
+def test_detections_agree_by_their_scores():
+    boxes, scores, labels = np.arange(8.0).reshape(2, 4), np.array([0.5, 0.49999]), np.array([3, 7])
+    assert results_agree([boxes, scores, labels], [boxes[::-1], scores, labels[::-1]])
+    assert not results_agree([boxes, scores, labels], [boxes, scores * 1.1, labels])
+
+
 def test_a_turn_runs_at_least_once():
     calls = []
     times = timing.turn(lambda: calls.append(0), seconds=0)
