@@ -1,4 +1,6 @@
 """Reductions, softmaxes, normalisations, pooling and movement over sizes of zero, one and primes, on fresh random data."""
+import math
+
 import numpy as np
 import pytest
 from conftest import compare, make_model
@@ -30,6 +32,28 @@ def test_elementwise_chain(shape, seed):
 def test_reductions(op, shape, seed):
     for axes in {(0,), (len(shape) - 1,), tuple(range(len(shape)))}:
         compare([helper.make_node(op, ["x"], ["y"], axes=list(axes), keepdims=len(axes) % 2)], {"x": data(shape, seed)}, {})
+
+
+@pytest.mark.parametrize("divide", [True, False])
+def test_gelu_in_parts(divide, seed):
+    """x / 2 * (1 + erf(x / sqrt(2))) as models spell it: near to float64, and nothing is left of it far below 0."""
+    far = [-np.inf, -1e38, -1e9, -100, -20, -6, 6, 100, 1e9, 1e38, np.inf, np.nan, 0.0, -0.0, 1e-30, -1e-42]
+    x = np.concatenate([np.float32(far), 3 * data(997, seed)])
+    nodes = [
+        helper.make_node("Div" if divide else "Mul", ["x", "root"], ["a"]),
+        helper.make_node("Erf", ["a"], ["b"]),
+        helper.make_node("Add", ["b", "one"] if divide else ["one", "b"], ["c"]),
+        helper.make_node("Mul", ["x", "c"], ["d"]),
+        helper.make_node("Mul", ["d", "half"], ["y"]),
+    ]
+    root = np.sqrt(2) if divide else np.sqrt(0.5)
+    weights = {"root": np.float32(root), "one": np.float32(1), "half": np.float32(0.5)}
+    got = fathom.Session(fathom.compile(make_model(nodes, {"x": x}, weights))).run(None, {"x": x})[0]
+    exact = x.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        want = exact / 2 * (1 + np.array([math.erf(v) for v in exact / np.sqrt(2)]))
+    np.testing.assert_allclose(got, want, rtol=5e-7, atol=2e-6)
+    np.testing.assert_array_equal(got[1:6], 0)
 
 
 @pytest.mark.parametrize("order", ["channels", "pixels"])

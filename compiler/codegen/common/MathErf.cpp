@@ -57,6 +57,14 @@ Num erf(Num x) {
   return copySign(result, x);
 }
 
+Num onePlusErf(Num x) {
+  Num t = clampAbove(clampBelow(x, -3.85), 3.85), square = t * t;
+  Num above = polynomial(square, {1.12837899, 0.190489635, 0.0528638214, 0.0037920007, 0.000289944292, 2.11601741e-06});
+  Num below = polynomial(square, {1.0, 0.502148926, 0.114237741, 0.0150252478, 0.00117667706, 3.90150635e-05});
+  // At the ends the quotient is a little larger than 1, however it is rounded.
+  return clampAbove(clampBelow(t * above / below, -1.0), 1.0) + 1.0;
+}
+
 Num erfc(Num x) {
   Num magnitude = abs(x);
   Num tail = erfcLarge(magnitude);

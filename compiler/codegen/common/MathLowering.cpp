@@ -1,6 +1,7 @@
 // Which function replaces which op, and the patterns that do it.
 #include "compiler/codegen/common/MathLowering.h"
 #include "compiler/codegen/common/MathFunctions.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/Pass.h"
@@ -94,6 +95,40 @@ struct SigmoidPattern : OpRewritePattern<math::ExpOp> {
   MathOptions options;
 };
 
+// The number that all lanes of a value have, where it is a constant.
+std::optional<double> constantOf(Value value) {
+  if (auto broadcast = value.getDefiningOp<vector::BroadcastOp>())
+    value = broadcast.getSource();
+  APFloat number(0.0);
+  if (!matchPattern(value, m_ConstantFloat(&number)))
+    return std::nullopt;
+  return number.convertToDouble();
+}
+
+// 1 + erf(x), or of x / constant, where nothing else uses the latter.
+struct OnePlusErfPattern : OpRewritePattern<math::ErfOp> {
+  OnePlusErfPattern(MLIRContext *context, MathOptions options)
+      : OpRewritePattern(context, /*benefit=*/2), options(options) {}
+
+  LogicalResult matchAndRewrite(math::ErfOp op, PatternRewriter &rewriter) const override {
+    auto sum = op->hasOneUse() ? dyn_cast<arith::AddFOp>(*op->user_begin()) : nullptr;
+    if (options.strict || !sum || !getElementTypeOrSelf(op.getType()).isF32() ||
+        constantOf(sum.getLhs() == op ? sum.getRhs() : sum.getLhs()) != 1.0)
+      return rewriter.notifyMatchFailure(op, "no sum of f32 with 1 that may be rounded differently");
+    rewriter.setInsertionPoint(sum);
+    Context context{rewriter, sum.getLoc(), options};
+    Num x{{&context, op.getOperand()}};
+    // Models divide by the root of 2. What a product with its inverse rounds differently is nothing in the sum.
+    if (auto quotient = x.v.getDefiningOp<arith::DivFOp>())
+      if (std::optional<double> divisor = constantOf(quotient.getRhs()); divisor && std::abs(*divisor) > 0x1p-100)
+        x = Num{{&context, quotient.getLhs()}} * (1 / *divisor);
+    rewriter.replaceOp(sum, onePlusErf(x).v);
+    return success();
+  }
+
+  MathOptions options;
+};
+
 struct LowerMathPass : PassWrapper<LowerMathPass, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerMathPass)
 
@@ -128,7 +163,7 @@ void populateMathLowering(RewritePatternSet &patterns, const MathOptions &option
   auto add = [&]<typename Op, typename... Operands>(Num (*function)(Operands...), Precision precision) {
     patterns.add<FunctionPattern<Op, Operands...>>(context, options, function, precision);
   };
-  patterns.add<SigmoidPattern>(context, options);
+  patterns.add<SigmoidPattern, OnePlusErfPattern>(context, options);
   patterns.add<FunctionPattern<math::ExpOp, Num>>(context, options, mathlowering::expAtMostZero,
                                                   Precision::wideIfStrict, atMostZeroAttribute);
 #define FATHOM_LOWER(op, function, precision) add.template operator()<op>(function, Precision::precision)
