@@ -1,0 +1,48 @@
+// How fast one core reads weights and multiplies them with the elements of a vector, by their size and in how many
+// streams: the bound of matrix-vector products, through which all weights pass once. They lie in panels of 16 columns,
+// as Fathom packs them, and every stream is in a part of its own.
+#include <benchmark/benchmark.h>
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+using Columns = float __attribute__((vector_size(64)));
+constexpr int64_t steps = 512, panelBytes = steps * int64_t(sizeof(Columns));
+
+// The products of panels that lie `apart` rows of columns from each other.
+template <int64_t streams> void multiply(const Columns *weights, int64_t apart, const float *x, Columns *results) {
+  Columns sums[streams] = {};
+  for (int64_t k = 0; k < steps; ++k)
+    for (int64_t s = 0; s < streams; ++s)
+      sums[s] += weights[s * apart + k] * x[k];
+  for (int64_t s = 0; s < streams; ++s)
+    results[s] = sums[s];
+}
+
+template <int64_t streams> void readWeights(benchmark::State &state) {
+  int64_t panels = state.range(0) * 1024 / panelBytes / streams; // of each stream
+  std::vector<Columns> weights(panels * streams * steps), results(streams);
+  std::vector<float> x(steps, 1e-3f);
+  for (auto _ : state)
+    for (int64_t panel = 0; panel < panels; ++panel) {
+      multiply<streams>(&weights[panel * steps], panels * steps, x.data(), results.data());
+      benchmark::DoNotOptimize(results.data());
+      benchmark::ClobberMemory();
+    }
+  state.SetBytesProcessed(state.iterations() * panels * streams * panelBytes);
+}
+
+} // namespace
+
+// Sizes of weights that a second-level cache, a third-level cache, and neither of them holds.
+#define WITH_STREAMS(count)                                                                                            \
+  BENCHMARK(readWeights<count>)->Name("streams:" #count)->ArgName("KiB")->Arg(512)->Arg(4 << 10)->Arg(128 << 10)
+WITH_STREAMS(1);
+WITH_STREAMS(2);
+WITH_STREAMS(3);
+WITH_STREAMS(4);
+WITH_STREAMS(5);
+WITH_STREAMS(6);
+
+BENCHMARK_MAIN();
