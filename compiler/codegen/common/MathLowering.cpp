@@ -105,24 +105,51 @@ std::optional<double> constantOf(Value value) {
   return number.convertToDouble();
 }
 
-// 1 + erf(x), or of x / constant, where nothing else uses the latter.
+// 1 + value, where value is used by nothing else.
+arith::AddFOp sumWithOne(Value value) {
+  auto sum = value.hasOneUse() ? dyn_cast<arith::AddFOp>(*value.user_begin()) : nullptr;
+  return sum && constantOf(sum.getLhs() == value ? sum.getRhs() : sum.getLhs()) == 1.0 ? sum : nullptr;
+}
+
+// 1 + erf(x), or of x / constant, as one function of x.
 struct OnePlusErfPattern : OpRewritePattern<math::ErfOp> {
   OnePlusErfPattern(MLIRContext *context, MathOptions options)
       : OpRewritePattern(context, /*benefit=*/2), options(options) {}
 
   LogicalResult matchAndRewrite(math::ErfOp op, PatternRewriter &rewriter) const override {
-    auto sum = op->hasOneUse() ? dyn_cast<arith::AddFOp>(*op->user_begin()) : nullptr;
-    if (options.strict || !sum || !getElementTypeOrSelf(op.getType()).isF32() ||
-        constantOf(sum.getLhs() == op ? sum.getRhs() : sum.getLhs()) != 1.0)
+    arith::AddFOp sum = sumWithOne(op);
+    if (options.strict || !sum || !getElementTypeOrSelf(op.getType()).isF32())
       return rewriter.notifyMatchFailure(op, "no sum of f32 with 1 that may be rounded differently");
     rewriter.setInsertionPoint(sum);
     Context context{rewriter, sum.getLoc(), options};
     Num x{{&context, op.getOperand()}};
     // Models divide by the root of 2. What a product with its inverse rounds differently is nothing in the sum.
     if (auto quotient = x.v.getDefiningOp<arith::DivFOp>())
-      if (std::optional<double> divisor = constantOf(quotient.getRhs()); divisor && std::abs(*divisor) > 0x1p-100)
-        x = Num{{&context, quotient.getLhs()}} * (1 / *divisor);
+      if (double divisor = constantOf(quotient.getRhs()).value_or(0);
+          std::abs(divisor) > 0x1p-100 && std::abs(divisor) < 0x1p100)
+        x = Num{{&context, quotient.getLhs()}} * (1 / divisor);
     rewriter.replaceOp(sum, onePlusErf(x).v);
+    return success();
+  }
+
+  MathOptions options;
+};
+
+// 1 + tanh(x) = 2 / (1 + e^-2x), which does not cancel below 0.
+struct OnePlusTanhPattern : OpRewritePattern<math::TanhOp> {
+  OnePlusTanhPattern(MLIRContext *context, MathOptions options)
+      : OpRewritePattern(context, /*benefit=*/2), options(options) {}
+
+  LogicalResult matchAndRewrite(math::TanhOp op, PatternRewriter &rewriter) const override {
+    arith::AddFOp sum = sumWithOne(op);
+    Type element = getElementTypeOrSelf(op.getType());
+    if (!sum || !(element.isF32() || element.isF64()))
+      return rewriter.notifyMatchFailure(op, "no sum of f32 or f64 with 1");
+    rewriter.setInsertionPoint(sum);
+    Context context{rewriter, sum.getLoc(), options};
+    Num doubled = Num{{&context, op.getOperand()}} * 2.0;
+    bool wide = options.strict && element.isF32();
+    rewriter.replaceOp(sum, (wide ? narrow(sigmoid(widen(doubled)) * 2.0) : sigmoid(doubled) * 2.0).v);
     return success();
   }
 
@@ -163,7 +190,7 @@ void populateMathLowering(RewritePatternSet &patterns, const MathOptions &option
   auto add = [&]<typename Op, typename... Operands>(Num (*function)(Operands...), Precision precision) {
     patterns.add<FunctionPattern<Op, Operands...>>(context, options, function, precision);
   };
-  patterns.add<SigmoidPattern, OnePlusErfPattern>(context, options);
+  patterns.add<SigmoidPattern, OnePlusErfPattern, OnePlusTanhPattern>(context, options);
   patterns.add<FunctionPattern<math::ExpOp, Num>>(context, options, mathlowering::expAtMostZero,
                                                   Precision::wideIfStrict, atMostZeroAttribute);
 #define FATHOM_LOWER(op, function, precision) add.template operator()<op>(function, Precision::precision)

@@ -67,10 +67,10 @@ static std::string body(const Spec &spec, const std::string &operands, const std
                                                  "    %y = arith.mulf %x0, %q : {0}\n",
                                                  type))
                .str();
-  if (spec.op == "one_plus_erf")
-    return llvm::formatv("    %one = arith.constant {1} : {0}\n    %e = math.erf %x0 : {0}\n"
+  if (spec.op == "one_plus_erf" || spec.op == "one_plus_tanh")
+    return llvm::formatv("    %one = arith.constant {1} : {0}\n    %e = math.{2} %x0 : {0}\n"
                          "    %y = arith.addf %e, %one : {0}\n",
-                         type, spec.lanes == 1 ? "1.0" : "dense<1.0>");
+                         type, spec.lanes == 1 ? "1.0" : "dense<1.0>", spec.op.substr(strlen("one_plus_")));
   return llvm::formatv("    %y = {0} {1} : {2}\n", spec.op, operands, type);
 }
 

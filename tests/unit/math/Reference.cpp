@@ -36,6 +36,7 @@ const std::vector<Function> &functions() {
       {UNARY("math.acos", std::acos(x)), -1.1, 1.1, 4, 1, 4},
       {UNARY("math.atan", std::atan(x)), -10, 10, 4, 1, 4},
       {UNARY("math.erf", std::erf(x)), -7, 7, 4, 1, 4},
+      {UNARY("one_plus_tanh", 2 / (1 + std::exp(-2 * x))), -60, 25, 4, 1, 4, -380, 30},
       {UNARY("one_plus_erf", 1 + std::erf(x)), -7, 7, 4, 1, 4, 0, 0, 4.5e-7, 3e-16},
       {UNARY("math.erfc", std::erfc(x)), -7, 28, 4, 1, 4},
       {UNARY("math.cbrt", std::cbrt(x)), -10, 10, 4, 1, 4},
