@@ -47,6 +47,19 @@ def test_model_is_not_overwritten(fathom, tmp_path, extra):
     assert before == (path.read_bytes(), (tmp_path / "model.data").read_bytes())
 
 
+def test_a_trace_does_not_replace_the_model(fathom, artifact, tmp_path):
+    path = tmp_path / "model.onnx"
+    onnx.save(add_model(), path, save_as_external_data=True, location="model.data", size_threshold=0)
+    (tmp_path / "link").symlink_to("model.data")
+    for model, outputs in (path, ("model.onnx", "model.data", "link")), (artifact, (artifact,)):
+        for output in outputs:
+            before = (tmp_path / output).read_bytes()
+            fathom("bench", model, "--min-time", "0", "--profile", output).expect(1, "[F1014]", str(output), "the model")
+            assert (tmp_path / output).read_bytes() == before
+    fathom("bench", artifact, "--min-time", "0", "--profile", "-").expect(2, "[F2001]", "stdout", "name of a file")
+    assert not (tmp_path / "-").exists()
+
+
 def test_profile_and_outputs_go_through_links(fathom, artifact, tmp_path):
     (tmp_path / "out").mkdir()
     for link, target in (("trace", "real.json"), ("out/y.npy", "../real.npy")):

@@ -2,6 +2,7 @@
 #include "compiler/package/OutputFile.h"
 #include "tools/fathom/ArtifactReader.h"
 #include "tools/fathom/PreparedRun.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -62,6 +63,15 @@ static Expected<json::Value> traceEvent(const LoadedModel &model, size_t index) 
                                             {"tasks of all threads", launch.tasks}}}};
 }
 
+// A trace goes neither to stdout, where the result is, nor into the model.
+static Error checkTrace(StringRef model, StringRef path) {
+  if (path == "-")
+    return fail(usageError, "a trace cannot be written to stdout", "give --profile the name of a file, or './-'");
+  if (bool same = false; !sys::fs::equivalent(model, path, same) && same)
+    return fail(ErrorCode::FileUnwritable, "cannot write '" + path + "': the model is read from it");
+  return Error::success();
+}
+
 // One run in the format of chrome://tracing and Perfetto, a row for each thread.
 static Error writeTrace(PreparedRun &prepared, StringRef path) {
   LoadedModel &model = *prepared.model;
@@ -97,6 +107,9 @@ static std::string targetOf(const ArtifactSummary &artifact) {
 
 Expected<int> benchCommand(const Arguments &arguments) {
   const OptionValues &options = arguments.options;
+  if (options.has("profile"))
+    if (Error error = checkTrace(arguments.positional[0], options.text("profile")))
+      return std::move(error);
   GivenArtifact given;
   Expected<int> exitCode = given.open(arguments.positional[0], options, BenchBit);
   if (!exitCode || *exitCode)

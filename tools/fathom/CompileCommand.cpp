@@ -46,6 +46,9 @@ int compileTo(StringRef model, StringRef output, const OptionValues &options, Co
   if (!output.empty())
     if (Error error = checkOutput(*module, output, /*special=*/emits))
       return fathom::report(unwritable(std::move(error)));
+  if (options.has("profile"))
+    if (Error error = checkOutput(*module, options.text("profile"), /*special=*/true))
+      return fathom::report(unwritable(std::move(error)));
   if (failed(compileModule(*module, request->options, output, report)))
     return log.exitCode();
   clearProgress();
