@@ -205,3 +205,11 @@ def test_the_algorithm_of_a_convolution(fathom, save, group, algorithm, said):
     path = save(make_model(nodes, [value("x", [1, 16, 10, 10])], [value("y", None)], weights))
     report = explained(fathom, path, "--conv-algorithm", algorithm)
     assert said in next(op["why"] for kernel in report["kernels"] for op in kernel["ops"] if op["node"] == "conv")
+
+
+def test_inspect_keeps_classes_and_symbols_apart(fathom, save, tmp_path):
+    weights = [numpy_helper.from_array(np.ones((16, 4, 3, 3), np.float32), "w")]
+    path = save(make_model([helper.make_node("Conv", ["x", "w"], ["y"], group=4)], [value("x", [1, 16, 10, 10])], [value("y", None)], weights))
+    artifact = str(tmp_path / "model.fathom")
+    fathom("compile", path, "-o", artifact, "-q", "--conv-algorithm", "grouped_spatial_pack").expect(0)
+    assert "spatial_pack" in [word for line in fathom("inspect", artifact).expect(0).out.splitlines() for word in line.split()]

@@ -84,7 +84,7 @@ static void printKernels(const json::Object &manifest) {
     if (const json::Object *knobs = kernel->getObject("schedule"))
       for (const auto &[name, knob] : *knobs)
         schedule += (" " + StringRef(name) + "=" + Twine(knob.getAsInteger().value_or(0))).str();
-    outs() << formatv("    {0,-12}{1}  [{2}]{3}\n", kernel->getString("class").value_or("?"),
+    outs() << formatv("    {0,-14} {1}  [{2}]{3}\n", kernel->getString("class").value_or("?"),
                       kernel->getString("symbol").value_or("?"), printable(kernel->getString("nodes").value_or("")),
                       schedule);
   }
