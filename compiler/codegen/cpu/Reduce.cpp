@@ -156,7 +156,7 @@ Grid emitArgReduce(KernelBody &k) {
   bool isMax = isa<ArgMaxOp>(op), isFloat = isa<FloatType>(element), isUnsigned = element.isUnsignedInteger();
   auto better = [&](Value x, Value best) -> Value {
     if (isFloat) {
-      // A NaN is better than any number, as in numpy.
+      // A NaN is never better, and nothing is better than it, as in ONNX Runtime.
       auto predicate = isMax ? (last ? arith::CmpFPredicate::OGE : arith::CmpFPredicate::OGT)
                              : (last ? arith::CmpFPredicate::OLE : arith::CmpFPredicate::OLT);
       return arith::CmpFOp::create(c.b, c.loc, predicate, x, best);
