@@ -68,7 +68,8 @@ constexpr Knob contractKnobs[] = {
     {"tile_m", 1, 32, "rows (pixels) of the register tile"},
     {"tile_n", 1, 256, "columns (channels) of the register tile and of a packed panel"},
     {"unroll_k", 1, 16, "steps of the reduction per iteration"},
-    {"in_flight", 1, 64, "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
+    {"in_flight", 1, Target::mostInFlight,
+     "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
     {"pack_a", 0, 1, "1: rows are packed block by block, computing fused producers; 0: read in place"},
     {"block_k", 1, 1 << 20, "steps of the reduction per packed block"},
     {"rows_outer", 0, 1, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
@@ -94,7 +95,8 @@ constexpr Knob winogradKnobs[] = {
     {"tile_m", 1, 32, "tiles of the register tile"},
     {"tile_n", 1, 256, "columns (channels) of the register tile and of a packed panel"},
     {"unroll_k", 1, 16, "steps of the reduction per iteration"},
-    {"in_flight", 1, 64, "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
+    {"in_flight", 1, Target::mostInFlight,
+     "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
     {"task_t", 1, 1 << 20, "tiles of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 

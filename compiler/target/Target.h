@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,7 +46,10 @@ struct Target {
   bool isAArch64() const { return llvm::StringRef(triple).starts_with("aarch64"); }
   int64_t lanes(unsigned bits) const { return std::max<int64_t>(1, vectorBytes * 8 / bits); }
   // Multiply-adds that keep all units busy: a register tile needs at least as many accumulators.
-  int64_t fmaInFlight() const { return std::max<int64_t>(1, int64_t(fmaPerCycle * double(fmaLatency))); }
+  static constexpr int64_t mostInFlight = 64;
+  int64_t fmaInFlight() const {
+    return std::clamp<int64_t>(int64_t(fmaPerCycle * double(fmaLatency)), 1, mostInFlight);
+  }
   std::string spelling() const { return triple + ":" + cpu; }
 };
 

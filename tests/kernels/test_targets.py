@@ -81,6 +81,13 @@ def test_impossible_machines_are_refused(model, tmp_path, numbers, reason):
         fathom.compile(model, emit="plan", target=machine(tmp_path, **numbers))
 
 
+@pytest.mark.parametrize("numbers", [dict(fma_latency=40), dict(fma_per_cycle=999999), dict(vector_registers=4), dict(cores=999999)], ids=str)
+def test_plans_for_odd_machines_can_be_given_back(model, tmp_path, numbers):
+    target, plan = machine(tmp_path, **numbers), tmp_path / "plan"
+    fathom.compile(model, output=str(plan), emit="plan", target=target)
+    assert fathom.compile(model, emit="plan", target=target, plan=str(plan)) == plan.read_text()
+
+
 def test_the_host_as_a_file(model, tmp_path):
     """What doctor prints of this machine compiles for this machine, with the features it really has."""
     path = tmp_path / "host.yaml"
