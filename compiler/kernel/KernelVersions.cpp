@@ -127,7 +127,12 @@ std::vector<Version> chooseVersions(func::FuncOp kernel, const KernelClass &klas
   SmallVector<int64_t> said;
   for (const Symbol &symbol : symbols)
     said.push_back(symbol.likely);
-  std::optional<int64_t> likely = size::evaluate(extent, said);
+  // Padding would make something even of sizes of which nothing is said.
+  llvm::SmallBitVector used;
+  collectSymbols(extent, used);
+  std::optional<int64_t> likely;
+  if (llvm::all_of(used.set_bits(), [&](unsigned i) { return said[i] > 0; }))
+    likely = size::evaluate(extent, said);
   if (likely.value_or(0) < 1)
     likely.reset();
   std::vector<int64_t> sizes = sizesOf(extent, symbols, likely);

@@ -111,3 +111,16 @@ def test_defaults_hold_for_every_size(model, dims):
         one, two = (session.run(None, {"x": x})[0] for session in sessions)
         assert one.tobytes() == two.tobytes()
         np.testing.assert_allclose(one, x.astype(np.float64) @ weight, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", ["neoverse-v1", "x86-64-v3"])
+def test_no_version_for_less_than_padding(tmp_path, target):
+    """Padding alone gives rows, but there is no image without a row of its own: the plan of such a convolution can be given back."""
+    weight = numpy_helper.from_array(np.ones((4, 4, 3, 3), np.float32), "w")
+    graph = helper.make_graph([helper.make_node("Conv", ["x", "w"], ["y"], pads=[2] * 4)], "g",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, "height", 26])],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], [weight])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    plan = tmp_path / "plan"
+    fathom.compile(proto, output=str(plan), emit="plan", target=target, conv_algorithm="contract")
+    assert fathom.compile(proto, emit="plan", target=target, plan=str(plan)) == plan.read_text()
