@@ -45,7 +45,8 @@ struct Target {
 
   bool isAArch64() const { return llvm::StringRef(triple).starts_with("aarch64"); }
   int64_t lanes(unsigned bits) const { return std::max<int64_t>(1, vectorBytes * 8 / bits); }
-  // Multiply-adds that keep all units busy: a register tile needs at least as many accumulators.
+  // Multiply-adds that keep all units busy: a register tile needs at least as many accumulators. No more are asked for
+  // than a plan can say.
   static constexpr int64_t mostInFlight = 64;
   int64_t fmaInFlight() const {
     return std::clamp<int64_t>(int64_t(fmaPerCycle * double(fmaLatency)), 1, mostInFlight);

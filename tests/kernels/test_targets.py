@@ -54,7 +54,7 @@ def test_a_smaller_cache_makes_smaller_blocks(model, tmp_path):
         knobs = schedule(model, machine(tmp_path, caches=caches(first)))
         return min(knobs["block_k"], 768) * knobs["tile_n"] * 4 if knobs["pack_a"] else 0
 
-    assert block(16 << 10) < block(64 << 10)
+    assert block(16 << 10) < block(32 << 10) < block(64 << 10)
 
 
 def test_more_cores_make_more_tasks(model, tmp_path):

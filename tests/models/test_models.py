@@ -25,12 +25,17 @@ bert_base_128 vit_b_16 efficientnet_b4 mobilebert_128 mobilebert_256 resnet50.dy
 CHOSEN = os.environ.get("FATHOM_MODELS", "").split(",") if os.environ.get("FATHOM_MODELS") else MODELS
 
 
+# Convolutions with and without groups, of single channels, of 1 x 1 and 7 x 7; the other models differ in sizes only.
+CONVOLUTIONAL = "resnet18 mobilenet_v2 wrn_40_2_g8".split()
+ALGORITHMS = "contract direct gemm spatial_pack grouped_spatial_pack winograd2 winograd4".split()
+
+
 class Model:
-    def __init__(self, name, folder):
+    def __init__(self, name, folder, *options):
         self.name, self.folder = name, folder
         self.onnx = FILLED / f"{name}.onnx"
         self.artifact = folder / "model.fathom"
-        fathom("compile", self.onnx, "-o", self.artifact)
+        fathom("compile", self.onnx, "-o", self.artifact, *options)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = os.cpu_count()
         self.reference = onnxruntime.InferenceSession(str(self.onnx), options, providers=["CPUExecutionProvider"])
@@ -90,6 +95,15 @@ def test_results(model, runtime):
             # A comparison that any output would pass shows nothing.
             for a, b in zip(references[0], references[1]):
                 assert (np.abs(a - b) / tolerance(a)).max() >= 5, "two seeds give outputs that the tolerance cannot tell apart"
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("name", [name for name in CONVOLUTIONAL if name in CHOSEN])
+def test_every_algorithm_forced(name, algorithm, runtime, tmp_path):
+    fill(name)
+    model = Model(name, tmp_path, "--conv-algorithm", algorithm, "--max-weight-growth", "400")
+    test_results(model, runtime)
+    model.artifact.unlink()
 
 
 def test_plan_round_trip(model):
