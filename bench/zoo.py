@@ -53,7 +53,8 @@ def results_agree(results, expected):
     results, expected = list(map(np.asarray, results)), list(map(np.asarray, expected))
     if [a.shape for a in results] != [b.shape for b in expected]:
         return False
-    are_detections = any(b.dtype.kind == "i" and b.ndim == 1 for b in expected)
+    labels, scores = ({b.shape for b in expected if b.ndim == 1 and b.dtype.kind == kind} for kind in "if")
+    are_detections = labels & scores
     return all(
         np.allclose(a, b, rtol=RTOL, atol=ATOL * np.abs(b).max(initial=0))
         for a, b in zip(results, expected)

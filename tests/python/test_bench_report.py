@@ -110,6 +110,9 @@ def test_detections_agree_by_their_scores():
     boxes, scores, labels = np.arange(8.0).reshape(2, 4), np.array([0.5, 0.49999]), np.array([3, 7])
     assert results_agree([boxes, scores, labels], [boxes[::-1], scores, labels[::-1]])
     assert not results_agree([boxes, scores, labels], [boxes, scores * 1.1, labels])
+    # Labels alone, or of another length than the scores, are no detections.
+    assert not results_agree([boxes, labels], [boxes[::-1], labels])
+    assert not results_agree([boxes, scores, labels[:1]], [boxes[::-1], scores, labels[:1]])
 
 
 def test_a_turn_runs_at_least_once():
