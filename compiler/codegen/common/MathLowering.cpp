@@ -16,6 +16,13 @@ using namespace mathlowering;
 
 enum class Precision { own, wideIfStrict };
 
+// The function of these operands, computed in f64 where f32 must be within 1 ulp.
+template <typename Function, typename... Nums> Num wideIfStrict(Function function, Num x, Nums... others) {
+  if (x.c->options.strict && x.isSingle())
+    return narrow(function(widen(x), widen(others)...));
+  return function(x, others...);
+}
+
 template <typename Op, typename... Operands> struct FunctionPattern : OpRewritePattern<Op> {
   using Function = Num (*)(Operands...);
 
@@ -32,13 +39,13 @@ template <typename Op, typename... Operands> struct FunctionPattern : OpRewriteP
     if (!element.isF32() && !element.isF64())
       return rewriter.notifyMatchFailure(op, "only f32 and f64 are lowered");
     Context context{rewriter, op.getLoc(), options};
-    rewriter.replaceOp(op, emit(context, op, element, std::index_sequence_for<Operands...>()).v);
+    rewriter.replaceOp(op, emit(context, op, std::index_sequence_for<Operands...>()).v);
     return success();
   }
 
-  template <size_t... i> Num emit(Context &context, Op op, Type element, std::index_sequence<i...>) const {
-    if (precision == Precision::wideIfStrict && options.strict && element.isF32())
-      return narrow(function(widen(Num{{&context, op->getOperand(i)}})...));
+  template <size_t... i> Num emit(Context &context, Op op, std::index_sequence<i...>) const {
+    if (precision == Precision::wideIfStrict)
+      return wideIfStrict(function, Num{{&context, op->getOperand(i)}}...);
     return function(Num{{&context, op->getOperand(i)}}...);
   }
 
@@ -79,15 +86,11 @@ struct SigmoidPattern : OpRewritePattern<math::ExpOp> {
     rewriter.setInsertionPoint(quotient);
     Context context{rewriter, quotient.getLoc(), options};
     Num x{{&context, negated.getOperand()}};
-    auto compute = [&](Num (*function)(Num)) {
-      bool wide = options.strict && element.isF32();
-      return (wide ? narrow(function(widen(x))) : function(x)).v;
-    };
     if (arith::MulFOp product = productWith(x.v, quotient)) {
       rewriter.setInsertionPoint(product);
-      rewriter.replaceOp(product, compute(swish));
+      rewriter.replaceOp(product, wideIfStrict(swish, x).v);
     } else {
-      rewriter.replaceOp(quotient, compute(sigmoid));
+      rewriter.replaceOp(quotient, wideIfStrict(sigmoid, x).v);
     }
     return success();
   }
@@ -148,8 +151,7 @@ struct OnePlusTanhPattern : OpRewritePattern<math::TanhOp> {
     rewriter.setInsertionPoint(sum);
     Context context{rewriter, sum.getLoc(), options};
     Num doubled = Num{{&context, op.getOperand()}} * 2.0;
-    bool wide = options.strict && element.isF32();
-    rewriter.replaceOp(sum, (wide ? narrow(sigmoid(widen(doubled)) * 2.0) : sigmoid(doubled) * 2.0).v);
+    rewriter.replaceOp(sum, wideIfStrict([](Num x) { return sigmoid(x) * 2.0; }, doubled).v);
     return success();
   }
 

@@ -103,11 +103,15 @@ struct Worst {
 };
 
 template <typename T>
-Worst worst(const Function &function, const std::vector<T> &a, const std::vector<T> &b, const std::vector<T> &out) {
+Worst worst(const Function &function, const std::vector<T> &a, const std::vector<T> &b, const std::vector<T> &out,
+            bool strict = false) {
+  double negligible = sizeof(T) == 8 ? function.negligibleWide
+                      : strict       ? function.negligibleStrict
+                                     : function.negligible;
   Worst result;
   for (size_t i = 0; i < a.size(); ++i) {
     auto want = reference(function, a[i], b[i]);
-    if (std::fabs(out[i] - want) <= (sizeof(T) == 4 ? function.negligible : function.negligibleWide))
+    if (std::fabs(out[i] - want) <= negligible)
       continue;
     if (double error = ulps(out[i], want); error > result.error)
       result = {error, double(a[i]), double(b[i]), double(out[i]), double(want)};
@@ -134,7 +138,7 @@ template <typename T> void check(const Function &function, MathOptions options, 
           << function.op << "(" << a[i] << ", " << b[i] << ") is " << first[i] << " alone and " << out[i] << " in "
           << lanes << " lanes";
   }
-  Worst found = worst(function, a, b, first);
+  Worst found = worst(function, a, b, first, options.strict);
   std::printf("%-14s %s %-12s %7.3f ulp at (%a, %a): %.9g, not %.9g\n", function.op.c_str(), element.c_str(), mode,
               found.error, found.x, found.y, found.got, found.want);
   EXPECT_LE(found.error, bound) << function.op << " " << element << " " << mode << "(" << found.x << ", " << found.y
