@@ -3,15 +3,25 @@
 
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
+#include <cmath>
 
 namespace fathom::cost {
 
+constexpr int64_t elementBytes = DepthwiseConv::elementBytes;
 // Starting a row, and addresses for each pixel of a tile.
 constexpr double rowStart = 30, perPixel = 5;
 // The shares of the loads and instructions that could start in a cycle, of what does (measured on Neoverse-V1).
 constexpr double loadShare = 0.65, issueShare = 0.45;
 // Loads that come again for every register that is missing.
 constexpr double reloads = 1.2;
+// What waiting for the lines of pixels costs, which lie apart, in multiples of the time that a stream of as many bytes
+// takes (measured on Neoverse-N1). Nothing has fetched a task's first window, nor the rows behind it unless code does;
+// then it helps where several lines of a pixel are read. Rows come again where the cache did not keep them.
+static double firstWindow(double lines) { return 3.5 + 3 / lines; }
+static double nextRow(bool ahead, double lines) { return ahead ? 0.55 + 0.15 / lines : linesApart(lines); }
+static double rowAgain(bool ahead) { return ahead ? 1.5 : 2.5; }
+// The share of the first-level cache that rows are kept in.
+constexpr double keptShare = 0.75;
 
 int64_t registersOf(const DepthwiseSchedule &s, const Target &target) {
   int64_t vectors = llvm::divideCeil(s.lanes, target.lanes(32));
@@ -19,7 +29,7 @@ int64_t registersOf(const DepthwiseSchedule &s, const Target &target) {
 }
 
 // A tile of `pixels` for `lanes` channels.
-static double tile(const DepthwiseConv &conv, int64_t pixels, int64_t lanes, const Target &target) {
+static double tile(const DepthwiseConv &conv, int64_t pixels, int64_t lanes, bool ahead, const Target &target) {
   double vectors = double(llvm::divideCeil(lanes, target.lanes(32))), taps = double(conv.taps);
   double rows = taps / double(conv.across), accumulators = double(pixels) * vectors;
   double multiplyAdds = taps * accumulators;
@@ -28,6 +38,9 @@ static double tile(const DepthwiseConv &conv, int64_t pixels, int64_t lanes, con
   double live = accumulators + vectors * (1 + std::min(pixelLoads, double(pixels + 2)));
   double missing = std::max(0.0, live - double(target.vectorRegisters));
   double loads = vectors * (pixelLoads * rows + taps) + reloads * missing * rows;
+  if (ahead)
+    loads += double(pixels * std::min(conv.stride, conv.across)) * std::min(double(conv.strideDown), rows) *
+             std::max(1.0, double(lanes * elementBytes) / lineBytes);
   double latency = taps * double(target.fmaLatency) / std::max(1.0, double(target.fmaInFlight()) / accumulators);
   double inner = std::max({multiplyAdds / target.fmaPerCycle, loads / (loadShare * target.loadsPerCycle),
                            (multiplyAdds + loads) / (issueShare * target.issuedPerCycle), latency});
@@ -37,23 +50,60 @@ static double tile(const DepthwiseConv &conv, int64_t pixels, int64_t lanes, con
          accumulators * (conv.consumerCycles * chains + 0.5 / target.storesPerCycle);
 }
 
+// Bringing the windows of a block of channels into the first-level cache, row by row, and the results into others.
+static double movement(const DepthwiseConv &conv, const DepthwiseSchedule &s, const Target &target) {
+  const CacheLevel &first = target.caches[0];
+  int64_t blocks = llvm::divideCeil(conv.channels, s.blockC), run = std::min(s.blockC, conv.channels) * elementBytes;
+  double lines = double(llvm::divideCeil(run, lineBytes)),
+         pixels = double((conv.width - 1) * conv.stride + conv.across);
+  double rows = double(conv.rows), windowRows = double(conv.taps / conv.across);
+  double down = std::min(double(conv.strideDown), windowRows); // rows that a window has and the one before had not
+  double begun = std::ceil(rows / double(s.grain));            // windows at the beginnings of tasks
+
+  // Bytes of all blocks from where `resident` bytes stay, as a stream.
+  auto streamed = [&](double runs, double resident) {
+    return refill(double(blocks * run) * runs, resident, target).full;
+  };
+  double cycles = firstWindow(lines) * streamed(begun * windowRows * pixels, conv.bytes);
+  double behind = (rows - begun) * down * pixels + rows * double(conv.width);
+  cycles += nextRow(s.fetchAhead, lines) * streamed(behind, conv.bytes);
+
+  double inWindow = (windowRows + (s.fetchAhead ? down : 0)) * pixels;
+  double window = double(run) * (inWindow + double(conv.width + conv.taps));
+  bool kept =
+      window <= keptShare * double(first.bytes) && setsFilled(inWindow, conv.channels * elementBytes, first, run) <= 1;
+  if (!kept)
+    cycles += rowAgain(s.fetchAhead) *
+              streamed((rows - begun) * (windowRows - down) * pixels, std::min(conv.bytes, double(blocks) * window));
+  // A line that comes in several loads is waited for by each of them.
+  double pieces = std::max(1.0, double(lineBytes) / double(s.lanes * elementBytes));
+  return cycles * (1 + 0.15 * (pieces - 1));
+}
+
 Estimate estimate(const DepthwiseConv &conv, const DepthwiseSchedule &s, const Target &target) {
   Estimate e;
   auto pixels = [&](int64_t lanes) {
     int64_t rest = conv.width % s.tileW;
-    double cycles = double(conv.width / s.tileW) * tile(conv, s.tileW, lanes, target);
+    double cycles = double(conv.width / s.tileW) * tile(conv, s.tileW, lanes, s.fetchAhead, target);
     if (rest)
-      cycles += conv.unknownWidth ? double(rest) * tile(conv, 1, lanes, target) : tile(conv, rest, lanes, target);
+      cycles += conv.unknownWidth ? double(rest) * tile(conv, 1, lanes, s.fetchAhead, target)
+                                  : tile(conv, rest, lanes, s.fetchAhead, target);
     return cycles;
   };
-  int64_t native = std::min(s.lanes, target.lanes(32)), rest = conv.channels % s.lanes;
-  double row = rowStart + double(conv.channels / s.lanes) * pixels(s.lanes);
-  row += rest / native ? double(rest / native) * pixels(native) : 0;
-  row += rest % native ? double(rest % native) * pixels(1) : 0;
-  e.arithmetic = double(conv.rows) * row;
-  e.tasks = double(llvm::divideCeil(conv.rows, s.grain));
+  // A row of a block of channels, the last of which may be smaller.
+  auto row = [&](int64_t channels) {
+    int64_t native = std::min(s.lanes, target.lanes(32)), rest = channels % s.lanes;
+    double cycles = rowStart + double(channels / s.lanes) * pixels(s.lanes);
+    cycles += rest / native ? double(rest / native) * pixels(native) : 0;
+    cycles += rest % native ? double(rest % native) * pixels(1) : 0;
+    return cycles;
+  };
+  int64_t rest = conv.channels % s.blockC;
+  double rows = double(conv.channels / s.blockC) * row(s.blockC) + (rest ? row(rest) : 0);
+  e.arithmetic = double(conv.rows) * rows;
+  e.tasks = double(llvm::divideCeil(conv.rows, s.grain) * llvm::divideCeil(conv.channels, s.blockC));
   e.perTask = taskStart;
-  e.movement = refill(conv.bytes, conv.bytes, target).beside(e.arithmetic);
+  e.movement = movement(conv, s, target);
   return e;
 }
 

@@ -6,9 +6,10 @@
 namespace fathom::cost {
 
 struct DepthwiseConv {
+  static constexpr int64_t elementBytes = 4;
   int64_t rows = 1, width = 1, channels = 1; // of the result: all rows of pixels, pixels of one, channels
   int64_t taps = 9, across = 3;              // of the window, and how many of them lie in a row
-  int64_t stride = 1;                        // from pixel to pixel along a row
+  int64_t stride = 1, strideDown = 1;        // from pixel to pixel along a row, and from row to row
   bool sharesLoads = true;                   // windows of neighbouring pixels overlap
   double consumerCycles = 0;                 // of the math functions fused behind, for a vector
   double bytes = 0;                          // of all operands
@@ -16,7 +17,9 @@ struct DepthwiseConv {
 };
 
 struct DepthwiseSchedule {
-  int64_t tileW = 1, lanes = 1, grain = 1;
+  int64_t tileW = 1, lanes = 1, blockC = 1;
+  bool fetchAhead = false;
+  int64_t grain = 1;
 };
 
 // Vector registers that a tile occupies: accumulators, a weight and the pixels that it meets.

@@ -39,8 +39,11 @@ Refill refill(double bytes, double residentBytes, const Target &target);
 Refill coldRefill(double bytes, const Target &target);
 // What of it remains where it is one stream, which is prefetched from any distance.
 Refill asStream(Refill refill);
-// How far so many lines, read side by side, fill the sets of a cache that they share: at a distance (in bytes) with a
-// large power of two in it there are few such sets. Above 1 they throw each other out.
-double setsFilled(double lines, int64_t distance, const CacheLevel &level);
+// What reading so many lines side by side costs, again and again at a distance, in multiples of the time that a stream
+// of as many bytes takes: hardware fetches ahead where several lines follow each other.
+double linesApart(double lines);
+// How far so many runs of bytes, read side by side, fill the sets of a cache that they share: at a distance (in bytes)
+// with a large power of two in it there are few such sets. Above 1 they throw each other out.
+double setsFilled(double runs, int64_t distance, const CacheLevel &level, int64_t run = lineBytes);
 
 } // namespace fathom::cost

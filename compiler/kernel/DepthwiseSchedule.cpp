@@ -27,6 +27,8 @@ cost::DepthwiseConv problemOf(Operation *op) {
     for (int64_t taps : window->kernel)
       p.taps *= taps;
     p.across = window->kernel.back(), p.stride = window->strides.back();
+    if (int64_t spatial = window->kernel.size(); spatial > 1)
+      p.strideDown = window->strides[spatial - 2];
     // Windows with gaps, or farther apart than they are wide, share nothing worth counting.
     p.sharesLoads = window->dilations.back() == 1 && p.stride < p.across;
   }
@@ -35,22 +37,29 @@ cost::DepthwiseConv problemOf(Operation *op) {
   return p;
 }
 
-cost::DepthwiseSchedule fromKnobs(const Schedule &s) { return {s["tile_w"], s["lanes"], s["grain"]}; }
+cost::DepthwiseSchedule fromKnobs(const Schedule &s) {
+  return {s["tile_w"], s["lanes"], s["block_c"], s["fetch_ahead"] != 0, s["grain"]};
+}
 
 void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
   cost::DepthwiseConv p = problemOf(op);
   int64_t native = target.lanes(32);
+  SmallVector<int64_t> blocks = fractions(p.channels, lineBytes / cost::DepthwiseConv::elementBytes);
   for (int64_t lanes : {native, 2 * native, 4 * native})
     for (int64_t tile = 1; tile <= std::min(widestTile, p.width); ++tile) {
       if (cost::registersOf({tile, lanes}, target) > target.vectorRegisters)
         break;
-      for (int64_t grain : fractions(p.rows, 1)) {
-        Schedule s;
-        s.set("tile_w", tile);
-        s.set("lanes", lanes);
-        s.set("grain", grain);
-        body(s);
-      }
+      for (int64_t block : blocks)
+        for (int64_t ahead : {0, 1})
+          for (int64_t grain : fractions(p.rows, 1)) {
+            Schedule s;
+            s.set("tile_w", tile);
+            s.set("lanes", lanes);
+            s.set("block_c", std::min(block, p.channels));
+            s.set("fetch_ahead", ahead);
+            s.set("grain", grain);
+            body(s);
+          }
     }
 }
 

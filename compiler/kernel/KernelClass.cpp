@@ -38,9 +38,12 @@ constexpr Knob rowKnobs[] = {{"lanes", 1, 256, "elements combined together"},
 constexpr Knob poolKnobs[] = {{"lanes", 1, 256, "channels computed together"},
                               {"grain", 1, 1 << 30, "windows of a task"}};
 
-constexpr Knob depthwiseKnobs[] = {{"tile_w", 1, 16, "pixels computed together"},
-                                   {"lanes", 1, 64, "channels computed together"},
-                                   {"grain", 1, 1 << 30, "rows of a task"}};
+constexpr Knob depthwiseKnobs[] = {
+    {"tile_w", 1, 16, "pixels computed together"},
+    {"lanes", 1, 64, "channels computed together"},
+    {"block_c", 1, 1 << 30, "channels of a task"},
+    {"fetch_ahead", 0, 1, "1: a row fetches what the next one needs besides; 0: it does not"},
+    {"grain", 1, 1 << 30, "rows of a task"}};
 
 constexpr Knob packedProductKnobs[] = {{"tile_m", 1, 16, "rows of input that share the unpacking"},
                                        {"tile_n", 1, 16, "columns that such rows are multiplied with together"},

@@ -103,6 +103,33 @@ def test_a_width_known_at_run_time(seed):
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
 
 
+DEPTHWISE = [  # channels, kernel, image, attributes
+    (37, (3, 3), [9, 11], {"pads": [1] * 4}),
+    (48, (5, 5), [8, 14], {"pads": [2] * 4, "strides": [2, 2]}),
+    (32, (3, 3), [11, 13], {"pads": [2] * 4, "dilations": [2, 2]}),
+    (20, (2, 2), [13, 17], {"strides": [3, 4]}),
+    (17, (3,), [29], {"pads": [1, 1]}),
+    (12, (3, 3, 3), [5, 4, 7], {"pads": [1] * 6, "strides": [1, 2, 1]}),
+]
+
+
+@pytest.mark.parametrize("channels, kernel, image, attributes", DEPTHWISE)
+def test_blocks_of_single_channels(channels, kernel, image, attributes, seed, tmp_path):
+    """Tasks of some channels and rows, with and without fetching ahead: blocks that divide the channels or do not."""
+    data = np.random.default_rng(seed)
+    node, inputs, weights = convolution(data, channels, 1, 1, kernel, image, **attributes)
+    model = make_model([node], inputs, weights)
+    want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)[0]
+    plan = fathom.compile(model, emit="plan")
+    assert "depthwise" in plan
+    path = tmp_path / "edited.plan"
+    for tile_w, lanes, block_c, ahead, grain in [(1, 4, 1, 0, 1), (2, 8, 16, 1, 2), (3, 4, 7, 1, 1000), (4, 16, 1000, 0, 3), (2, 4, 12, 1, 1)]:
+        knobs = {"tile_w": tile_w, "lanes": lanes, "block_c": block_c, "fetch_ahead": ahead, "grain": grain}
+        path.write_text("\n".join(edited(line, knobs) for line in plan.splitlines()) + "\n")
+        session = fathom.Session(fathom.compile(model, plan=str(path)), threads=2)
+        np.testing.assert_allclose(session.run(None, inputs)[0], want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
+
+
 def test_groups_of_few_channels_are_packed_by_themselves():
     data = np.random.default_rng(0)
     for channels, kind in [(1, "depthwise"), (2, "spatial_pack"), (4, "spatial_pack")]:

@@ -1,83 +1,138 @@
 // Depthwise convolution over channels-last data: lanes run along the channels, a tile of neighbouring pixels shares
 // loads and weights.
 #include "compiler/codegen/cpu/Kernels.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
+namespace {
 
-Grid emitDepthwise(KernelBody &k) {
+struct DepthwiseConvolution {
+  explicit DepthwiseConvolution(KernelBody &k)
+      : k(k), op(cast<ConvOp>(k.anchor)), window(*getWindow(op)), sizes(sizesOf(op.getType())) {}
+
+  // A row is all pixels along the last spatial dimension. A task is a number of rows for a block of channels: what
+  // windows share with those of the next row, and the weights, stay in the first-level cache.
+  Grid emit();
+  void row(Value position, ArrayRef<Loop> rows, const Range &channels);
+  // Calls `body` for vectors of channels.
+  void overChannels(const Range &channels, llvm::function_ref<void(Value, int64_t lanes)> body);
+  // `count` pixels of the row at `index` from `x` on, whose windows begin at `corner`, for a vector of channels.
+  void tile(Indices index, Value x, int64_t count, Value corner, Value channel, int64_t lanes);
+  // Where the lines are that the windows of the row below have besides those of such a tile.
+  SmallVector<Value> linesBelow(Value corner, int64_t count, int64_t lanes);
+
+  KernelBody &k;
+  ConvOp op;
+  Window window;
+  Sizes sizes;
   Emitter &e = k.e;
   Code &c = e.c;
-  auto op = cast<ConvOp>(k.anchor);
-  Value input = op.getInput(), weight = op.getWeight();
-  auto type = op.getType();
-  Window window = *getWindow(op);
+  Type element = op.getType().getElementType();
+  const Buffer &input = e.buffer(op.getInput());
+  ArrayRef<AffineExpr> strides = ArrayRef(input.layout.strides).drop_front(2); // of the spatial dimensions
   int64_t spatial = window.kernel.size(), last = 1 + spatial;
-  Sizes sizes = sizesOf(type);
-  int64_t width = k.schedule["tile_w"], wide = k.schedule["lanes"], each = k.schedule["grain"];
-  const Layout &in = e.buffer(input).layout;
-  k.clearHalos();
+  int64_t tileW = k.schedule["tile_w"], wide = k.schedule["lanes"], blockC = k.schedule["block_c"];
+};
 
-  // A row is all pixels along the last spatial dimension; a task is a number of rows.
-  SmallVector<Loop> rows = loopsOver(type, {}, {1, last});
+Grid DepthwiseConvolution::emit() {
+  k.clearHalos();
+  SmallVector<Loop> rows = loopsOver(op.getType(), {}, {1, last});
   Grid grid;
-  auto [low, high] = k.taskRange(grid, iterations(rows, k.context()), each);
-  c.loop(low, high, 1, [&](Value row) {
-    Indices index = e.zeros(type.getRank());
-    delinearize(c, row, rows, index);
-    // Where the row's first window starts in the input: it may begin in the halo.
-    Value start = c.add(c.expr(in.offset), c.mul(index[0].base, c.expr(in.strides[0])));
-    for (int64_t d = 0; d < spatial; ++d) {
-      Value position = d + 1 < spatial ? c.mul(index[2 + d].base, window.strides[d]) : c.i64(0);
-      start = c.add(start, c.mul(c.sub(position, c.i64(window.padsBegin[d])), c.expr(in.strides[2 + d])));
-    }
-    auto pixels = [&](Value x, int64_t count) {
-      Value base = c.add(start, c.mul(c.mul(x, window.strides[spatial - 1]), c.expr(in.strides[last])));
-      vectorLoop(c, c.i64(0), c.expr(sizes[1]), wide, e.target.lanes(32), [&](Value channel, int64_t lanes) {
-        Index along{channel, lanes > 1 ? 1 : 0};
-        bool hasBias = !isa<NoneType>(op.getBias().getType());
-        Value first =
-            hasBias ? e.element(op.getBias(), along, lanes) : c.number(vectorType(type.getElementType(), lanes), 0);
-        SmallVector<Value> sums(count, first);
-        Indices tap = e.zeros(2 + spatial);
-        tap[0] = along;
-        // All taps are unrolled: the windows of neighbouring pixels overlap, and equal loads become one.
-        std::function<void(int64_t, Value)> nest = [&](int64_t d, Value offset) {
-          if (d < spatial) {
-            for (int64_t i = 0; i < window.kernel[d]; ++i) {
-              tap[2 + d] = {c.i64(i), 0};
-              nest(d + 1, c.add(offset, c.mul(c.expr(in.strides[2 + d]), i * window.dilations[d])));
-            }
-            return;
-          }
-          Value w = e.element(weight, tap, lanes);
-          for (int64_t p = 0; p < count; ++p) {
-            Value at = c.add(offset, c.mul(c.expr(in.strides[last]), p * window.strides[spatial - 1]));
-            Value x = c.load(e.buffer(input).pointer, at, type.getElementType(), lanes);
-            sums[p] = LLVM::FMulAddOp::create(c.b, c.loc, x, w, sums[p]);
-          }
-        };
-        nest(0, c.add(base, channel));
-        for (int64_t p = 0; p < count; ++p) {
-          Indices at = index;
-          at[1] = along;
-          at[last] = {c.add(x, p), 0};
-          k.storeAnchor(at, sums[p], lanes);
-        }
-      });
-    };
-    Value size = c.expr(sizes[last]), full = c.sub(size, c.rem(size, c.i64(width)));
-    c.loop(c.i64(0), full, width, [&](Value x) { pixels(x, width); });
-    if (auto known = constantSize(sizes[last])) {
-      if (int64_t rest = *known % width)
-        pixels(full, rest);
-    } else {
-      c.loop(full, size, 1, [&](Value x) { pixels(x, 1); });
-    }
-  });
+  auto [range, channels] = k.taskRange(grid, {iterations(rows, k.context()), k.schedule["grain"]}, {sizes[1], blockC});
+  c.loop(range.first, range.second, 1, [&, &channels = channels](Value position) { row(position, rows, channels); });
   return grid;
 }
+
+void DepthwiseConvolution::row(Value position, ArrayRef<Loop> rows, const Range &channels) {
+  Indices index = e.zeros(op.getType().getRank());
+  delinearize(c, position, rows, index);
+  // Where the row's first window starts in the input: it may begin in the halo.
+  Value start = c.add(c.expr(input.layout.offset), c.mul(index[0].base, c.expr(input.layout.strides[0])));
+  for (int64_t d = 0; d < spatial; ++d) {
+    Value first = d + 1 < spatial ? c.mul(index[2 + d].base, window.strides[d]) : c.i64(0);
+    start = c.add(start, c.mul(c.sub(first, c.i64(window.padsBegin[d])), c.expr(strides[d])));
+  }
+  auto pixels = [&](Value x, int64_t count) {
+    Value base = c.add(start, c.mul(c.mul(x, window.strides.back()), c.expr(strides.back())));
+    overChannels(channels,
+                 [&](Value channel, int64_t lanes) { tile(index, x, count, c.add(base, channel), channel, lanes); });
+  };
+  Value size = c.expr(sizes[last]), full = c.sub(size, c.rem(size, c.i64(tileW)));
+  c.loop(c.i64(0), full, tileW, [&](Value x) { pixels(x, tileW); });
+  if (auto known = constantSize(sizes[last])) {
+    if (int64_t rest = *known % tileW)
+      pixels(full, rest);
+  } else {
+    c.loop(full, size, 1, [&](Value x) { pixels(x, 1); });
+  }
+}
+
+void DepthwiseConvolution::overChannels(const Range &channels, llvm::function_ref<void(Value, int64_t)> body) {
+  std::optional<int64_t> count = constantSize(sizes[1]);
+  if (count && *count % wide == 0 && blockC % wide == 0)
+    c.loop(channels.first, channels.second, wide, [&](Value channel) { body(channel, wide); });
+  else
+    vectorLoop(c, channels.first, channels.second, wide, e.target.lanes(32), body);
+}
+
+void DepthwiseConvolution::tile(Indices index, Value x, int64_t count, Value corner, Value channel, int64_t lanes) {
+  Index along{channel, lanes > 1 ? 1 : 0};
+  bool hasBias = !isa<NoneType>(op.getBias().getType());
+  Value first = hasBias ? e.element(op.getBias(), along, lanes) : c.number(vectorType(element, lanes), 0);
+  SmallVector<Value> sums(count, first);
+  Indices tap = e.zeros(2 + spatial);
+  tap[0] = along;
+  // Lines are fetched a few with each tap: a core that is asked for many at once waits.
+  SmallVector<Value> ahead = linesBelow(corner, count, lanes);
+  size_t fetched = 0, taps = 0;
+  size_t allTaps = std::accumulate(window.kernel.begin(), window.kernel.end(), size_t(1), std::multiplies<>());
+  // All taps are unrolled: the windows of neighbouring pixels overlap, and equal loads become one.
+  std::function<void(int64_t, Value)> nest = [&](int64_t d, Value offset) {
+    if (d < spatial) {
+      for (int64_t i = 0; i < window.kernel[d]; ++i) {
+        tap[2 + d] = {c.i64(i), 0};
+        nest(d + 1, c.add(offset, c.mul(c.expr(strides[d]), i * window.dilations[d])));
+      }
+      return;
+    }
+    for (size_t end = ahead.size() * ++taps / allTaps; fetched < end; ++fetched)
+      c.prefetch(input.pointer, ahead[fetched], element, Code::CacheLevel::First);
+    Value w = e.element(op.getWeight(), tap, lanes);
+    for (int64_t p = 0; p < count; ++p) {
+      Value at = c.add(offset, c.mul(c.expr(strides.back()), p * window.strides.back()));
+      sums[p] = LLVM::FMulAddOp::create(c.b, c.loc, c.load(input.pointer, at, element, lanes), w, sums[p]);
+    }
+  };
+  nest(0, corner);
+  for (int64_t p = 0; p < count; ++p) {
+    index[1] = along;
+    index[last] = {c.add(x, p), 0};
+    k.storeAnchor(index, sums[p], lanes);
+  }
+}
+
+SmallVector<Value> DepthwiseConvolution::linesBelow(Value corner, int64_t count, int64_t lanes) {
+  SmallVector<Value> lines;
+  if (spatial == 1 || !k.schedule["fetch_ahead"])
+    return lines;
+  auto extent = [&](int64_t d) { return (window.kernel[d] - 1) * window.dilations[d] + 1; };
+  int64_t down = spatial - 2, across = spatial - 1, stride = window.strides[down];
+  for (int64_t y = std::max(extent(down), stride); y < extent(down) + stride; ++y)
+    for (int64_t x = 0; x < count * window.strides[across]; ++x) {
+      if (x % window.strides[across] >= extent(across))
+        continue;
+      Value pixel = c.add(corner, c.add(c.mul(c.expr(strides[down]), y), c.mul(c.expr(strides[across]), x)));
+      for (int64_t lane = 0; lane < lanes; lane += lineBytes / elementBytes(element))
+        lines.push_back(c.add(pixel, lane));
+    }
+  return lines;
+}
+
+} // namespace
+
+Grid emitDepthwise(KernelBody &k) { return DepthwiseConvolution(k).emit(); }
 
 } // namespace fathom

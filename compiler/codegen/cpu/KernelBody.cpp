@@ -23,14 +23,29 @@ SmallVector<const Buffer *> KernelBody::alignedBuffers() {
   return buffers;
 }
 
-std::pair<Value, Value> KernelBody::taskRange(Grid &grid, AffineExpr count, int64_t each) {
-  grid.tasks = graph::size::simplified(count.ceilDiv(each));
-  Value low = e.c.mul(task, each);
-  if (graph::isConstant(grid.tasks, 1))
-    return {e.c.i64(0), e.c.expr(count)};
-  if (auto constant = graph::constantSize(count); constant && *constant % each == 0)
-    return {low, e.c.add(low, each)};
-  return {low, e.c.min(e.c.add(low, each), e.c.expr(count))};
+// Where the part of this number lies, of those that a count of units is divided into.
+static Range partRange(Code &c, Value part, const Units &units) {
+  if (graph::isConstant(units.parts(), 1))
+    return {c.i64(0), c.expr(units.count)};
+  Value low = c.mul(part, units.each), high = c.add(low, units.each);
+  if (auto constant = graph::constantSize(units.count); constant && *constant % units.each == 0)
+    return {low, high};
+  return {low, c.min(high, c.expr(units.count))};
+}
+
+AffineExpr Units::parts() const { return graph::size::simplified(count.ceilDiv(each)); }
+
+Range KernelBody::taskRange(Grid &grid, AffineExpr count, int64_t each) {
+  Units units{count, each};
+  grid.tasks = units.parts();
+  return partRange(e.c, task, units);
+}
+
+std::pair<Range, Range> KernelBody::taskRange(Grid &grid, Units inner, Units outer) {
+  AffineExpr parts = inner.parts();
+  grid.tasks = graph::size::simplified(parts * outer.parts());
+  Value count = e.c.expr(parts);
+  return {partRange(e.c, e.c.rem(task, count), inner), partRange(e.c, e.c.div(task, count), outer)};
 }
 
 void KernelBody::prefetchOperands(ArrayRef<Index> index, int64_t dim, int64_t count) {

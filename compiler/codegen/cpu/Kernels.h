@@ -14,6 +14,14 @@ struct Grid {
   int64_t scratchBytes = 0;
 };
 
+// A number of units of work, `each` of which are a part; the last part may be smaller.
+struct Units {
+  mlir::AffineExpr count;
+  int64_t each;
+  mlir::AffineExpr parts() const;
+};
+using Range = std::pair<mlir::Value, mlir::Value>; // [first, second)
+
 // A kernel while its code is being emitted.
 struct KernelBody {
   Emitter &e;
@@ -31,7 +39,9 @@ struct KernelBody {
   // operands.
   llvm::SmallVector<const Buffer *> alignedBuffers();
   // The range of `count` units that the current task covers, `each` per task; sets the grid.
-  std::pair<mlir::Value, mlir::Value> taskRange(Grid &grid, mlir::AffineExpr count, int64_t each);
+  Range taskRange(Grid &grid, mlir::AffineExpr count, int64_t each);
+  // The same where a task is a part along two axes; the next task is the next part along the inner one.
+  std::pair<Range, Range> taskRange(Grid &grid, Units inner, Units outer);
   // Asks for what consumers read beside the anchor's result, ahead of storing `count` results side by side along `dim`.
   void prefetchOperands(llvm::ArrayRef<Index> index, int64_t dim, int64_t count);
   // Computes and stores all results at an index.

@@ -136,21 +136,48 @@ TEST(SweepCost, TasksAreWorthStarting) {
 }
 
 constexpr DepthwiseConv depthwise{.rows = 56, .width = 56, .channels = 144};
+DepthwiseSchedule tiles(int64_t width, int64_t lanes) {
+  return {.tileW = width, .lanes = lanes, .blockC = 144, .grain = 56};
+}
 
 TEST(DepthwiseCost, IsAtLeastTheArithmetic) {
   double ideal = 56.0 * 56 * 144 * 9 / (4 * machine().fmaPerCycle);
-  EXPECT_GE(estimate(depthwise, {4, 16, 56}, machine()).arithmetic, ideal);
+  EXPECT_GE(estimate(depthwise, tiles(4, 16), machine()).arithmetic, ideal);
 }
 
 TEST(DepthwiseCost, NeighboursShareWeightsAndLoads) {
-  double alone = estimate(depthwise, {1, 16, 56}, machine()).total();
-  EXPECT_LT(estimate(depthwise, {4, 16, 56}, machine()).total(), 0.9 * alone);
+  double alone = estimate(depthwise, tiles(1, 16), machine()).total();
+  EXPECT_LT(estimate(depthwise, tiles(4, 16), machine()).total(), 0.9 * alone);
 }
 
 TEST(DepthwiseCost, LargeWindowsLeaveFewerRegistersForLanes) {
   DepthwiseConv large = depthwise;
   large.taps = 25, large.across = 5;
-  EXPECT_LT(estimate(large, {7, 8, 56}, machine()).total(), estimate(large, {7, 16, 56}, machine()).total());
+  EXPECT_LT(estimate(large, tiles(7, 8), machine()).total(), estimate(large, tiles(7, 16), machine()).total());
+}
+
+TEST(DepthwiseCost, BlocksOfChannelsStayInTheCacheFromRowToRow) {
+  DepthwiseConv wide{.rows = 14, .width = 14, .channels = 672, .taps = 25, .across = 5, .bytes = 1.4e6};
+  DepthwiseSchedule all{.tileW = 7, .lanes = 8, .blockC = 672, .grain = 14}, block = all;
+  block.blockC = 48;
+  EXPECT_LT(estimate(wide, block, machine()).movement, 0.6 * estimate(wide, all, machine()).movement);
+  // A cache of a quarter of the size keeps none.
+  Target small = machine();
+  small.caches[0].bytes /= 4;
+  EXPECT_GT(estimate(wide, block, small).movement, 1.5 * estimate(wide, block, machine()).movement);
+  // Rows that are fetched ahead are not waited for as long, and code has more to do for it.
+  DepthwiseSchedule fetched = block;
+  fetched.fetchAhead = true;
+  EXPECT_LT(estimate(wide, fetched, machine()).movement, estimate(wide, block, machine()).movement);
+  EXPECT_GT(estimate(wide, fetched, machine()).arithmetic, estimate(wide, block, machine()).arithmetic);
+}
+
+// 1024 channels of 4 bytes lie 4 KiB apart: the pixels of a window meet in few sets.
+TEST(DepthwiseCost, PixelsAPowerOfTwoApartDoNotStay) {
+  DepthwiseConv even{.rows = 14, .width = 14, .channels = 1024, .bytes = 1.6e6}, odd = even;
+  odd.channels = 1040;
+  DepthwiseSchedule block{.tileW = 7, .lanes = 8, .blockC = 16, .grain = 14};
+  EXPECT_GT(estimate(even, block, machine()).movement, 1.2 * estimate(odd, block, machine()).movement);
 }
 
 TEST(PackedProductCost, RowsShareTheUnpacking) {
