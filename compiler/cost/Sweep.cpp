@@ -34,18 +34,44 @@ double resultCycles(const Sweep &sweep, int64_t width, const Target &target) {
   return std::max(cycles, sweep.latency / ahead) + loopEnd / target.issuedPerCycle;
 }
 
+// Calls `add(vectors, width)` for the vectors that a row of elements is divided into: of `lanes`, then, where tasks cut
+// rows, of halves of it down to the target's own, then single elements.
+template <typename Add>
+void overVectors(const Sweep &sweep, int64_t elements, int64_t lanes, const Target &target, Add add) {
+  int64_t native = std::min(lanes, target.lanes(sweep.bits));
+  for (int64_t width = lanes;; width = width == native ? 1 : sweep.cutsRows ? width / 2 : native) {
+    if (elements / width)
+      add(double(elements / width), width);
+    elements %= width;
+    if (width == 1)
+      return;
+  }
+}
+
+// Steps that lie apart: every vector of results passes all of them, and fetches whole lines.
+double movementApart(const Sweep &sweep, int64_t elements, int64_t lanes, const Target &target) {
+  double cycles = 0;
+  overVectors(sweep, elements, lanes, target, [&](double vectors, int64_t width) {
+    double lines = std::ceil(double(width * sweep.bits) / (8 * lineBytes));
+    double bytes = vectors * double(sweep.rows * sweep.steps) * lines * lineBytes;
+    cycles += linesApart(lines) * refill(bytes, sweep.bytes, target).full;
+  });
+  return cycles;
+}
+
 } // namespace
 
 double rowCycles(const Sweep &sweep, int64_t elements, int64_t lanes, const Target &target) {
-  int64_t native = std::min(lanes, target.lanes(sweep.bits));
   double full = double(elements / lanes) * resultCycles(sweep, lanes, target);
-  int64_t rest = elements % lanes;
-  if (!sweep.acrossLanes)
-    return full + double(rest / native) * resultCycles(sweep, native, target) +
-           double(rest % native) * resultCycles(sweep, 1, target);
-  // What is left is summed up one by one, and the lanes at the end.
-  double combined = full > 0 ? std::log2(double(lanes)) * double(target.fmaLatency) : 0;
-  return double(sweep.passes) * (full + double(rest) * resultCycles(sweep, 1, target) + combined);
+  if (sweep.acrossLanes) {
+    // What is left is summed up one by one, and the lanes at the end.
+    double combined = full > 0 ? std::log2(double(lanes)) * double(target.fmaLatency) : 0;
+    return double(sweep.passes) * (full + double(elements % lanes) * resultCycles(sweep, 1, target) + combined);
+  }
+  double cycles = 0;
+  overVectors(sweep, elements, lanes, target,
+              [&](double vectors, int64_t width) { cycles += vectors * resultCycles(sweep, width, target); });
+  return cycles;
 }
 
 int64_t leastGrain(const Sweep &sweep, int64_t lanes, const Target &target) {
@@ -58,13 +84,17 @@ Estimate estimate(const Sweep &sweep, const SweepSchedule &schedule, const Targe
   Estimate e;
   int64_t stretch = sweep.cutsRows ? std::min(schedule.grain, sweep.length) : sweep.length;
   int64_t full = sweep.length / stretch, rest = sweep.length % stretch;
-  double row = double(full) * (rowStart + rowCycles(sweep, stretch, schedule.lanes, target));
-  if (rest)
-    row += rowStart + rowCycles(sweep, rest, schedule.lanes, target);
+  double row = 0, apart = 0;
+  auto add = [&](int64_t times, int64_t elements) {
+    row += double(times) * (rowStart + rowCycles(sweep, elements, schedule.lanes, target));
+    apart += sweep.cutsRows ? double(times) * movementApart(sweep, elements, schedule.lanes, target) : 0;
+  };
+  add(full, stretch);
+  add(rest > 0, rest);
   e.arithmetic = double(sweep.rows) * row;
   e.tasks = double(sweep.cutsRows ? sweep.rows * (full + (rest > 0)) : llvm::divideCeil(sweep.rows, schedule.grain));
   e.perTask = taskStart;
-  e.movement = refill(sweep.bytes, sweep.bytes, target).beside(e.arithmetic);
+  e.movement = sweep.cutsRows ? apart : refill(sweep.bytes, sweep.bytes, target).beside(e.arithmetic);
   return e;
 }
 

@@ -7,7 +7,7 @@
 namespace fathom::cost {
 
 // Rows of neighbouring elements, along which the lanes run. A vector of results takes a number of steps, which follow
-// each other where they are summed up.
+// each other where they are summed up; where tasks cut rows, each step lies in a row of its own.
 struct Sweep {
   int64_t rows = 1, length = 1;
   bool cutsRows = false; // whether tasks are stretches of rows, or whole rows

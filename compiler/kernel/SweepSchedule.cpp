@@ -13,6 +13,8 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
+constexpr int64_t mostLanes = 256;
+
 // `unit`: what the knob "grain" counts for each row (or each element, where tasks cut rows).
 struct Problem {
   cost::Sweep sweep;
@@ -140,7 +142,11 @@ template <Problem (*problemOf)(Operation *)>
 void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
   Problem p = problemOf(op);
   int64_t native = target.lanes(p.sweep.bits), count = p.sweep.cutsRows ? p.sweep.length : p.sweep.rows;
-  for (int64_t lanes : {native, 2 * native, 4 * native, 8 * native}) {
+  for (int64_t vectors : {1, 2, 4, 8, 16, 32}) {
+    int64_t lanes = vectors * native;
+    // More of them help only where each is read in a row of its own.
+    if (vectors > 8 && (!p.sweep.cutsRows || lanes > p.sweep.length || lanes > mostLanes))
+      return;
     // Where stretches of rows are tasks, they are whole vectors.
     int64_t each = p.sweep.cutsRows ? lanes : 1, least = cost::leastGrain(p.sweep, lanes, target), before = 0;
     for (int64_t part : fractions(count, each))

@@ -59,6 +59,11 @@ void vectorLoop(Code &c, Value lower, Value upper, int64_t wide, int64_t narrow,
     widths.push_back(narrow);
   if (widths.back() > 1)
     widths.push_back(1);
+  vectorLoop(c, lower, upper, widths, body);
+}
+
+void vectorLoop(Code &c, Value lower, Value upper, ArrayRef<int64_t> widths,
+                llvm::function_ref<void(Value, int64_t)> body) {
   Value at = lower;
   for (int64_t lanes : widths) {
     Value end = upper;

@@ -214,7 +214,12 @@ Grid overRows(KernelBody &k, RankedTensorType type, ArrayRef<int64_t> axes,
   Value high = c.min(c.add(low, each), c.expr(size));
   Indices index = k.e.zeros(type.getRank());
   delinearize(c, row, loops, index);
-  vectorLoop(c, low, high, k.schedule["lanes"], k.e.target.lanes(32), [&](Value iv, int64_t lanes) {
+  // Every vector passes the whole column below it: what is left is halved instead of passed in many narrow ones.
+  SmallVector<int64_t> widths;
+  for (int64_t lanes = k.schedule["lanes"]; lanes > 1 && (widths.empty() || lanes >= k.e.target.lanes(32)); lanes /= 2)
+    widths.push_back(lanes);
+  widths.push_back(1);
+  vectorLoop(c, low, high, widths, [&](Value iv, int64_t lanes) {
     index[innermost] = {iv, lanes > 1 ? 1 : 0};
     body(index, lanes);
   });

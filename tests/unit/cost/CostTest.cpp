@@ -135,6 +135,22 @@ TEST(SweepCost, TasksAreWorthStarting) {
   EXPECT_GT(double(least) * rowCycles(sweep, sweep.length, 16, machine()), 10 * taskStart);
 }
 
+TEST(SweepCost, SumsOfColumnsReadWholeLines) {
+  Sweep columns{.rows = 1, .length = 96, .cutsRows = true, .steps = 3136, .bytes = 96 * 3136 * 4.0};
+  double wide = estimate(columns, {64, 96}, machine()).total();
+  EXPECT_LT(wide, 0.7 * estimate(columns, {16, 96}, machine()).total());
+  // Half a line at a time, every line comes twice.
+  EXPECT_LT(estimate(columns, {16, 96}, machine()).movement, 0.6 * estimate(columns, {8, 96}, machine()).movement);
+  // What is left behind the widest vectors is halved: 64 and 32.
+  EXPECT_LT(wide, estimate(columns, {32, 96}, machine()).total());
+}
+
+// A machine whose memory is far away reads no more by it than what does not stay in its cache.
+TEST(SweepCost, SumsOfFewColumnsStayInTheCache) {
+  Sweep columns{.rows = 1, .length = 16, .cutsRows = true, .steps = 49, .bytes = 16 * 49 * 4.0};
+  EXPECT_EQ(estimate(columns, {16, 16}, machine()).movement, 0);
+}
+
 constexpr DepthwiseConv depthwise{.rows = 56, .width = 56, .channels = 144};
 DepthwiseSchedule tiles(int64_t width, int64_t lanes) {
   return {.tileW = width, .lanes = lanes, .blockC = 144, .grain = 56};
