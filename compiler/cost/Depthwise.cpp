@@ -13,15 +13,19 @@ constexpr double rowStart = 30, perPixel = 5;
 // The shares of the loads and instructions that could start in a cycle, of what does (measured on Neoverse-V1).
 constexpr double loadShare = 0.65, issueShare = 0.45;
 // Loads that come again for every register that is missing.
-constexpr double reloads = 1.2;
+constexpr double reloads = 1.6;
 // What waiting for the lines of pixels costs, which lie apart, in multiples of the time that a stream of as many bytes
 // takes (measured on Neoverse-N1). Nothing has fetched a task's first window, nor the rows behind it unless code does;
 // then it helps where several lines of a pixel are read. Rows come again where the cache did not keep them.
-static double firstWindow(double lines) { return 3.5 + 3 / lines; }
-static double nextRow(bool ahead, double lines) { return ahead ? 0.55 + 0.15 / lines : linesApart(lines); }
-static double rowAgain(bool ahead) { return ahead ? 1.5 : 2.5; }
+static double firstWindow(double lines, const Target &target) { return 1 + (2.5 + 3 / lines) * waiting(target); }
+static double nextRow(bool ahead, double lines, const Target &target) {
+  return ahead ? 0.55 + 0.15 / lines : linesApart(lines, target);
+}
+static double rowAgain(bool ahead, const Target &target) { return 1 + (ahead ? 0.5 : 1.5) * waiting(target); }
 // The share of the first-level cache that rows are kept in.
 constexpr double keptShare = 0.75;
+// What another core's caches give, beside the shared one: how many times as long it takes (on 16 cores of a Xeon).
+constexpr double fromOthers = 4;
 
 int64_t registersOf(const DepthwiseSchedule &s, const Target &target) {
   int64_t vectors = llvm::divideCeil(s.lanes, target.lanes(32));
@@ -64,20 +68,20 @@ static double movement(const DepthwiseConv &conv, const DepthwiseSchedule &s, co
   auto streamed = [&](double runs, double resident) {
     return refill(double(blocks * run) * runs, resident, target).full;
   };
-  double cycles = firstWindow(lines) * streamed(begun * windowRows * pixels, conv.bytes);
+  double cycles = firstWindow(lines, target) * streamed(begun * windowRows * pixels, conv.bytes);
   double behind = (rows - begun) * down * pixels + rows * double(conv.width);
-  cycles += nextRow(s.fetchAhead, lines) * streamed(behind, conv.bytes);
+  cycles += nextRow(s.fetchAhead, lines, target) * streamed(behind, conv.bytes);
 
   double inWindow = (windowRows + (s.fetchAhead ? down : 0)) * pixels;
   double window = double(run) * (inWindow + double(conv.width + conv.taps));
   bool kept =
       window <= keptShare * double(first.bytes) && setsFilled(inWindow, conv.channels * elementBytes, first, run) <= 1;
   if (!kept)
-    cycles += rowAgain(s.fetchAhead) *
+    cycles += rowAgain(s.fetchAhead, target) *
               streamed((rows - begun) * (windowRows - down) * pixels, std::min(conv.bytes, double(blocks) * window));
   // A line that comes in several loads is waited for by each of them.
   double pieces = std::max(1.0, double(lineBytes) / double(s.lanes * elementBytes));
-  return cycles * (1 + 0.15 * (pieces - 1));
+  return cycles * (1 + 0.15 * waiting(target) * (pieces - 1));
 }
 
 Estimate estimate(const DepthwiseConv &conv, const DepthwiseSchedule &s, const Target &target) {
@@ -101,8 +105,10 @@ Estimate estimate(const DepthwiseConv &conv, const DepthwiseSchedule &s, const T
   int64_t rest = conv.channels % s.blockC;
   double rows = double(conv.channels / s.blockC) * row(s.blockC) + (rest ? row(rest) : 0);
   e.arithmetic = double(conv.rows) * rows;
-  e.tasks = double(llvm::divideCeil(conv.rows, s.grain) * llvm::divideCeil(conv.channels, s.blockC));
+  e.rowParts = double(llvm::divideCeil(conv.rows, s.grain));
+  e.tasks = e.rowParts * double(llvm::divideCeil(conv.channels, s.blockC));
   e.perTask = taskStart;
+  e.exchange = fromOthers * conv.bytes / target.caches.back().bytesPerCycle;
   e.movement = movement(conv, s, target);
   return e;
 }

@@ -24,6 +24,8 @@ double Estimate::total(int64_t threads) const {
   double work = arithmetic + movement + packing + results + tasks * perTask;
   double rounds = std::ceil(tasks / double(threads));
   bool spreads = tasks > 1 && threads > 1;
+  if (spreads)
+    work += exchange * std::max(0.0, 1 - rowParts / double(threads));
   return work * rounds / tasks + (spreads ? spreading : 0);
 }
 
@@ -60,8 +62,9 @@ Refill coldRefill(double bytes, const Target &target) {
   return {cycles, exposedFar * cycles};
 }
 
-// Measured on Neoverse-N1.
-double linesApart(double lines) { return 1 + 3 / (lines * lines); }
+double waiting(const Target &target) { return 128 / double(target.reorderWindow); }
+
+double linesApart(double lines, const Target &target) { return 1 + 3 * waiting(target) / (lines * lines); }
 
 double setsFilled(double runs, int64_t distance, const CacheLevel &level, int64_t run) {
   int64_t way = level.bytes / level.ways;

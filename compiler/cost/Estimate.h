@@ -16,6 +16,9 @@ struct Estimate {
   double results = 0; // storing them, with what is fused behind
   double tasks = 1;
   double perTask = 0; // starting one
+  // Bringing all data from other cores, as it is where they cut it otherwise: all kernels cut rows of pixels, this one
+  // into so many parts.
+  double exchange = 0, rowParts = 1;
 
   // The time that `threads` threads need, which share the tasks evenly as far as they come out even.
   double total(int64_t threads = 1) const;
@@ -39,9 +42,11 @@ Refill refill(double bytes, double residentBytes, const Target &target);
 Refill coldRefill(double bytes, const Target &target);
 // What of it remains where it is one stream, which is prefetched from any distance.
 Refill asStream(Refill refill);
+// How much longer this machine waits for what lies apart than Neoverse-N1, on which that was measured.
+double waiting(const Target &target);
 // What reading so many lines side by side costs, again and again at a distance, in multiples of the time that a stream
 // of as many bytes takes: hardware fetches ahead where several lines follow each other.
-double linesApart(double lines);
+double linesApart(double lines, const Target &target);
 // How far so many runs of bytes, read side by side, fill the sets of a cache that they share: at a distance (in bytes)
 // with a large power of two in it there are few such sets. Above 1 they throw each other out.
 double setsFilled(double runs, int64_t distance, const CacheLevel &level, int64_t run = lineBytes);

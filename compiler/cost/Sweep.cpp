@@ -54,7 +54,7 @@ double movementApart(const Sweep &sweep, int64_t elements, int64_t lanes, const 
   overVectors(sweep, elements, lanes, target, [&](double vectors, int64_t width) {
     double lines = std::ceil(double(width * sweep.bits) / (8 * lineBytes));
     double bytes = vectors * double(sweep.rows * sweep.steps) * lines * lineBytes;
-    cycles += linesApart(lines) * refill(bytes, sweep.bytes, target).full;
+    cycles += linesApart(lines, target) * refill(bytes, sweep.bytes, target).full;
   });
   return cycles;
 }

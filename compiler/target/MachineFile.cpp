@@ -9,7 +9,7 @@ namespace {
 
 struct MachineFile {
   std::string triple, cpu, features;
-  std::optional<int64_t> cores, vectorRegisters, fmaLatency;
+  std::optional<int64_t> cores, vectorRegisters, fmaLatency, reorderWindow;
   std::optional<double> fmaPerCycle, loadsPerCycle, storesPerCycle, issuedPerCycle, memoryBytesPerCycle;
   std::vector<CacheLevel> caches;
 };
@@ -58,6 +58,7 @@ template <> struct MappingTraits<fathom::MachineFile> {
     io.mapOptional("loads-per-cycle", file.loadsPerCycle);
     io.mapOptional("stores-per-cycle", file.storesPerCycle);
     io.mapOptional("issued-per-cycle", file.issuedPerCycle);
+    io.mapOptional("reorder-window", file.reorderWindow);
     io.mapOptional("caches", file.caches);
     io.mapOptional("memory-bytes-per-cycle", file.memoryBytesPerCycle);
   }
@@ -65,7 +66,7 @@ template <> struct MappingTraits<fathom::MachineFile> {
     auto positive = [](auto &number) { return !number || (*number > 0 && *number < 1e6); };
     if (!positive(file.cores) || !positive(file.fmaLatency) || !positive(file.fmaPerCycle) ||
         !positive(file.loadsPerCycle) || !positive(file.storesPerCycle) || !positive(file.issuedPerCycle) ||
-        !positive(file.memoryBytesPerCycle))
+        !positive(file.reorderWindow) || !positive(file.memoryBytesPerCycle))
       return "numbers of a machine are positive and below a million";
     if (file.vectorRegisters && (*file.vectorRegisters < 4 || *file.vectorRegisters > 32))
       return "vector-registers must be between 4 and 32";
@@ -106,6 +107,7 @@ llvm::Error applyMachineFile(llvm::StringRef text, llvm::StringRef fileName, Tar
   take(file->loadsPerCycle, target.loadsPerCycle);
   take(file->storesPerCycle, target.storesPerCycle);
   take(file->issuedPerCycle, target.issuedPerCycle);
+  take(file->reorderWindow, target.reorderWindow);
   take(file->memoryBytesPerCycle, target.memoryBytesPerCycle);
   if (!file->caches.empty())
     target.caches = file->caches;
@@ -113,17 +115,12 @@ llvm::Error applyMachineFile(llvm::StringRef text, llvm::StringRef fileName, Tar
 }
 
 std::string printMachineFile(const Target &target) {
-  MachineFile file{target.triple,
-                   target.cpu,
-                   target.features,
-                   target.cores,
-                   target.vectorRegisters,
-                   target.fmaLatency,
-                   target.fmaPerCycle,
-                   target.loadsPerCycle,
-                   target.storesPerCycle,
-                   target.issuedPerCycle,
-                   target.memoryBytesPerCycle,
+  MachineFile file{target.triple,          target.cpu,
+                   target.features,        target.cores,
+                   target.vectorRegisters, target.fmaLatency,
+                   target.reorderWindow,   target.fmaPerCycle,
+                   target.loadsPerCycle,   target.storesPerCycle,
+                   target.issuedPerCycle,  target.memoryBytesPerCycle,
                    target.caches};
   std::string text;
   llvm::raw_string_ostream out(text);

@@ -98,6 +98,8 @@ static void describePipeline(Target &target, const llvm::MCSubtargetInfo &info) 
   if (auto store = costOf(isArm ? "STRQui" : wide ? "VMOVUPSZmr" : "VMOVUPSYmr", info, *instructions))
     target.storesPerCycle = store->perCycle;
   target.issuedPerCycle = info.getSchedModel().IssueWidth;
+  // Cores that execute in order have a window of 0 or 1 here, and still a few loads under way.
+  target.reorderWindow = std::max<int64_t>(32, info.getSchedModel().MicroOpBufferSize);
 }
 
 // Fills in what follows from triple, cpu and features.

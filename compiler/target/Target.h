@@ -37,6 +37,7 @@ struct Target {
   // Instructions on whole vectors that start in a cycle, and how long a multiply-add takes.
   double fmaPerCycle = 2, loadsPerCycle = 2, storesPerCycle = 1, issuedPerCycle = 4;
   int64_t fmaLatency = 4;
+  int64_t reorderWindow = 128; // instructions that a core looks ahead: what it can load while it waits
   // Whether a multiply-add can take one lane of a register as its factor (AArch64); others broadcast from memory.
   bool laneFma = false;
   std::vector<CacheLevel> caches{{32 << 10, 32}, {512 << 10, 16}};
