@@ -103,6 +103,30 @@ def test_a_width_known_at_run_time(seed):
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
 
 
+@pytest.mark.parametrize("width", [1, 3, 4, 17, 67])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4, 5])
+def test_images_of_few_channels(channels, width, seed):
+    """They come channels outermost, and are normalised on the way to where a pixel's channels lie side by side."""
+    data = np.random.default_rng(seed)
+    node, inputs, weights = convolution(data, 1, channels, 16, (3, 3), [5, width], pads=[1] * 4)
+    node.input[0] = "n"
+    weights |= {"mean": data.standard_normal((1, channels, 1, 1)).astype(np.float32), "scale": data.standard_normal((1, channels, 1, 1)).astype(np.float32)}
+    compare([helper.make_node("Sub", ["x", "mean"], ["s"]), helper.make_node("Mul", ["s", "scale"], ["n"]), node], inputs, weights)
+    compare([helper.make_node("Transpose", ["x"], ["y"], perm=[0, 2, 3, 1])], inputs, {})
+
+
+@pytest.mark.parametrize("grain", [1, 24, 100])
+@pytest.mark.parametrize("channels", [2, 3, 4])
+def test_images_of_few_channels_in_tasks(channels, grain, seed, tmp_path):
+    """Stretches of neighbouring pixels that are whole vectors, and the rest of them."""
+    x = np.random.default_rng(seed).standard_normal((2, channels, 9, 67)).astype(np.float32)
+    model = make_model([helper.make_node("Transpose", ["x"], ["y"], perm=[0, 2, 3, 1])], {"x": x}, {})
+    plan, path = fathom.compile(model, emit="plan"), tmp_path / "edited.plan"
+    path.write_text("\n".join(edited(line, {"grain": grain}) for line in plan.splitlines()) + "\n")
+    got = fathom.Session(fathom.compile(model, plan=str(path)), threads=2).run(None, {"x": x})[0]
+    np.testing.assert_array_equal(got, x.transpose(0, 2, 3, 1))
+
+
 DEPTHWISE = [  # channels, kernel, image, attributes
     (37, (3, 3), [9, 11], {"pads": [1] * 4}),
     (48, (5, 5), [8, 14], {"pads": [2] * 4, "strides": [2, 2]}),

@@ -21,6 +21,37 @@ static Value packedAlongRows(KernelBody &k) {
   return panels >= 0 && innermostDim(input) == panels ? relayout.getInput() : Value();
 }
 
+// Whether a result has so few elements along its innermost dimension, as an image has channels, that vectors rather run
+// along the one outside it: those of neighbours are then shuffled into the order of memory (AArch64 stores them so).
+static bool isInterleaved(KernelBody &k, const Loop &middle, const Loop &inner) {
+  if (k.returned.size() != 1 || k.outputs[0].layout.block > 1)
+    return false;
+  const Layout &layout = k.outputs[0].layout;
+  std::optional<int64_t> few = graph::constantSize(inner.size);
+  return few && *few >= 2 && *few <= 4 && k.outputs[0].type.getElementTypeBitWidth() == 32 &&
+         graph::isConstant(layout.strides[inner.dim], 1) && graph::isConstant(layout.strides[middle.dim], *few);
+}
+
+// All elements along `inner` of `lanes` neighbours along `middle`, from `at` on.
+static void storeInterleaved(KernelBody &k, Indices index, const Loop &middle, const Loop &inner, Value at,
+                             int64_t lanes) {
+  Code &c = k.e.c;
+  int64_t few = *graph::constantSize(inner.size);
+  Value all = c.undefined(VectorType::get(few * lanes, k.outputs[0].type.getElementType()));
+  index[middle.dim] = {at, 1};
+  SmallVector<int64_t> order(few * lanes);
+  for (int64_t i = 0; i < few; ++i) {
+    index[inner.dim] = {c.i64(i), 0};
+    Value values = k.e.element(k.returned[0], index, lanes);
+    all = vector::InsertStridedSliceOp::create(c.b, c.loc, values, all, ArrayRef<int64_t>{i * lanes},
+                                               ArrayRef<int64_t>{1});
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      order[lane * few + i] = i * lanes + lane;
+  }
+  index[middle.dim] = {at, 0}, index[inner.dim] = {c.i64(0), 1};
+  k.e.store(k.outputs[0], index, vector::ShuffleOp::create(c.b, c.loc, all, all, order), few * lanes);
+}
+
 Grid emitMap(KernelBody &k) {
   Code &c = k.e.c;
   Grid grid;
@@ -55,21 +86,36 @@ Grid emitMap(KernelBody &k) {
     return grid;
   }
   int64_t innerSize = graph::constantSize(inner.size).value_or(grain);
+  bool interleaved = native > 1 && isInterleaved(k, loops.back(), inner);
   std::optional<Loop> middle;
-  if (innerSize < shortLoop && loops.size() > 1) {
+  if (innerSize < shortLoop && (loops.size() > 1 || interleaved))
     middle = loops.pop_back_val();
-    innerSize *= graph::constantSize(middle->size).value_or(1);
+  auto overMiddle = [&](Value first, Value end) {
+    if (interleaved) {
+      Value rest = c.sub(end, c.rem(c.sub(end, first), c.i64(native)));
+      c.loop(first, rest, native, [&](Value at) { storeInterleaved(k, index, *middle, inner, at, native); });
+      first = rest;
+    }
+    c.loop(first, end, 1, [&](Value iv) {
+      index[middle->dim] = {iv, 0};
+      along(c.i64(0), c.expr(inner.size));
+    });
+  };
+  if (loops.empty()) {
+    auto [low, high] = k.taskRange(grid, middle->size, llvm::alignTo(std::max<int64_t>(1, grain / innerSize), native));
+    overMiddle(low, high);
+    return grid;
   }
+  if (middle)
+    innerSize *= graph::constantSize(middle->size).value_or(1);
   int64_t rows = std::max<int64_t>(1, grain / std::max<int64_t>(1, innerSize));
   auto [low, high] = k.taskRange(grid, iterations(loops, k.context()), rows);
   c.loop(low, high, 1, [&](Value row) {
     delinearize(c, row, loops, index);
-    if (!middle)
-      return along(c.i64(0), c.expr(inner.size));
-    c.loop(c.i64(0), c.expr(middle->size), 1, [&](Value iv) {
-      index[middle->dim] = {iv, 0};
+    if (middle)
+      overMiddle(c.i64(0), c.expr(middle->size));
+    else
       along(c.i64(0), c.expr(inner.size));
-    });
   });
   return grid;
 }
