@@ -19,9 +19,10 @@ constexpr double reloads = 1.6;
 // then it helps where several lines of a pixel are read. Rows come again where the cache did not keep them.
 static double firstWindow(double lines, const Target &target) { return 1 + (2.5 + 3 / lines) * waiting(target); }
 static double nextRow(bool ahead, double lines, const Target &target) {
-  return ahead ? 0.55 + 0.15 / lines : linesApart(lines, target);
+  return ahead ? 0.6 + 0.2 / lines : linesApart(lines, target);
 }
 static double rowAgain(bool ahead, const Target &target) { return 1 + (ahead ? 0.5 : 1.5) * waiting(target); }
+constexpr double storing = 0.6; // results, in the same measure
 // The share of the first-level cache that rows are kept in.
 constexpr double keptShare = 0.75;
 // What another core's caches give, beside the shared one: how many times as long it takes (on 16 cores of a Xeon).
@@ -69,8 +70,8 @@ static double movement(const DepthwiseConv &conv, const DepthwiseSchedule &s, co
     return refill(double(blocks * run) * runs, resident, target).full;
   };
   double cycles = firstWindow(lines, target) * streamed(begun * windowRows * pixels, conv.bytes);
-  double behind = (rows - begun) * down * pixels + rows * double(conv.width);
-  cycles += nextRow(s.fetchAhead, lines, target) * streamed(behind, conv.bytes);
+  cycles += nextRow(s.fetchAhead, lines, target) * streamed((rows - begun) * down * pixels, conv.bytes);
+  cycles += storing * streamed(rows * double(conv.width), conv.bytes);
 
   double inWindow = (windowRows + (s.fetchAhead ? down : 0)) * pixels;
   double window = double(run) * (inWindow + double(conv.width + conv.taps));

@@ -16,11 +16,14 @@ struct DepthwiseConvolution {
   // A row is all pixels along the last spatial dimension. A task is a number of rows for a block of channels: what
   // windows share with those of the next row, and the weights, stay in the first-level cache.
   Grid emit();
-  void row(Value position, ArrayRef<Loop> rows, const Range &channels);
+  void row(Value position, ArrayRef<Loop> rows, const Range &channels, Value isLast);
   // Calls `body` for vectors of channels.
   void overChannels(const Range &channels, llvm::function_ref<void(Value, int64_t lanes)> body);
   // `count` pixels of the row at `index` from `x` on, whose windows begin at `corner`, for a vector of channels.
   void tile(Indices index, Value x, int64_t count, Value corner, Value channel, int64_t lanes);
+  // The first row of pixels that windows of the row below have and those of a row have not.
+  int64_t firstBelow() const { return std::max(extent(spatial - 2), window.strides[spatial - 2]); }
+  int64_t extent(int64_t d) const { return (window.kernel[d] - 1) * window.dilations[d] + 1; }
   // Where the lines are that the windows of the row below have besides those of such a tile.
   SmallVector<Value> linesBelow(Value corner, int64_t count, int64_t lanes);
 
@@ -34,6 +37,7 @@ struct DepthwiseConvolution {
   const Buffer &input = e.buffer(op.getInput());
   ArrayRef<AffineExpr> strides = ArrayRef(input.layout.strides).drop_front(2); // of the spatial dimensions
   int64_t spatial = window.kernel.size(), last = 1 + spatial;
+  Value below; // how far the row's first pixels below its windows lie behind their beginning
   int64_t tileW = k.schedule["tile_w"], wide = k.schedule["lanes"], blockC = k.schedule["block_c"];
 };
 
@@ -41,12 +45,15 @@ Grid DepthwiseConvolution::emit() {
   k.clearHalos();
   SmallVector<Loop> rows = loopsOver(op.getType(), {}, {1, last});
   Grid grid;
-  auto [range, channels] = k.taskRange(grid, {iterations(rows, k.context()), k.schedule["grain"]}, {sizes[1], blockC});
-  c.loop(range.first, range.second, 1, [&, &channels = channels](Value position) { row(position, rows, channels); });
+  // Neighbouring tasks, which go to the same thread, have the same rows: so have its tasks of other kernels.
+  auto [channels, range] = k.taskRange(grid, {sizes[1], blockC}, {iterations(rows, k.context()), k.schedule["grain"]});
+  c.loop(range.first, range.second, 1, [&, &channels = channels, end = range.second](Value position) {
+    row(position, rows, channels, c.cmp(arith::CmpIPredicate::eq, c.add(position, 1), end));
+  });
   return grid;
 }
 
-void DepthwiseConvolution::row(Value position, ArrayRef<Loop> rows, const Range &channels) {
+void DepthwiseConvolution::row(Value position, ArrayRef<Loop> rows, const Range &channels, Value isLast) {
   Indices index = e.zeros(op.getType().getRank());
   delinearize(c, position, rows, index);
   // Where the row's first window starts in the input: it may begin in the halo.
@@ -55,6 +62,8 @@ void DepthwiseConvolution::row(Value position, ArrayRef<Loop> rows, const Range 
     Value first = d + 1 < spatial ? c.mul(index[2 + d].base, window.strides[d]) : c.i64(0);
     start = c.add(start, c.mul(c.sub(first, c.i64(window.padsBegin[d])), c.expr(strides[d])));
   }
+  // What is below a task's last row is another thread's to fetch: this one asks for what it has.
+  below = spatial > 1 ? c.select(isLast, c.i64(0), c.mul(c.expr(strides[spatial - 2]), firstBelow())) : Value();
   auto pixels = [&](Value x, int64_t count) {
     Value base = c.add(start, c.mul(c.mul(x, window.strides.back()), c.expr(strides.back())));
     overChannels(channels,
@@ -118,15 +127,14 @@ SmallVector<Value> DepthwiseConvolution::linesBelow(Value corner, int64_t count,
   SmallVector<Value> lines;
   if (spatial == 1 || !k.schedule["fetch_ahead"])
     return lines;
-  auto extent = [&](int64_t d) { return (window.kernel[d] - 1) * window.dilations[d] + 1; };
-  int64_t down = spatial - 2, across = spatial - 1, stride = window.strides[down];
-  for (int64_t y = std::max(extent(down), stride); y < extent(down) + stride; ++y)
+  int64_t down = spatial - 2, across = spatial - 1;
+  for (int64_t y = 0; y < extent(down) + window.strides[down] - firstBelow(); ++y)
     for (int64_t x = 0; x < count * window.strides[across]; ++x) {
       if (x % window.strides[across] >= extent(across))
         continue;
-      Value pixel = c.add(corner, c.add(c.mul(c.expr(strides[down]), y), c.mul(c.expr(strides[across]), x)));
+      Value pixel = c.add(c.mul(c.expr(strides[down]), y), c.mul(c.expr(strides[across]), x));
       for (int64_t lane = 0; lane < lanes; lane += lineBytes / elementBytes(element))
-        lines.push_back(c.add(pixel, lane));
+        lines.push_back(c.add(c.add(c.add(corner, below), pixel), lane));
     }
   return lines;
 }
