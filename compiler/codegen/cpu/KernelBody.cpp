@@ -205,21 +205,15 @@ Grid overRows(KernelBody &k, RankedTensorType type, ArrayRef<int64_t> axes,
     return grid;
   }
   // Lanes run along a kept dimension: a task is a stretch of it for one row.
-  AffineExpr size = graph::sizesOf(type)[innermost];
-  int64_t each = k.schedule["grain"];
-  AffineExpr stretches = graph::size::simplified(size.ceilDiv(each));
-  grid.tasks = graph::size::simplified(rows * stretches);
-  Value count = c.expr(stretches);
-  Value row = c.div(k.task, count), low = c.mul(c.rem(k.task, count), each);
-  Value high = c.min(c.add(low, each), c.expr(size));
+  auto [stretch, row] = k.taskRange(grid, {graph::sizesOf(type)[innermost], k.schedule["grain"]}, {rows, 1});
   Indices index = k.e.zeros(type.getRank());
-  delinearize(c, row, loops, index);
+  delinearize(c, row.first, loops, index);
   // Every vector passes the whole column below it: what is left is halved instead of passed in many narrow ones.
   SmallVector<int64_t> widths;
   for (int64_t lanes = k.schedule["lanes"]; lanes > 1 && (widths.empty() || lanes >= k.e.target.lanes(32)); lanes /= 2)
     widths.push_back(lanes);
   widths.push_back(1);
-  vectorLoop(c, low, high, widths, [&](Value iv, int64_t lanes) {
+  vectorLoop(c, stretch.first, stretch.second, widths, [&](Value iv, int64_t lanes) {
     index[innermost] = {iv, lanes > 1 ? 1 : 0};
     body(index, lanes);
   });
