@@ -3,31 +3,32 @@
 
 namespace fathom::winograd {
 
-const Matrix &inputTransform(int64_t m) {
-  static const Matrix two{{{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, -1, 0, 1}}};
-  static const Matrix four{{{4, 0, -5, 0, 1, 0},
-                            {0, -4, -4, 1, 1, 0},
-                            {0, 4, -4, -1, 1, 0},
-                            {0, -2, -1, 2, 1, 0},
-                            {0, 2, -1, -2, 1, 0},
-                            {0, 4, 0, -5, 0, 1}}};
+const TransformMatrix &inputTransform(int64_t m) {
+  static const TransformMatrix two{{{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, -1, 0, 1}}};
+  static const TransformMatrix four{{{4, 0, -5, 0, 1, 0},
+                                     {0, -4, -4, 1, 1, 0},
+                                     {0, 4, -4, -1, 1, 0},
+                                     {0, -2, -1, 2, 1, 0},
+                                     {0, 2, -1, -2, 1, 0},
+                                     {0, 4, 0, -5, 0, 1}}};
   return m == 2 ? two : four;
 }
 
-const Matrix &weightTransform(int64_t m) {
-  static const Matrix two{{{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}}};
-  static const Matrix four{{{1.0 / 4, 0, 0},
-                            {-1.0 / 6, -1.0 / 6, -1.0 / 6},
-                            {-1.0 / 6, 1.0 / 6, -1.0 / 6},
-                            {1.0 / 24, 1.0 / 12, 1.0 / 6},
-                            {1.0 / 24, -1.0 / 12, 1.0 / 6},
-                            {0, 0, 1}}};
+const TransformMatrix &weightTransform(int64_t m) {
+  static const TransformMatrix two{{{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}}};
+  static const TransformMatrix four{{{1.0 / 4, 0, 0},
+                                     {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+                                     {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+                                     {1.0 / 24, 1.0 / 12, 1.0 / 6},
+                                     {1.0 / 24, -1.0 / 12, 1.0 / 6},
+                                     {0, 0, 1}}};
   return m == 2 ? two : four;
 }
 
-const Matrix &outputTransform(int64_t m) {
-  static const Matrix two{{{1, 1, 1, 0}, {0, 1, -1, 1}}};
-  static const Matrix four{{{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}};
+const TransformMatrix &outputTransform(int64_t m) {
+  static const TransformMatrix two{{{1, 1, 1, 0}, {0, 1, -1, 1}}};
+  static const TransformMatrix four{
+      {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}};
   return m == 2 ? two : four;
 }
 

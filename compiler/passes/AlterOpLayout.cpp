@@ -36,7 +36,7 @@ bool takesWinograd(ConvOp conv) {
 
 // The weights [K, C, 3, 3] as [positions, C, K]: every window multiplied by the transform from both sides.
 Value transformedWeight(OpBuilder &b, ConvOp conv, int64_t tile) {
-  const winograd::Matrix &g = winograd::weightTransform(tile);
+  const TransformMatrix &g = winograd::weightTransform(tile);
   SmallVector<float> both;
   for (const auto &down : g.rows)
     for (const auto &across : g.rows)
