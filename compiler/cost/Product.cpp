@@ -154,7 +154,7 @@ struct Scheduled {
       // Rows too long to stay while the panels pass come anew with each of them.
       moved += refill(left * passes, leftTile + panel, target);
     } else {
-      moved += refill(left * passes, left + panel, target);
+      moved += refill(left * passes, left * double(p.turns) + panel, target);
       moved += asStream(refill(allPanels * again, panel + leftTile, target));
     }
     moved = moved * double(blocks);
@@ -174,8 +174,8 @@ struct Scheduled {
     Refill moved = ofTask() * tasks;
     double left = double(p.batches * p.rows * p.depth()) * element / double(p.sharedRows);
     double right = bytesOfRight();
-    moved += refill(left, left, target) * double(panelTasks);
-    moved += refill(right, right, target) * double(rowTasks - 1);
+    moved += refill(left, left * double(p.turns), target) * double(panelTasks);
+    moved += refill(right, right * double(p.turns), target) * double(rowTasks - 1);
     return moved += s.fetchAhead && canFetchAhead(s, p.rows) ? asStream(firstReading()) : firstReading();
   }
 
@@ -216,6 +216,7 @@ Estimate estimate(const Product &product, const ProductSchedule &schedule, const
   e.arithmetic = scheduled.arithmetic();
   e.movement = std::max(scheduled.movement(e.tasks).beside(e.arithmetic),
                         scheduled.firstReading().full - hiddenByArithmetic * e.arithmetic);
+  e.arithmetic *= double(product.turns), e.movement *= double(product.turns);
   e.packing = scheduled.packing();
   e.results = scheduled.results();
   return e;

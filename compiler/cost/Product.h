@@ -20,6 +20,7 @@ struct Product {
   double producerCycles = 0; // of what computes the left operand while it is packed, for a vector
   bool unknownRows = false;  // how many there are is known only at run time
   int64_t groupColumns = 0;  // 0 without groups
+  int64_t turns = 1;         // so many products of this kind take turns, panel by panel
 
   int64_t depth() const { return taps * run; }
 };

@@ -113,7 +113,8 @@ Object generateBuiltins(const Target &target) {
   return emitObject(*module, *machine);
 }
 
-// The algorithms of convolutions. Winograd's method rounds differently, so that strict floating point has none of it.
+// The algorithms of convolutions and products. Winograd's and Strassen's methods round differently, so that strict
+// floating point has none of them.
 LogicalResult chooseAlgorithms(ModuleOp module, const CompileOptions &options, CompileReport &report) {
   Stopwatch watch(report, "algorithms");
   auto main = module.lookupSymbol<func::FuncOp>("main");

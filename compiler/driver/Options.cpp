@@ -25,10 +25,14 @@ static const Option table[] = {
     {"fp", 0, OptionType::Choice, "fast|strict", "fast", compiles, false, true,
      "floating point: fast allows approximations within 4 ulp, strict does not"},
     {"conv-algorithm", 0, OptionType::Choice,
-     "auto|contract|direct|gemm|spatial_pack|grouped_spatial_pack|winograd2|winograd4", "auto", compiles, false, true,
+     "auto|contract|direct|gemm|spatial_pack|grouped_spatial_pack|winograd2|winograd4|strassen", "auto", compiles,
+     false, true,
      "the algorithm of convolutions, wherever it is possible: the cheapest; products that read in place (direct), that "
      "pack their rows (gemm), or the cheaper of the two (contract); tiles of a row's pixels, without and with groups; "
-     "Winograd's in tiles of 2 or 4 pixels (with --fp fast only)"},
+     "Winograd's in tiles of 2 or 4 pixels; Strassen's for windows of one pixel (both with --fp fast only)"},
+    {"matmul-algorithm", 0, OptionType::Choice, "auto|contract|strassen", "auto", compiles, false, true,
+     "the algorithm of matrix products with constant weights, wherever it is possible: the cheaper; rows by columns "
+     "(contract); Strassen's, which multiplies an eighth less (with --fp fast only)"},
     {"max-weight-growth", 0, OptionType::Number, "PERCENT", "50", compiles, false, true,
      "how much weights that are transformed ahead may add to the model's"},
     {"weights", 0, OptionType::Text, "seed:N", "", CompileBit | BenchBit, false, true,
@@ -281,12 +285,20 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   request.options.target = std::move(*target);
   CompileOptions &options = request.options;
   options.strict = values.text("fp") == "strict";
-  options.algorithms = {std::string(values.text("conv-algorithm")), values.number("max-weight-growth") / 100};
-  if (options.strict && StringRef(options.algorithms.convolution).starts_with("winograd"))
+  options.algorithms = {std::string(values.text("conv-algorithm")), std::string(values.text("matmul-algorithm")),
+                        values.number("max-weight-growth") / 100};
+  auto refuseStrict = [&](StringRef option, StringRef algorithm, StringRef method) {
     return LogicalResult(hint(emitError(loc, ErrorCode(2001))
-                                  << "option --conv-algorithm " << options.algorithms.convolution
-                                  << " does not go with --fp strict",
-                              "Winograd's method rounds differently and needs --fp fast"));
+                                  << "option --" << option << " " << algorithm << " does not go with --fp strict",
+                              method + "'s method rounds differently and needs --fp fast"));
+  };
+  StringRef convolution = options.algorithms.convolution, product = options.algorithms.product;
+  if (options.strict && convolution.starts_with("winograd"))
+    return refuseStrict("conv-algorithm", convolution, "Winograd");
+  if (options.strict && convolution == "strassen")
+    return refuseStrict("conv-algorithm", convolution, "Strassen");
+  if (options.strict && product == "strassen")
+    return refuseStrict("matmul-algorithm", product, "Strassen");
   options.threads = values.integer("jobs");
   options.stop = llvm::StringSwitch<Stage>(values.text("emit"))
                      .Case("graph", Stage::Graph)

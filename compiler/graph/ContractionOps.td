@@ -2,6 +2,14 @@
 include "GraphBase.td"
 
 def MatMulOp : Graph_ShapedOp<"MatMul"> { let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs); }
+def StrassenOp : Graph_ShapedOp<"Strassen"> {
+  let summary = "a product along an axis in quarters by Strassen's method: weight has the seven factors of the right side, [7, K / 2, N / 2]";
+  let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$weight, Graph_Optional:$bias, Graph_Int:$axis);
+  let extraClassDeclaration = [{
+    // Whether it is a convolution with windows of one pixel, and not a product of matrices.
+    bool isOfPixels() { return int64_t(getAxis()) != getType().getRank() - 1; }
+  }];
+}
 def GemmOp : Graph_ShapedOp<"Gemm"> {
   let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs, Graph_Optional:$bias, DefaultValuedAttr<F32Attr, "1.0">:$alpha,
       DefaultValuedAttr<F32Attr, "1.0">:$beta, DefaultValuedAttr<Graph_Int, "0">:$transA, DefaultValuedAttr<Graph_Int, "0">:$transB);

@@ -223,7 +223,7 @@ static unsigned requiredOperands(Operation *op) {
       .Case<SqueezeOp, SplitOp, TriluOp, ResizeOp, ClipOp, ReduceProdOp>([](auto) { return 1; })
       .Case<ReduceL1Op, ReduceL2Op, ReduceLogSumOp, ReduceLogSumExpOp, ReduceMaxOp, ReduceMeanOp, ReduceMinOp,
             ReduceSumOp, ReduceSumSquareOp>([](auto) { return 1; })
-      .Case<GemmOp, ConvOp, WinogradConvOp, ConvTransposeOp, PadOp, LayerNormalizationOp, QuantizeLinearOp,
+      .Case<GemmOp, ConvOp, WinogradConvOp, StrassenOp, ConvTransposeOp, PadOp, LayerNormalizationOp, QuantizeLinearOp,
             DequantizeLinearOp, TensorScatterOp>([](auto) { return 2; })
       .Case<SliceOp, MatMulNBitsOp>([](auto) { return 3; })
       .Case<NonMaxSuppressionOp>([](auto) { return 4; })

@@ -98,6 +98,19 @@ LogicalResult ConvOp::inferTypes(SmallVectorImpl<Type> &types) {
   return addResult(*this, types, result, elementOf(getInput()));
 }
 
+LogicalResult StrassenOp::inferTypes(SmallVectorImpl<Type> &types) {
+  Sizes result = sizesOf(getLhs()), weight = sizesOf(getWeight());
+  if (getAxis() < 1 || getAxis() >= int64_t(result.size()) || weight.size() != 3 || !isConstant(weight[0], 7))
+    return fathom::emitError(*this, ErrorCode::BadShape)
+           << "a product in quarters needs rows along an axis and a weight of [7, rows, columns], not "
+           << text(*this, weight);
+  AffineExpr &size = result[getAxis()];
+  if (failed(unify(*this, size, size::mul(weight[1], 2), "the axis and twice the weight's rows")))
+    return failure();
+  size = size::mul(weight[2], 2);
+  return addResult(*this, types, result, elementOf(getLhs()));
+}
+
 LogicalResult WinogradConvOp::inferTypes(SmallVectorImpl<Type> &types) {
   Sizes input = sizesOf(getInput()), weight = sizesOf(getWeight());
   if (input.size() != 4 || weight.size() != 3 || getPads().size() != 4 || (getTile() != 2 && getTile() != 4) ||

@@ -3,6 +3,7 @@
 
 #include "compiler/cost/Attention.h"
 #include "compiler/cost/SpatialPack.h"
+#include "compiler/cost/Strassen.h"
 #include "compiler/cost/Winograd.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/schedule/Schedule.h"
@@ -33,6 +34,11 @@ Choice<cost::WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, int6
 
 // The problem that a convolution (with windows of 3 x 3, stride 1) is in tiles of `size` pixels.
 cost::WinogradConv winogradProblem(mlir::Operation *op, mlir::Value input, int64_t size);
+
+// The problem that a product with a weight of [depth, columns], also of pixels, is in quarters: all sizes are known.
+cost::StrassenProduct strassenProblem(mlir::Operation *op, int64_t depth, int64_t columns);
+// `panel`: as above.
+Choice<cost::StrassenSchedule> bestStrassen(const cost::StrassenProduct &product, int64_t panel, const Target &target);
 
 // The problem that a convolution is for spatial packing; one that it cannot compute has none.
 std::optional<cost::SpatialPackConv> spatialPackProblem(mlir::Operation *op);

@@ -17,9 +17,6 @@ namespace {
 constexpr int64_t scratchLimit = int64_t(16) << 20; // bytes of packed rows
 // What takes longer to read than to multiply has few rows.
 constexpr int64_t thinRows = 8;
-// Cycles of an elementwise op with an operand of its own while rows are packed, for a vector: measured, with the dense
-// blocks of DenseNet.
-constexpr double cyclesOfProducer = 0.55;
 
 struct Problem {
   cost::Product product;
@@ -29,18 +26,6 @@ struct Problem {
   bool keepsPartialSums = true;                   // the result's buffer can hold them between blocks of the reduction
   bool wantsPacked = false, wantsInPlace = false; // what was asked for, where it is possible
 };
-
-// The elementwise ops that compute the left operand inside the kernel.
-int64_t producersOf(Operation *op) {
-  llvm::SmallSetVector<Operation *, 4> producers;
-  if (Operation *first = op->getOperand(0).getDefiningOp())
-    producers.insert(first);
-  for (size_t i = 0; i < producers.size(); ++i)
-    for (Value operand : producers[i]->getOperands())
-      if (Operation *before = operand.getDefiningOp())
-        producers.insert(before);
-  return llvm::count_if(producers, [](Operation *producer) { return producer->hasTrait<Elementwise>(); });
-}
 
 // Whether the steps of the reduction are known, and there are any: without one, no block would store the result.
 bool isKnownRun(AffineExpr depth) { return constantSize(depth).value_or(0) > 0; }
@@ -60,7 +45,7 @@ Problem problemOf(Operation *op) {
   if (op->getParentOfType<func::FuncOp>().getName() != "main") {
     p.product.coldPanels = isa<BlockArgument>(op->getOperand(1));
     p.producesLeft = op->getOperand(0).getDefiningOp();
-    p.product.producerCycles = double(producersOf(op)) * cyclesOfProducer;
+    p.product.producerCycles = producerCycles(op);
     Operation *terminator = op->getBlock()->getTerminator();
     p.keepsPartialSums &=
         terminator->getNumOperands() == 1 &&
@@ -232,7 +217,7 @@ Choice<cost::ProductSchedule> bestContract(Operation *op, const Target &target) 
 bool gainsFromProducer(Operation *op, int64_t ops, const Target &target) {
   Problem p = problemOf(op);
   Choice<cost::ProductSchedule> plain = bestContract(op, target), packed;
-  p.product.producerCycles = double(ops) * cyclesOfProducer;
+  p.product.producerCycles = cyclesOfProducers(ops);
   p.producesLeft = true;
   ContractSpace(p, target).enumerate([&](const cost::ProductSchedule &candidate) {
     packed.consider(candidate, cost::estimate(p.product, candidate, target), target);

@@ -32,6 +32,8 @@ bool takesSpatialPack(Operation *conv) {
 std::string algorithmName(Operation *anchor, const Schedule &schedule) {
   if (auto winograd = dyn_cast_or_null<WinogradConvOp>(anchor))
     return "winograd" + std::to_string(winograd.getTile());
+  if (isa_and_nonnull<StrassenOp>(anchor))
+    return "strassen";
   if (!isa_and_nonnull<ConvOp>(anchor))
     return "";
   if (isDepthwise(anchor))
@@ -53,8 +55,15 @@ std::string whyOtherAlgorithm(Operation *anchor, const Schedule &schedule) {
                     "read in place")
       .Case("spatial_pack", "it is for convolutions of 32-bit floats without groups, and with known channels")
       .Case("grouped_spatial_pack", "it is for convolutions of 32-bit floats with groups")
+      .Case("strassen", "it is for constant windows of one pixel that move by one, between even numbers of channels "
+                        "without groups, of images whose size is known, with --fp fast")
       .Default("it is for constant windows of 3 x 3 that move by one over all channels, with --fp fast")
       .str();
+}
+
+bool isConvolution(Operation *op) {
+  auto strassen = dyn_cast_or_null<StrassenOp>(op);
+  return isa_and_nonnull<ConvOp, WinogradConvOp>(op) || (strassen && strassen.isOfPixels());
 }
 
 } // namespace fathom

@@ -1,4 +1,4 @@
-// The algorithms of convolutions by name, as --conv-algorithm and explanations have them.
+// The algorithms of convolutions and products by name, as --conv-algorithm and explanations have them.
 #pragma once
 
 #include "compiler/graph/Graph.h"
@@ -15,9 +15,12 @@ llvm::StringRef spatialPackName(mlir::Operation *conv);
 // Whether the convolution is to be computed by spatial packing, and can be.
 bool takesSpatialPack(mlir::Operation *conv);
 
-// The algorithm by which a kernel with this anchor and schedule computes; empty for other ops than convolutions.
+// The algorithm by which a kernel with this anchor and schedule computes; empty where there is no choice.
 std::string algorithmName(mlir::Operation *anchor, const Schedule &schedule);
 // Why a convolution is not computed by the algorithm that was asked for; empty where it is.
 std::string whyOtherAlgorithm(mlir::Operation *anchor, const Schedule &schedule);
+
+// Whether the op is a convolution, by whichever algorithm: it reads and writes pixels with their channels side by side.
+bool isConvolution(mlir::Operation *op);
 
 } // namespace fathom

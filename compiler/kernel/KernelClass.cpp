@@ -103,6 +103,17 @@ constexpr Knob winogradKnobs[] = {
     {"task_t", 1, 1 << 20, "tiles of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
+constexpr Knob strassenKnobs[] = {
+    {"tile_m", 1, 32, "pairs of rows of the register tile"},
+    {"tile_n", 1, 256, "columns of the register tile and of a packed panel, both of half the product"},
+    {"unroll_k", 1, 16, "steps of the reduction per iteration"},
+    {"in_flight", 1, Target::mostInFlight,
+     "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
+    {"block_k", 1, 1 << 20, "steps of the reduction that rows pass a panel with at a time"},
+    {"fetch_ahead", 0, 1, "1: tiles that pass a block of a panel fetch the next one meanwhile; 0: they do not"},
+    {"task_m", 1, 1 << 30, "pairs of rows of a task"},
+    {"task_n", 1, 1 << 30, "panels of a task"}};
+
 constexpr Knob spatialPackKnobs[] = {
     {"tile_w", 1, 32, "pixels of the register tile, side by side in a row"},
     {"tile_o", 1, 256, "output channels of a group in the register tile and in a packed panel"},
@@ -139,6 +150,8 @@ static const KernelClass depthwiseClass{"depthwise", "convolutions of single cha
                                         depthwiseFamily};
 static const KernelClass winogradClass{"winograd", "convolutions in tiles by Winograd's method", winogradKnobs,
                                        winogradFamily};
+static const KernelClass strassenClass{"strassen", "matrix products in quarters by Strassen's method", strassenKnobs,
+                                       strassenFamily};
 static const KernelClass spatialPackClass{"spatial_pack", "convolutions in tiles of a row's pixels, by groups",
                                           spatialPackKnobs, spatialPackFamily};
 static const KernelClass packedProductClass{"packed_product", "products with matrices of small integers",
@@ -146,10 +159,10 @@ static const KernelClass packedProductClass{"packed_product", "products with mat
 static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialFamily,
                                          /*takesConsumers=*/false};
 
-static const KernelClass *const classes[] = {&mapClass,           &concatClass,    &reduceClass,   &argReduceClass,
-                                             &softmaxClass,       &layerNormClass, &poolClass,     &contractClass,
-                                             &attentionClass,     &depthwiseClass, &winogradClass, &spatialPackClass,
-                                             &packedProductClass, &sequentialClass};
+static const KernelClass *const classes[] = {&mapClass,       &concatClass,        &reduceClass,    &argReduceClass,
+                                             &softmaxClass,   &layerNormClass,     &poolClass,      &contractClass,
+                                             &attentionClass, &depthwiseClass,     &winogradClass,  &spatialPackClass,
+                                             &strassenClass,  &packedProductClass, &sequentialClass};
 
 ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
 
@@ -176,6 +189,7 @@ const KernelClass &kernelClassOf(Operation *anchor) {
               .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, ConvTransposeOp, NonZeroOp, NonMaxSuppressionOp,
                     UniqueOp, TensorScatterOp>([](auto) { return &sequentialClass; })
               .Case([](WinogradConvOp) { return &winogradClass; })
+              .Case([](StrassenOp) { return &strassenClass; })
               .Case([](MatMulNBitsOp) { return &packedProductClass; })
               .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
 }

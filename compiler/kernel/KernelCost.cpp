@@ -38,6 +38,15 @@ AffineExpr winogradFlop(WinogradConvOp op) {
   return times(times(tiles, product(weight, op.getContext())), 2);
 }
 
+// The same: whole pairs of rows, seven times.
+AffineExpr strassenFlop(StrassenOp op) {
+  Sizes sizes = sizesOf(op.getType());
+  sizes.erase(sizes.begin() + op.getAxis());
+  AffineExpr rows = product(sizes, op.getContext());
+  AffineExpr pairs = rows ? size::ceilDiv(rows, 2) : AffineExpr();
+  return times(times(pairs, product(sizesOf(op.getWeight()), op.getContext())), 2);
+}
+
 template <typename Pool> AffineExpr poolFlop(Pool op) {
   FailureOr<Window> window = getWindow(op);
   if (failed(window))
@@ -83,6 +92,7 @@ AffineExpr flopOf(Operation *op) {
       .Case([&](MatMulNBitsOp op) { return times(times(results, op.getK()), 2); })
       .Case([&](ConvOp op) { return convolutionFlop(op, op.getResult()); })
       .Case([&](WinogradConvOp op) { return winogradFlop(op); })
+      .Case([&](StrassenOp op) { return strassenFlop(op); })
       .Case([&](ConvTransposeOp op) { return convolutionFlop(op, op.getInput()); })
       .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([&](auto op) { return poolFlop(op); })
       .Case<SoftmaxOp, LogSoftmaxOp, HardmaxOp>([&](auto) { return times(results, softmaxFlop); })

@@ -25,7 +25,7 @@ bool isInlined(Value value) {
     return false;
   // Products read their rows from memory, also where all elements are the same.
   if (llvm::any_of(value.getUses(), [](OpOperand &use) {
-        return isa<MatMulOp, ConvOp, MatMulNBitsOp>(use.getOwner()) && use.getOperandNumber() == 0;
+        return isa<MatMulOp, StrassenOp, ConvOp, MatMulNBitsOp>(use.getOwner()) && use.getOperandNumber() == 0;
       }))
     return false;
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());

@@ -15,6 +15,9 @@ struct VectorWork {
 VectorWork kernelWork(mlir::Operation *op);
 // Cycles of the math functions that are, or are likely to be, computed behind the op in its kernel.
 double consumerCycles(mlir::Operation *op);
+// Cycles of the elementwise ops that compute a contraction's left operand inside its kernel, and of so many of them.
+double producerCycles(mlir::Operation *op);
+double cyclesOfProducers(int64_t ops);
 // Whether estimates of the two are the same: equal ops, side by side, on operands that differ in their values only.
 bool costAlike(mlir::Operation *a, mlir::Operation *b);
 // What a kernel reads and writes, at the sizes that are likely.

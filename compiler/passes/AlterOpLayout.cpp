@@ -1,13 +1,15 @@
-// The algorithms of convolutions: costs from the best schedule of each, weights that may grow within a budget.
+// The algorithms of convolutions and products: costs from the best schedule of each, weights that may grow within a
+// budget.
 #include "compiler/passes/AlterOpLayout.h"
 
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/Strassen.h"
 #include "compiler/kernel/VectorWork.h"
-#include "compiler/kernel/Winograd.h"
 #include "compiler/passes/ConvertLayout.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/passes/TransformedWeights.h"
 #include "compiler/support/Diagnostics.h"
 #include <deque>
 
@@ -20,66 +22,16 @@ namespace fathom {
 
 namespace {
 
-// Whether Winograd's method computes this convolution: windows of 3 x 3 that move by one, over all channels. Inside
-// branches and loops nothing is folded, so that weights would be transformed in every run.
-bool takesWinograd(ConvOp conv) {
-  auto weight = cast<RankedTensorType>(conv.getWeight().getType());
-  FailureOr<Window> window = getWindow(conv);
-  return isa<func::FuncOp>(conv->getParentOp()) && succeeded(window) && weight.getRank() == 4 &&
-         weight.hasStaticShape() && conv.getGroup() == 1 && weight.getElementType().isF32() &&
-         isConstantValue(conv.getWeight()) && llvm::all_of(window->kernel, [](int64_t k) { return k == 3; }) &&
-         llvm::all_of(window->strides, [](int64_t s) { return s == 1; }) &&
-         llvm::all_of(window->dilations, [](int64_t d) { return d == 1; }) &&
-         llvm::all_of(window->padsBegin, [](int64_t p) { return p >= 0; }) &&
-         llvm::all_of(window->padsEnd, [](int64_t p) { return p >= 0; });
-}
-
-// The weights [K, C, 3, 3] as [positions, C, K]: every window multiplied by the transform from both sides.
-Value transformedWeight(OpBuilder &b, ConvOp conv, int64_t tile) {
-  const TransformMatrix &g = winograd::weightTransform(tile);
-  SmallVector<float> both;
-  for (const auto &down : g.rows)
-    for (const auto &across : g.rows)
-      for (double y : down)
-        for (double x : across)
-          both.push_back(float(y * x));
-  int64_t positions = g.rows.size() * g.rows.size();
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
-  auto matrix = RankedTensorType::get({positions, 9}, b.getF32Type());
-  Value transform = makeConstant(b, conv, DenseElementsAttr::get(matrix, ArrayRef<float>(both)));
-  auto ahead = [&](auto op) {
-    op->setAttr("graph.ahead", b.getUnitAttr());
-    return op.getResult();
-  };
-  Value windows =
-      ahead(createNamed<TransposeOp>(b, conv, ".windows", conv.getWeight(), b.getDenseI64ArrayAttr({2, 3, 1, 0})));
-  Value flat = ahead(createNamed<ReshapeOp>(b, conv, ".flat", windows, makeInts(b, conv, {9, shape[1] * shape[0]})));
-  Value product = ahead(createNamed<MatMulOp>(b, conv, ".transformed", transform, flat));
-  return ahead(
-      createNamed<ReshapeOp>(b, conv, ".positions", product, makeInts(b, conv, {positions, shape[1], shape[0]})));
-}
-
-void useWinograd(ConvOp conv, int64_t tile) {
-  OpBuilder b(conv);
-  Window window = *getWindow(conv);
-  SmallVector<int64_t> pads(window.padsBegin);
-  llvm::append_range(pads, window.padsEnd);
-  Value weight = transformedWeight(b, conv, tile);
-  auto made = createNamed<WinogradConvOp>(b, conv, "", conv.getInput(), weight, conv.getBias(), pads, tile);
-  conv.getResult().replaceAllUsesWith(made.getResult());
-  conv.erase();
-}
-
-// A step that makes a convolution faster and its weights larger.
+// A step that makes an op faster and its weights larger.
 struct Step {
-  int64_t tile;
+  int64_t tile; // of Winograd's method; 0: Strassen's
   double gain;
   int64_t bytes;
 };
 
 struct Costs {
   bool isSpatialPackCheaper = false;
-  SmallVector<Step, 2> winograd;
+  SmallVector<Step, 2> steps;
 };
 
 // What taking tiles of 2 or 4 pixels gains, and what going on from 2 to 4 does.
@@ -104,6 +56,25 @@ SmallVector<Step, 2> winogradSteps(ConvOp conv, double otherwise, const Target &
   return steps;
 }
 
+// What Strassen's method gains, as a step or none, over an op with these weights that takes so long otherwise.
+SmallVector<Step, 2> strassenSteps(Operation *op, Value weight, int64_t depth, int64_t columns, double otherwise,
+                                   const Target &target) {
+  cost::StrassenProduct problem = strassenProblem(op, depth, columns);
+  Choice<cost::StrassenSchedule> best = bestStrassen(problem, 0, target);
+  int64_t elements = strassen::products * problem.halfDepth() * llvm::alignTo(columns / 2, best.schedule.tileN);
+  int64_t bytes = (elements - depth * columns) * 4;
+  // What more there is to read counts as if nothing hid it: other cores read, too, and on those that multiply fast
+  // nothing was gained. The score is of one thread and of all together.
+  double gain = otherwise - best.score - 2 * cost::coldRefill(double(bytes), target).full;
+  // One of eight products is saved. What gains less than a sixth of that is not worth its rounding errors.
+  if (gain < 0.02 * otherwise)
+    return {};
+  // Weights that others use, too, stay.
+  if (!weight.hasOneUse())
+    bytes = elements * 4;
+  return {Step{0, gain, bytes}};
+}
+
 Costs weigh(ConvOp conv, bool mayTransform, const Target &target) {
   // Groups of few channels waste lanes of a product's tiles. Without groups both have the same inner loops, and costs
   // of two models that differ by less than they err do not tell which is cheaper.
@@ -112,30 +83,82 @@ Costs weigh(ConvOp conv, bool mayTransform, const Target &target) {
   Costs costs;
   if (!isDepthwise(conv) && spatialPackProblem(conv))
     costs.isSpatialPackCheaper = bestSpatialPack(conv, target).score < margin * product;
+  ArrayRef<int64_t> weight = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
   if (mayTransform && takesWinograd(conv))
-    costs.winograd = winogradSteps(conv, product, target);
+    costs.steps = winogradSteps(conv, product, target);
+  else if (mayTransform && takesStrassen(conv) && keepsSamplesApart(conv))
+    costs.steps = strassenSteps(conv, conv.getWeight(), weight[1], weight[0], product, target);
   return costs;
 }
 
-// The costs of a model's convolutions. Models repeat their layers: equal ones are weighed once.
-class CostTable {
+Costs weigh(MatMulOp product, bool mayTransform, const Target &target) {
+  if (!mayTransform || !takesStrassen(product) || !keepsSamplesApart(product))
+    return {};
+  ArrayRef<int64_t> weight = cast<RankedTensorType>(product.getRhs().getType()).getShape();
+  double otherwise = bestContract(product, target).score;
+  return {.steps = strassenSteps(product, product.getRhs(), weight[0], weight[1], otherwise, target)};
+}
+
+// The costs of a model's convolutions or products. Models repeat their layers: equal ones are weighed once.
+template <typename Op> class CostTable {
 public:
   CostTable(bool mayTransform, const Target &target) : mayTransform(mayTransform), target(target) {}
 
-  const Costs &of(ConvOp conv) {
-    auto entry = llvm::find_if(entries, [&](const auto &entry) { return costAlike(entry.first, conv); });
-    return entry != entries.end() ? entry->second
-                                  : entries.emplace_back(conv, weigh(conv, mayTransform, target)).second;
+  const Costs &of(Op op) {
+    auto entry = llvm::find_if(entries, [&](const auto &entry) { return costAlike(entry.first, op); });
+    return entry != entries.end() ? entry->second : entries.emplace_back(op, weigh(op, mayTransform, target)).second;
   }
 
 private:
   bool mayTransform;
   const Target &target;
-  std::deque<std::pair<ConvOp, Costs>> entries;
+  std::deque<std::pair<Op, Costs>> entries;
 };
 
-LogicalResult refusePlan(ConvOp conv, const PlannedKernel &kernel, StringRef need) {
-  return emitError(conv, ErrorCode::BadPlan)
+// Steps of a whole model, of which those that gain most for the bytes by which weights grow are taken.
+class Growth {
+public:
+  explicit Growth(int64_t budget) : budget(budget) {}
+
+  void offer(Operation *op, const Costs &costs) {
+    for (const Step &step : costs.steps)
+      offers.push_back({op, step, offers.size()});
+  }
+
+  void take() {
+    llvm::sort(offers, [](const Offer &a, const Offer &b) {
+      return a.gainOfByte() != b.gainOfByte() ? a.gainOfByte() > b.gainOfByte() : a.order < b.order;
+    });
+    // A larger tile replaces the smaller one taken before.
+    llvm::MapVector<Operation *, int64_t> tiles;
+    for (const auto &[op, step, order] : offers)
+      if (step.bytes <= budget) {
+        budget -= step.bytes;
+        tiles[op] = step.tile;
+      }
+    for (auto [op, tile] : tiles)
+      if (auto conv = dyn_cast<ConvOp>(op))
+        tile ? useWinograd(conv, tile) : useStrassen(conv);
+      else
+        useStrassen(cast<MatMulOp>(op));
+  }
+
+private:
+  struct Offer {
+    Operation *op;
+    Step step;
+    size_t order;
+    double gainOfByte() const { return step.gain / double(step.bytes); }
+  };
+  int64_t budget;
+  SmallVector<Offer> offers;
+};
+
+constexpr StringLiteral needOfStrassen = "32-bit floats times constant weights, of known sizes and an even depth and "
+                                         "number of columns: products of matrices, or windows of one pixel";
+
+LogicalResult refusePlan(Operation *op, const PlannedKernel &kernel, StringRef need) {
+  return emitError(op, ErrorCode::BadPlan)
          << "kernel '" << kernel.name << "': class '" << kernel.kernelClass << "' is for " << need;
 }
 
@@ -146,7 +169,11 @@ LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &o
       return refusePlan(conv, *kernel, "convolutions of 32-bit floats with known channels, several of them in a group");
     setAlgorithm(conv, spatialPackName(conv));
   }
-  if (!kernel || kernel->kernelClass != "winograd" || !options.transforms)
+  if (!kernel || !options.transforms)
+    return success();
+  if (kernel->kernelClass == "strassen")
+    return takesStrassen(conv) ? useStrassen(conv), success() : refusePlan(conv, *kernel, needOfStrassen);
+  if (kernel->kernelClass != "winograd")
     return success();
   int64_t tile = kernel->schedule["tile"];
   if (!takesWinograd(conv) || (tile != 2 && tile != 4))
@@ -156,47 +183,20 @@ LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &o
   return success();
 }
 
+LogicalResult asPlanned(MatMulOp product, const Plan &plan, const AlgorithmOptions &options) {
+  const PlannedKernel *kernel = plan.kernelOf(opName(product));
+  if (!kernel || kernel->kernelClass != "strassen" || !options.transforms)
+    return success();
+  return takesStrassen(product) ? useStrassen(product), success() : refusePlan(product, *kernel, needOfStrassen);
+}
+
 void force(ConvOp conv, const AlgorithmOptions &options) {
   StringRef name = options.convolution;
   setAlgorithm(conv, name);
-  if (name.consume_front("winograd") && options.transforms && takesWinograd(conv))
+  if (name == "strassen" && options.transforms && takesStrassen(conv))
+    useStrassen(conv);
+  else if (name.consume_front("winograd") && options.transforms && takesWinograd(conv))
     useWinograd(conv, name == "2" ? 2 : 4);
-}
-
-// Takes Winograd's method where it gains most for the bytes by which the weights grow.
-void chooseWinograd(ArrayRef<ConvOp> convolutions, int64_t budget, CostTable &costs) {
-  struct Option {
-    ConvOp conv;
-    Step step;
-    size_t order;
-    double gainOfByte() const { return step.gain / double(step.bytes); }
-  };
-  SmallVector<Option> options;
-  for (ConvOp conv : convolutions)
-    for (const Step &step : costs.of(conv).winograd)
-      options.push_back({conv, step, options.size()});
-  // The steps that gain most for a byte come first; a larger tile replaces the smaller one taken before.
-  llvm::sort(options, [](const Option &a, const Option &b) {
-    return a.gainOfByte() != b.gainOfByte() ? a.gainOfByte() > b.gainOfByte() : a.order < b.order;
-  });
-  llvm::MapVector<Operation *, int64_t> tiles;
-  for (const auto &[conv, step, order] : options)
-    if (step.bytes <= budget) {
-      budget -= step.bytes;
-      tiles[conv] = step.tile;
-    }
-  for (auto [conv, tile] : tiles)
-    useWinograd(cast<ConvOp>(conv), tile);
-}
-
-void chooseByCost(ArrayRef<ConvOp> convolutions, int64_t budget, const AlgorithmOptions &options,
-                  const Target &target) {
-  CostTable costs(options.transforms, target);
-  for (ConvOp conv : convolutions)
-    if (costs.of(conv).isSpatialPackCheaper)
-      setAlgorithm(conv, spatialPackName(conv));
-  if (options.transforms)
-    chooseWinograd(convolutions, budget, costs);
 }
 
 struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
@@ -207,7 +207,7 @@ struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
       emitError(getOperation().getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
       return signalPassFailure();
     }
-    if (failed(alterOpLayout(getOperation(), *machine, {convolution, maxWeightGrowth}, nullptr)))
+    if (failed(alterOpLayout(getOperation(), *machine, {convolution, product, maxWeightGrowth}, nullptr)))
       signalPassFailure();
   }
 };
@@ -217,20 +217,36 @@ struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
 LogicalResult alterOpLayout(func::FuncOp main, const Target &target, const AlgorithmOptions &options,
                             const Plan *plan) {
   SmallVector<ConvOp> convolutions;
+  SmallVector<MatMulOp> products;
   main.walk([&](ConvOp conv) { convolutions.push_back(conv); });
-  if (plan) {
-    for (ConvOp conv : convolutions)
-      if (failed(asPlanned(conv, *plan, options)))
-        return failure();
-    return success();
+  main.walk([&](MatMulOp product) { products.push_back(product); });
+  auto follow = [&](auto op) { return asPlanned(op, *plan, options); };
+  if (plan)
+    return success(llvm::all_of(convolutions, [&](ConvOp conv) { return succeeded(follow(conv)); }) &&
+                   llvm::all_of(products, [&](MatMulOp product) { return succeeded(follow(product)); }));
+
+  Growth growth(int64_t(options.maxWeightGrowth * double(constantBytes(main))));
+  if (options.convolution == "auto") {
+    CostTable<ConvOp> costs(options.transforms, target);
+    for (ConvOp conv : convolutions) {
+      if (costs.of(conv).isSpatialPackCheaper)
+        setAlgorithm(conv, spatialPackName(conv));
+      growth.offer(conv, costs.of(conv));
+    }
   }
-  if (options.convolution != "auto") {
+  CostTable<MatMulOp> costs(options.transforms, target);
+  if (options.product == "auto")
+    for (MatMulOp product : products)
+      growth.offer(product, costs.of(product));
+  growth.take();
+
+  if (options.convolution != "auto" && options.convolution != "contract")
     for (ConvOp conv : convolutions)
-      if (options.convolution != "contract")
-        force(conv, options);
-    return success();
-  }
-  chooseByCost(convolutions, int64_t(options.maxWeightGrowth * double(constantBytes(main))), options, target);
+      force(conv, options);
+  if (options.product == "strassen" && options.transforms)
+    for (MatMulOp product : products)
+      if (takesStrassen(product))
+        useStrassen(product);
   return success();
 }
 

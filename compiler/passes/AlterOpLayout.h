@@ -1,4 +1,4 @@
-// Chooses the algorithm of each convolution and puts its weights into the form that the algorithm needs.
+// Chooses the algorithm of each convolution and product and puts its weights into the form that the algorithm needs.
 #pragma once
 
 #include "compiler/schedule/Plan.h"
@@ -11,6 +11,9 @@ struct AlgorithmOptions {
   // "auto" takes the cheapest, "contract" the cheaper of "direct" and "gemm"; the others are taken wherever they are
   // possible.
   std::string convolution = "auto";
+  // "auto" takes the cheaper one, within the growth of weights and where samples stay apart; "contract" and "strassen"
+  // are taken wherever they are possible.
+  std::string product = "auto";
   // By how much transformed weights may add to those of the model.
   double maxWeightGrowth = 0.5;
   // Whether weights may be transformed at all: that rounds differently, and needs them folded afterwards.
@@ -18,7 +21,7 @@ struct AlgorithmOptions {
 };
 
 // The transformed weights are ops over constants: they are to be folded afterwards. A plan says by the class of a
-// convolution's kernel what it is.
+// kernel what it is.
 llvm::LogicalResult alterOpLayout(mlir::func::FuncOp main, const Target &target, const AlgorithmOptions &options,
                                   const Plan *plan);
 

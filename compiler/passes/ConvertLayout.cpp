@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/common/Layout.h"
 #include "compiler/kernel/AttentionChoice.h"
+#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/Pieces.h"
@@ -176,7 +177,7 @@ private:
       // A plan lists every layout that is not row-major.
       plannedOrder = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
       plannedHalo.clear();
-      if (isa<ConvOp, WinogradConvOp>(op) && !llvm::equal(order, plannedOrder))
+      if (isConvolution(op) && !llvm::equal(order, plannedOrder))
         return emitError(op, ErrorCode::BadPlan)
                << "the plan gives '" << opName(op) << "' no layout, and a convolution writes channels innermost";
     }
@@ -193,10 +194,10 @@ private:
                                   llvm::any_of(planned.halo, [](int64_t h) { return h < 0 || h > 1024; })))
       return emitError(op, ErrorCode::BadPlan)
              << "layout of '" << planned.value << "': halo must have " << 2 * rank << " entries between 0 and 1024";
-    if (isa<ConvOp, WinogradConvOp>(op) && planned.order.back() != 1)
+    if (isConvolution(op) && planned.order.back() != 1)
       return emitError(op, ErrorCode::BadPlan)
              << "layout of '" << planned.value << "': a convolution writes channels innermost";
-    if (isa<MatMulOp>(op) && planned.order.back() != rank - 1)
+    if (isa<MatMulOp, StrassenOp>(op) && !isConvolution(op) && planned.order.back() != rank - 1)
       return emitError(op, ErrorCode::BadPlan)
              << "layout of '" << planned.value << "': a matrix product writes columns innermost";
     return success();
@@ -209,6 +210,8 @@ private:
       return visitWinograd(conv);
     if (auto matmul = dyn_cast<MatMulOp>(op))
       return visitMatMul(matmul);
+    if (auto matmul = dyn_cast<StrassenOp>(op))
+      return visitStrassen(matmul);
     if (auto transpose = dyn_cast<TransposeOp>(op))
       return visitTranspose(transpose);
     if (isa<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(op)) {
@@ -304,9 +307,8 @@ private:
   }
 
   LogicalResult visitMatMul(MatMulOp op) {
-    auto left = typeOf(op.getLhs()), right = typeOf(op.getRhs());
-    if (orderOf(left).back() != left.getRank() - 1 || layoutOf(left).haloLow.back() || layoutOf(left).haloHigh.back())
-      op.getLhsMutable().assign(relayout(op, op.getLhs(), withoutLayout(left), "rows"));
+    auto right = typeOf(op.getRhs());
+    readRows(op);
     FailureOr<int64_t> panel = panelOf(op);
     if (failed(panel))
       return failure();
@@ -314,14 +316,42 @@ private:
     SmallVector<int64_t> packed = llvm::to_vector(llvm::seq<int64_t>(0, rank - 2));
     packed.append({rank - 1, rank - 2, rank - 1});
     op.getRhsMutable().assign(relayout(op, op.getRhs(), withLayout(withoutLayout(right), packed, *panel), "packed"));
-    // A result that is only ever seen transposed is stored so that the transpose is row-major.
-    int64_t resultRank = op.getType().getRank();
-    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, resultRank));
-    if (op->hasOneUse())
-      if (auto transpose = dyn_cast<TransposeOp>(*op->user_begin());
-          transpose && transpose.getPerm() && transpose.getPerm()->back() == resultRank - 1)
-        order = llvm::to_vector(*transpose.getPerm());
-    return assign(op.getResult(), order);
+    return assign(op.getResult(), orderOfProduct(op));
+  }
+
+  LogicalResult visitStrassen(StrassenOp op) {
+    SmallVector<int64_t> order = channelsLast(op.getType().getRank());
+    auto left = typeOf(op.getLhs());
+    if (!op.isOfPixels())
+      readRows(op);
+    else if (orderOf(left) != order)
+      op.getLhsMutable().assign(
+          relayout(op, op.getLhs(), withLayout(withoutLayout(left), order, 0, halos[op.getLhs()]), "pixels"));
+    FailureOr<int64_t> panel = panelOf(op);
+    if (failed(panel))
+      return failure();
+    // A panel's parts of all factors follow each other: they are read in this order.
+    auto weight = withLayout(withoutLayout(typeOf(op.getWeight())), {2, 0, 1, 2}, *panel);
+    op.getWeightMutable().assign(relayout(op, op.getWeight(), weight, "packed"));
+    return assign(op.getResult(), op.isOfPixels() ? order : orderOfProduct(op));
+  }
+
+  // The elements of a product's rows lie side by side.
+  void readRows(Operation *product) {
+    Value lhs = product->getOperand(0);
+    auto type = typeOf(lhs);
+    if (orderOf(type).back() != type.getRank() - 1 || layoutOf(type).haloLow.back() || layoutOf(type).haloHigh.back())
+      product->setOperand(0, relayout(product, lhs, withoutLayout(type), "rows"));
+  }
+
+  // A result that is only ever seen transposed is stored so that the transpose is row-major.
+  static SmallVector<int64_t> orderOfProduct(Operation *product) {
+    int64_t rank = typeOf(product->getResult(0)).getRank();
+    if (product->hasOneUse())
+      if (auto transpose = dyn_cast<TransposeOp>(*product->user_begin());
+          transpose && transpose.getPerm() && transpose.getPerm()->back() == rank - 1)
+        return llvm::to_vector(*transpose.getPerm());
+    return llvm::to_vector(llvm::seq<int64_t>(0, rank));
   }
 
   LogicalResult visitTranspose(TransposeOp op) {

@@ -21,6 +21,8 @@ bool takesProducer(Operation *anchor) {
   // Known sizes, and enough columns that packing costs little; a window would compute every pixel once for each of its
   // positions.
   auto type = typeOf(anchor->getResult(0));
+  if (isa<StrassenOp>(anchor))
+    return true;
   if (isa<MatMulOp>(anchor))
     return type.hasStaticShape() && typeOf(anchor->getOperand(0)).hasStaticShape();
   auto conv = dyn_cast<ConvOp>(anchor);

@@ -2,9 +2,10 @@
 include "mlir/Pass/PassBase.td"
 
 def AlterOpLayoutPass : Pass<"alter-op-layout", "mlir::func::FuncOp"> {
-  let summary = "Choose the algorithm of each convolution by cost, and transform its weights for it";
+  let summary = "Choose the algorithm of each convolution and product by cost, and transform its weights for it";
   let options = [Option<"target", "target", "std::string", "\"host\"", "The machine to choose for, as --target of fathom compile">,
                  Option<"convolution", "convolution", "std::string", "\"auto\"", "As --conv-algorithm of fathom compile">,
+                 Option<"product", "product", "std::string", "\"auto\"", "As --matmul-algorithm of fathom compile">,
                  Option<"maxWeightGrowth", "max-weight-growth", "double", "0.5", "The most that transformed weights may add, of all weights">];
 }
 def CanonicalizeOpsPass : Pass<"canonicalize-ops", "mlir::func::FuncOp"> {

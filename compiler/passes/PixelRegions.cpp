@@ -1,6 +1,7 @@
 // The network: a node for each value that is free, the source for pixels, the sink for rows.
 #include "compiler/passes/PixelRegions.h"
 
+#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/ConvertLayout.h"
 #include "compiler/passes/Passes.h"
@@ -39,7 +40,7 @@ private:
   // Whether the op's result may have either order. Others have a rule of their own.
   static bool isFree(Operation *op) {
     return op->getNumResults() == 1 && op->getNumOperands() > 0 && op->getNumRegions() == 0 && !isView(op) &&
-           !isa<ConvOp, WinogradConvOp, MatMulOp, RelayoutOp, SizesOp>(op) && !keepsRows(op);
+           !isa<ConvOp, WinogradConvOp, MatMulOp, StrassenOp, RelayoutOp, SizesOp>(op) && !keepsRows(op);
   }
 
   void addResults(Operation *op) {
@@ -53,7 +54,7 @@ private:
   size_t nodeOf(Value value) {
     if (auto found = nodes.find(value); found != nodes.end())
       return found->second;
-    return isa_and_nonnull<ConvOp, WinogradConvOp>(value.getDefiningOp()) ? pixels : rows;
+    return isConvolution(value.getDefiningOp()) ? pixels : rows;
   }
 
   static int64_t elements(Operation *op, Value value) {
@@ -75,9 +76,9 @@ private:
         continue;
       int64_t size = elements(op, operand);
       auto wants = [&](size_t side) { cut.addEdge(nodeOf(operand), side, size); };
-      if (isa<ConvOp, WinogradConvOp>(op) && i > 0)
+      if (isConvolution(op) && i > 0)
         continue; // weights are packed in their own way
-      if (isa<ConvOp, WinogradConvOp>(op))
+      if (isConvolution(op))
         wants(pixels);
       else if (auto transpose = dyn_cast<TransposeOp>(op))
         wants(movesChannelsBack(transpose) ? pixels : rows);

@@ -116,10 +116,11 @@ def test_lengths_that_decide_a_rank(fathom, save, op):
     assert "--dim" not in result.err
 
 
-def test_winograd_needs_fast_floating_point(fathom, save):
+@pytest.mark.parametrize("option, algorithm", [("conv", "winograd4"), ("conv", "strassen"), ("matmul", "strassen")])
+def test_other_roundings_need_fast_floating_point(fathom, save, option, algorithm):
     path = save(one_node("Relu", [value("x", [3])]))
-    result = fathom("compile", path, "-o", "m.fathom", "--conv-algorithm", "winograd4", "--fp", "strict")
-    result.expect(2, "[F2001]", "--conv-algorithm winograd4 does not go with --fp strict", "hint: ")
+    result = fathom("compile", path, "-o", "m.fathom", f"--{option}-algorithm", algorithm, "--fp", "strict")
+    result.expect(2, "[F2001]", f"--{option}-algorithm {algorithm} does not go with --fp strict", "hint: ")
 
 
 UNKNOWN = {

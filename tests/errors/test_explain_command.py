@@ -196,6 +196,7 @@ def test_bad_uses(fathom, save, tmp_path):
         (4, "gemm", "by the algorithm direct instead of gemm: with groups"),
         (1, "grouped_spatial_pack", "instead of grouped_spatial_pack: it is for convolutions of 32-bit floats with groups"),
         (4, "winograd2", "instead of winograd2: it is for constant windows of 3 x 3"),
+        (1, "strassen", "instead of strassen: it is for constant windows of one pixel"),
         (16, "gemm", "by the algorithm depthwise instead of gemm: every channel is a group of its own"),
     ],
 )

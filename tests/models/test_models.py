@@ -27,7 +27,7 @@ CHOSEN = os.environ.get("FATHOM_MODELS", "").split(",") if os.environ.get("FATHO
 
 # Convolutions with and without groups, of single channels, of 1 x 1 and 7 x 7; the other models differ in sizes only.
 CONVOLUTIONAL = "resnet18 mobilenet_v2 wrn_40_2_g8".split()
-ALGORITHMS = "contract direct gemm spatial_pack grouped_spatial_pack winograd2 winograd4".split()
+ALGORITHMS = "contract direct gemm spatial_pack grouped_spatial_pack winograd2 winograd4 strassen".split()
 
 
 class Model:

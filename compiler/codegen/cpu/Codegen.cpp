@@ -19,6 +19,7 @@ static ClassEmitter emitterOf(StringRef name) {
       .Case("attention", emitAttention)
       .Case("depthwise", emitDepthwise)
       .Case("winograd", emitWinograd)
+      .Case("strassen", emitStrassen)
       .Case("spatial_pack", emitSpatialPack)
       .Case("packed_product", emitPackedProduct)
       .Case("sequential", emitSequential)

@@ -12,17 +12,9 @@ namespace fathom {
 
 static AffineExpr simplify(AffineExpr expr) { return graph::size::simplified(expr); }
 
-// The left operand's buffer; a fused producer's result has none, only the layout that it would have.
-static Buffer leftBuffer(KernelBody &k, Value lhs) {
-  if (k.e.isBuffer(lhs))
-    return k.e.buffer(lhs);
-  auto type = cast<RankedTensorType>(lhs.getType());
-  return {Value(), type, layoutOf(type)};
-}
-
 Contraction::Contraction(KernelBody &k)
     : k(k), e(k.e), c(k.e.c), op(k.anchor), lhs(op->getOperand(0)), rhs(op->getOperand(1)),
-      type(cast<RankedTensorType>(op->getResult(0).getType())), left(leftBuffer(k, lhs)), right(k.e.buffer(rhs)),
+      type(cast<RankedTensorType>(op->getResult(0).getType())), left(operandBuffer(k, lhs)), right(k.e.buffer(rhs)),
       leftType(left.type.getElementType()), rightType(right.type.getElementType()), packed(k.schedule["pack_a"]) {
   Type element = type.getElementType();
   bool half = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;

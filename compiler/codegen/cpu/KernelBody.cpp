@@ -220,4 +220,11 @@ Grid overRows(KernelBody &k, RankedTensorType type, ArrayRef<int64_t> axes,
   return grid;
 }
 
+Buffer operandBuffer(KernelBody &k, Value operand) {
+  if (k.e.isBuffer(operand))
+    return k.e.buffer(operand);
+  auto type = cast<RankedTensorType>(operand.getType());
+  return {Value(), type, layoutOf(type)};
+}
+
 } // namespace fathom

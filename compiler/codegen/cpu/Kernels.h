@@ -51,6 +51,9 @@ struct KernelBody {
   void clearHalos();
 };
 
+// The buffer of an anchor's operand; a fused producer's result has none, only the layout that it would have.
+Buffer operandBuffer(KernelBody &k, mlir::Value operand);
+
 Grid emitMap(KernelBody &k);
 Grid emitConcat(KernelBody &k);
 Grid emitReduce(KernelBody &k);
@@ -62,6 +65,7 @@ Grid emitContract(KernelBody &k);
 Grid emitAttention(KernelBody &k);
 Grid emitDepthwise(KernelBody &k);
 Grid emitWinograd(KernelBody &k);
+Grid emitStrassen(KernelBody &k);
 Grid emitSpatialPack(KernelBody &k);
 Grid emitPackedProduct(KernelBody &k);
 Grid emitSequential(KernelBody &k);

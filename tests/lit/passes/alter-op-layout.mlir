@@ -1,7 +1,9 @@
 // RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=winograd4" --split-input-file %s | FileCheck %s
-// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=contract" --split-input-file %s | FileCheck --check-prefix=PLAIN %s
+// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=contract product=contract" --split-input-file %s | FileCheck --check-prefix=PLAIN %s
 // RUN: fathom-opt --alter-op-layout="target=neoverse-v1 max-weight-growth=4" --split-input-file %s | FileCheck --check-prefix=AUTO %s
 // RUN: fathom-opt --alter-op-layout="target=neoverse-v1 max-weight-growth=0.1" --split-input-file %s | FileCheck --check-prefix=PLAIN %s
+// RUN: fathom-opt --alter-op-layout="target=cortex-a72 max-weight-growth=4" --split-input-file %s | FileCheck --check-prefix=CHOSEN %s
+// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=strassen product=strassen" --split-input-file %s | FileCheck --check-prefix=STRASSEN %s
 
 // The weights are brought into the form of the method by ops over constants, which are folded later.
 // CHECK-LABEL: func @windows
@@ -55,4 +57,45 @@ func.func @groups(%x: tensor<1x32x20x20xf32>) -> (tensor<1x32x18x18xf32>, tensor
   %0 = graph.Conv(%x, %w, %n) {group = 16 : i64} : (tensor<1x32x20x20xf32>, tensor<32x2x3x3xf32>, none) -> tensor<1x32x18x18xf32>
   %1 = graph.Conv(%x, %v, %n) {group = 32 : i64} : (tensor<1x32x20x20xf32>, tensor<32x1x3x3xf32>, none) -> tensor<1x32x18x18xf32>
   return %0, %1 : tensor<1x32x18x18xf32>, tensor<1x32x18x18xf32>
+}
+
+// -----
+
+// Strassen's method halves rows of a known number: the weight's quarters become seven factors. Where all rows are along
+// one axis, they may be of different samples, which are not mixed unless that is asked for.
+// STRASSEN-LABEL: func @products
+// STRASSEN: %[[S:.*]] = graph.Reshape({{.*}}-> tensor<2x384x2x384xf32>
+// STRASSEN: %[[T:.*]] = graph.Transpose(%[[S]]) {graph.ahead{{.*}}perm = array<i64: 0, 2, 1, 3>}
+// STRASSEN: %[[Q:.*]] = graph.Reshape(%[[T]], {{.*}}-> tensor<4x147456xf32>
+// STRASSEN: %[[P:.*]] = graph.MatMul({{.*}}, %[[Q]]) {{.*}}-> tensor<7x147456xf32>
+// STRASSEN: %[[F:.*]] = graph.Reshape(%[[P]], {{.*}}-> tensor<7x384x384xf32>
+// STRASSEN: graph.Strassen(%arg0, %[[F]], {{.*}}) {axis = 2 : i64
+// STRASSEN: graph.Strassen(%arg1, {{.*}}) {axis = 1 : i64
+// CHOSEN-LABEL: func @products
+// CHOSEN: graph.Strassen(%arg0, {{.*}}) {axis = 2 : i64
+// CHOSEN-NOT: graph.Strassen(%arg1
+// AUTO-LABEL: func @products
+// PLAIN-LABEL: func @products
+// PLAIN-NOT: graph.Strassen
+func.func @products(%x: tensor<1x128x768xf32>, %y: tensor<128x768xf32>) -> (tensor<1x128x768xf32>, tensor<128x768xf32>) {
+  %w = graph.Constant dense<2.0> : tensor<768x768xf32> as tensor<768x768xf32>
+  %v = graph.Constant dense<3.0> : tensor<768x768xf32> as tensor<768x768xf32>
+  %0 = graph.MatMul(%x, %w) : (tensor<1x128x768xf32>, tensor<768x768xf32>) -> tensor<1x128x768xf32>
+  %1 = graph.MatMul(%y, %v) : (tensor<128x768xf32>, tensor<768x768xf32>) -> tensor<128x768xf32>
+  return %0, %1 : tensor<1x128x768xf32>, tensor<128x768xf32>
+}
+
+// -----
+
+// Windows of one pixel are products of the pixels. An odd depth is left alone.
+// STRASSEN-LABEL: func @pixels
+// STRASSEN: graph.Strassen({{.*}}) {axis = 1 : i64
+// STRASSEN: graph.MatMul(%arg1
+func.func @pixels(%x: tensor<1x8x5x5xf32>, %y: tensor<4x9xf32>) -> (tensor<1x6x5x5xf32>, tensor<4x8xf32>) {
+  %n = graph.None
+  %w = graph.Constant dense<2.0> : tensor<6x8x1x1xf32> as tensor<6x8x1x1xf32>
+  %v = graph.Constant dense<3.0> : tensor<9x8xf32> as tensor<9x8xf32>
+  %0 = graph.Conv(%x, %w, %n) : (tensor<1x8x5x5xf32>, tensor<6x8x1x1xf32>, none) -> tensor<1x6x5x5xf32>
+  %1 = graph.MatMul(%y, %v) : (tensor<4x9xf32>, tensor<9x8xf32>) -> tensor<4x8xf32>
+  return %0, %1 : tensor<1x6x5x5xf32>, tensor<4x8xf32>
 }

@@ -1,6 +1,7 @@
 // What the draft costs say when one thing changes.
 #include "compiler/cost/Depthwise.h"
 #include "compiler/cost/PackedProduct.h"
+#include "compiler/cost/Strassen.h"
 #include "compiler/cost/Sweep.h"
 #include "compiler/cost/Winograd.h"
 #include "tests/unit/cost/Machine.h"
@@ -218,6 +219,43 @@ TEST(WinogradCost, MultipliesLessAndTransformsMore) {
   EXPECT_LT(tiled.arithmetic, direct.arithmetic / 3);
   EXPECT_GT(tiled.packing, 0);
   EXPECT_LT(tiled.total(), direct.total());
+}
+
+class StrassenCost : public testing::Test {
+protected:
+  static constexpr StrassenSchedule quarters{8, 12, 16, 16, 384, true, 32, 1 << 20};
+
+  // The same product in rows by columns, with the same tiles.
+  static Estimate whole(int64_t rows, int64_t columns, int64_t depth) {
+    ProductSchedule schedule{.tileM = 8, .tileN = 12, .unrollK = 16, .inFlight = 16, .packed = true, .blockK = 768};
+    schedule.taskM = 64, schedule.taskN = 1 << 20, schedule.fetchAhead = true;
+    return estimate(Product{.rows = rows, .columns = columns, .run = depth}, schedule, machine());
+  }
+  static double ratio(int64_t rows, int64_t columns, int64_t depth) {
+    return estimate({rows, columns, depth}, quarters, machine()).total() / whole(rows, columns, depth).total();
+  }
+};
+
+TEST_F(StrassenCost, MultipliesAnEighthLess) {
+  double arithmetic = estimate({256, 3072, 768}, quarters, machine()).arithmetic;
+  EXPECT_NEAR(arithmetic / whole(256, 3072, 768).arithmetic, 7.0 / 8, 0.03);
+  EXPECT_LT(ratio(256, 3072, 768), 0.95);
+}
+
+TEST_F(StrassenCost, LosesWhereThereIsLittleToMultiply) {
+  EXPECT_GT(ratio(256, 3072, 16), 1);
+  EXPECT_GT(ratio(1, 3072, 1024), 1.5);
+}
+
+TEST_F(StrassenCost, AnOddRowIsComputedTwice) {
+  double odd = estimate({15, 768, 768}, quarters, machine()).arithmetic;
+  EXPECT_EQ(odd, estimate({16, 768, 768}, quarters, machine()).arithmetic);
+}
+
+TEST_F(StrassenCost, TheLastPanelIsComputedWhole) {
+  double whole = estimate({64, 48, 768}, quarters, machine()).arithmetic;
+  EXPECT_EQ(estimate({64, 40, 768}, quarters, machine()).arithmetic, whole);
+  EXPECT_GT(estimate({64, 50, 768}, quarters, machine()).arithmetic, whole);
 }
 
 } // namespace

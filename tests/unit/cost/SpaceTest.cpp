@@ -45,7 +45,7 @@ protected:
       text.replace(at, 1, isType ? type : "T");
       at += isType ? type.size() : 1;
     }
-    return parse(llvm::formatv(false, text.c_str(), sizes[0], sizes[1], sizes[2], sizes[3]).str());
+    return parse(llvm::formatv(false, text.c_str(), sizes[0], sizes[1], sizes[2], sizes[3], 2 * sizes[1]).str());
   }
 
   Operation *product() {
@@ -71,7 +71,7 @@ protected:
   }
 };
 
-// Kernels of the other families; T stands for the images, of {0} x {1} x {2} x {3}.
+// Kernels of the other families; T stands for the images, of {0} x {1} x {2} x {3}; {4} is twice {1}.
 constexpr const char *forms[] = {
     R"(func.func @kernel(%x: T) -> T {{
       %0 = graph.Sigmoid(%x) : (T) -> T
@@ -100,6 +100,10 @@ constexpr const char *forms[] = {
       %n = graph.None
       %0 = graph.WinogradConv(%x, %u, %n) {{pads = array<i64: 1, 1, 1, 1>, tile = 2 : i64} : (T, tensor<16x{1}x{1}xf32>, none) -> T
       return %0 : T })",
+    R"(func.func @kernel(%x: tensor<{0}x{2}x32xf32>, %u: tensor<7x16x{1}xf32>) -> tensor<{0}x{2}x{4}xf32> {{
+      %n = graph.None
+      %0 = graph.Strassen(%x, %u, %n) {{axis = 2 : i64} : (tensor<{0}x{2}x32xf32>, tensor<7x16x{1}xf32>, none) -> tensor<{0}x{2}x{4}xf32>
+      return %0 : tensor<{0}x{2}x{4}xf32> })",
     R"(func.func @kernel(%x: T, %axis: tensor<i64>) -> T {{
       %0 = graph.CumSum(%x, %axis) : (T, tensor<i64>) -> T
       return %0 : T })",

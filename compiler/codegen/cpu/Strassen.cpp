@@ -1,0 +1,289 @@
+// Products by Strassen's method. A quarter of the left matrix has every other row (pixel) and half of the columns
+// (channels), so that tasks are blocks of neighbouring rows; one of the weights has half of the rows and half of the
+// columns. A task adds up its quarters, multiplies them with the seven factors of the weights panel by panel, and adds
+// up the products of each panel: nothing between leaves the caches.
+#include "compiler/kernel/Strassen.h"
+#include "compiler/codegen/cpu/Combination.h"
+#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/cpu/RegisterTile.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+class StrassenProduct {
+  // How many pairs of rows before their results are stored what is added to them is asked for.
+  static constexpr int64_t pairsAhead = 4;
+
+public:
+  explicit StrassenProduct(KernelBody &k)
+      : k(k), e(k.e), c(k.e.c), op(cast<StrassenOp>(k.anchor)), weight(e.buffer(op.getWeight())), type(op.getType()),
+        element(type.getElementType()), channel(op.getAxis()), lanes(e.target.lanes(32)),
+        depth(weight.type.getDimSize(1)), columns(weight.type.getDimSize(2)), tileM(k.schedule["tile_m"]),
+        tileN(weight.layout.block), combineLeft(c, strassen::leftTransform()),
+        combineProducts(c, strassen::resultTransform()) {
+    SmallVector<const Buffer *> merge;
+    Buffer left = operandBuffer(k, op.getLhs());
+    if (k.onlyElementwise()) {
+      merge = k.alignedBuffers();
+      merge.push_back(&left);
+    }
+    rowLoops = loopsOver(type, merge, {channel});
+    rows = *constantSize(iterations(rowLoops, k.context()));
+    pairs = llvm::divideCeil(rows, 2);
+    taskPairs = std::min<int64_t>(k.schedule["task_m"], llvm::alignTo(pairs, tileM));
+  }
+
+  Grid emit() {
+    Grid grid;
+    k.clearHalos();
+    auto count = [&](int64_t number) { return getAffineConstantExpr(number, k.context()); };
+    auto [ofPanels, ofPairs] = k.taskRange(grid, Units{count(llvm::divideCeil(columns, tileN)), k.schedule["task_n"]},
+                                           Units{count(pairs), taskPairs});
+    std::tie(firstPair, lastPair) = ofPairs;
+    // Scratch: the factors of the left side, the products of a panel, the results of a row in the last one.
+    productsAt = strassen::products * taskPairs * depth;
+    resultsAt = productsAt + strassen::products * taskPairs * tileN;
+    grid.scratchBytes = (resultsAt + tileN) * elementBytes(element);
+
+    transformRows();
+    c.loop(ofPanels.first, ofPanels.second, 1, [&](Value panel) {
+      c.loop(strassen::products, [&](Value product) { multiply(product, panel); });
+      c.loop(firstPair, lastPair, 1, [&](Value pair) { finish(pair, panel); });
+    });
+    return grid;
+  }
+
+private:
+  // Where a row lies. Behind the last one lies the last one again: it is computed with, never stored.
+  Indices indexOf(Value row) {
+    Indices index = e.zeros(type.getRank());
+    delinearize(c, c.min(row, c.i64(rows - 1)), rowLoops, index);
+    return index;
+  }
+
+  using Pair = std::pair<Indices, Indices>;
+  Pair rowsOf(Value pair) { return {indexOf(c.mul(pair, 2)), indexOf(c.add(c.mul(pair, 2), 1))}; }
+
+  // The seven factors of a pair of rows at `count` steps of the reduction.
+  SmallVector<Value> factors(const Pair &rows, Value step, int64_t count) {
+    SmallVector<Value> quarters;
+    for (Indices index : {rows.first, rows.second})
+      for (int64_t half : {0, 1}) {
+        index[channel] = {c.add(step, half * depth), count > 1 ? 1 : 0};
+        quarters.push_back(e.element(op.getLhs(), index, count));
+      }
+    return combineLeft(quarters);
+  }
+
+  // The place of a factor: tiles of rows, each with the rows' elements side by side for every step where a vector of
+  // them holds as many factors of lane-wise multiply-adds, else row by row.
+  Value placeOf(int64_t product, Value slot, Value step) {
+    Value first = c.i64(product * taskPairs * depth);
+    if (!e.target.laneFma)
+      return c.add(first, c.add(c.mul(slot, depth), step));
+    Value within = c.rem(slot, c.i64(tileM));
+    return c.add(first, c.add(c.add(c.mul(c.sub(slot, within), depth), c.mul(step, tileM)), within));
+  }
+
+  void transformRows() {
+    // Four pairs at a time are transposed in registers.
+    bool transposes = e.target.laneFma && lanes == 4 && tileM % 4 == 0;
+    int64_t together = transposes ? 4 : 1;
+    c.loop(firstPair, lastPair, together, [&](Value pair) {
+      Value slot = c.sub(pair, firstPair);
+      SmallVector<Pair> pairs;
+      for (int64_t i = 0; i < together; ++i)
+        pairs.push_back(rowsOf(c.add(pair, i)));
+      auto oneByOne = [&](Value step, int64_t count) {
+        for (int64_t i = 0; i < together; ++i)
+          for (auto [product, factor] : llvm::enumerate(factors(pairs[i], step, count)))
+            c.store(factor, k.scratch, placeOf(product, c.add(slot, i), step), element);
+      };
+      if (!e.target.laneFma)
+        return vectorLoop(c, c.i64(0), c.i64(depth), lanes, lanes, oneByOne);
+      int64_t whole = transposes ? depth - depth % 4 : 0;
+      c.loop(c.i64(0), c.i64(whole), 4, [&](Value step) {
+        SmallVector<SmallVector<Value>> ofPairs;
+        for (const Pair &rows : pairs)
+          ofPairs.push_back(factors(rows, step, 4));
+        for (int64_t product = 0; product < strassen::products; ++product) {
+          SmallVector<Value> vectors;
+          for (const SmallVector<Value> &ofPair : ofPairs)
+            vectors.push_back(ofPair[product]);
+          for (auto [u, vector] : llvm::enumerate(transposeFour(c, vectors)))
+            c.store(vector, k.scratch, placeOf(product, slot, c.add(step, u)), element);
+        }
+      });
+      c.loop(c.i64(whole), c.i64(depth), 1, [&](Value step) { oneByOne(step, 1); });
+    });
+  }
+
+  Value productAt(Value product, Value slot) {
+    return c.add(c.mul(c.add(c.mul(product, taskPairs), slot), tileN), productsAt);
+  }
+
+  // The products of the task's rows with one factor's panel, block by block of the reduction.
+  void multiply(Value product, Value panel) {
+    Value start =
+        c.add(c.mul(panel, c.expr(weight.layout.blockStride)), c.mul(product, c.expr(weight.layout.strides[0])));
+    int64_t blockK = std::min(k.schedule["block_k"], depth);
+    auto block = [&](Value step, bool isFirst) {
+      Value length = c.min(c.i64(blockK), c.sub(c.i64(depth), step));
+      auto tile = [&](Value slot, int64_t height) {
+        multiplyTile(product, slot, height, start, step, length, isFirst);
+      };
+      Value count = c.sub(lastPair, firstPair), full = c.sub(count, c.rem(count, c.i64(tileM)));
+      c.loop(c.i64(0), full, tileM, [&](Value slot) { tile(slot, tileM); });
+      // Tasks start at multiples of the tile, so that only one remainder exists.
+      if (int64_t rest = pairs % tileM)
+        c.when(c.cmp(arith::CmpIPredicate::slt, full, count), [&] { tile(full, rest); });
+    };
+    block(c.i64(0), true);
+    c.loop(c.i64(blockK), c.i64(depth), blockK, [&](Value step) { block(step, false); });
+  }
+
+  void multiplyTile(Value product, Value slot, int64_t height, Value panel, Value step, Value length, bool isFirst) {
+    RegisterTile registers = this->registers(k.schedule["unroll_k"]);
+    SmallVector<int64_t> pieces = registers.piecesOf(tileN);
+    int64_t sets = registers.setsFor(height * pieces.size(), depth);
+    auto eachPiece = [&](llvm::function_ref<void(Value at, int64_t count)> body) {
+      for (int64_t r = 0; r < height; ++r)
+        for (int64_t column = 0; int64_t count : pieces) {
+          body(c.add(productAt(product, c.add(slot, r)), column), count);
+          column += count;
+        }
+    };
+    SmallVector<Value> sums = registers.zeros(height * sets, pieces);
+    if (!isFirst) {
+      size_t i = 0;
+      eachPiece([&](Value at, int64_t count) { sums[i++] = c.load(k.scratch, at, element, count); });
+    }
+    Value block = c.add(panel, c.mul(step, tileN)), factor = c.mul(product, taskPairs * depth);
+    Ahead ahead = nextBlock(slot, c.add(block, c.mul(length, tileN)));
+    if (e.target.laneFma) {
+      Value rowsAt = c.add(c.add(factor, c.mul(slot, depth)), c.mul(step, tileM));
+      sums =
+          registers.multiplyPacked(k.scratch, element, rowsAt, tileM, height, block, length, pieces, sets, ahead, sums);
+    } else {
+      SmallVector<Value> starts;
+      for (int64_t r = 0; r < height; ++r)
+        starts.push_back(c.add(c.add(factor, c.mul(c.add(slot, r), depth)), step));
+      sums = registers.multiply(k.scratch, element, starts, block, length, pieces, sets, ahead, sums);
+    }
+    sums = registers.joinSets(sums, sets);
+    size_t i = 0;
+    eachPiece([&](Value at, int64_t) { c.store(sums[i++], k.scratch, at, element); });
+  }
+
+  // A tile's share of fetching the next block of weights, which follow each other as they are read.
+  Ahead nextBlock(Value slot, Value next) {
+    if (!k.schedule["fetch_ahead"])
+      return {};
+    int64_t tiles = llvm::divideCeil(std::min(taskPairs, pairs), tileM), perStep = llvm::divideCeil(tileN, tiles);
+    int64_t blockK = std::min(k.schedule["block_k"], depth);
+    return {c.add(next, c.mul(c.div(slot, c.i64(tileM)), blockK * perStep)), perStep};
+  }
+
+  // The results of a pair of rows in a panel of the left half, and in the one as far into the right half.
+  void finish(Value pair, Value panel) {
+    prefetchOperands(c.min(c.add(pair, pairsAhead), c.sub(lastPair, c.i64(1))), panel);
+    Value slot = c.sub(pair, firstPair);
+    SmallVector<SmallVector<Value>> results(4); // vector by vector of each quarter
+    SmallVector<int64_t> pieces = registers(1).piecesOf(tileN);
+    for (int64_t column = 0; int64_t count : pieces) {
+      SmallVector<Value> products;
+      for (int64_t p = 0; p < strassen::products; ++p)
+        products.push_back(c.load(k.scratch, c.add(productAt(c.i64(p), slot), column), element, count));
+      for (auto [quarter, result] : llvm::zip(results, combineProducts(products)))
+        quarter.push_back(result);
+      column += count;
+    }
+    auto overRows = [&](llvm::function_ref<void(int64_t row)> body) {
+      body(0);
+      if (rows % 2 == 0)
+        return body(1);
+      c.when(c.cmp(arith::CmpIPredicate::slt, c.add(c.mul(pair, 2), 1), c.i64(rows)), [&] { body(1); });
+    };
+    Pair indices = rowsOf(pair);
+    Value firstColumn = c.mul(panel, tileN);
+    auto storeWhole = [&](int64_t row) {
+      for (int64_t half : {0, 1})
+        for (int64_t column = 0; auto [values, count] : llvm::zip(results[2 * row + half], pieces)) {
+          store(row ? indices.second : indices.first, c.add(firstColumn, half * columns + column), values, count);
+          column += count;
+        }
+    };
+    // Through scratch, as many columns as there are.
+    auto storePart = [&](int64_t row) {
+      for (int64_t half : {0, 1}) {
+        for (int64_t column = 0; auto [values, count] : llvm::zip(results[2 * row + half], pieces)) {
+          c.store(values, k.scratch, c.i64(resultsAt + column), element);
+          column += count;
+        }
+        vectorLoop(c, c.i64(0), c.i64(columns % tileN), lanes, lanes, [&](Value column, int64_t count) {
+          store(row ? indices.second : indices.first, c.add(c.add(firstColumn, column), half * columns),
+                c.load(k.scratch, c.add(column, resultsAt), element, count), count);
+        });
+      }
+    };
+    if (columns % tileN == 0)
+      return overRows(storeWhole);
+    Value isWhole = c.cmp(arith::CmpIPredicate::slt, panel, c.i64(columns / tileN));
+    scf::IfOp::create(
+        c.b, c.loc, isWhole,
+        [&](OpBuilder &, Location) {
+          overRows(storeWhole);
+          scf::YieldOp::create(c.b, c.loc);
+        },
+        [&](OpBuilder &, Location) {
+          overRows(storePart);
+          scf::YieldOp::create(c.b, c.loc);
+        });
+  }
+
+  void store(Indices index, Value column, Value values, int64_t count) {
+    index[channel] = {column, count > 1 ? 1 : 0};
+    if (!isa<NoneType>(op.getBias().getType()))
+      values = arith::AddFOp::create(c.b, c.loc, values, e.element(op.getBias(), index[channel], count));
+    k.storeAnchor(index, values, count);
+  }
+
+  // What is added to the results of a pair of rows.
+  void prefetchOperands(Value pair, Value panel) {
+    Pair indices = rowsOf(pair);
+    for (Indices index : {indices.first, indices.second})
+      for (int64_t half : {0, 1}) {
+        index[channel] = {c.add(c.mul(panel, tileN), half * columns)};
+        k.prefetchOperands(index, channel, tileN);
+      }
+  }
+
+  RegisterTile registers(int64_t unroll) {
+    return {e, element, tileN, unroll, k.schedule["in_flight"], weight.pointer, element};
+  }
+
+  KernelBody &k;
+  Emitter &e;
+  Code &c;
+  StrassenOp op;
+  const Buffer &weight;
+  RankedTensorType type;
+  Type element;
+  int64_t channel, lanes;
+  int64_t depth, columns; // of a quarter of the weights
+  int64_t tileM, tileN;
+  Combination combineLeft, combineProducts;
+  SmallVector<Loop> rowLoops;
+  int64_t rows = 0, pairs = 0, taskPairs = 0;
+  int64_t productsAt = 0, resultsAt = 0;
+  Value firstPair, lastPair;
+};
+
+} // namespace
+
+Grid emitStrassen(KernelBody &k) { return StrassenProduct(k).emit(); }
+
+} // namespace fathom

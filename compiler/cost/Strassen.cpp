@@ -1,0 +1,38 @@
+// Seven products of quarters that take turns, and the sums before and behind them.
+#include "compiler/cost/Strassen.h"
+
+#include "llvm/Support/MathExtras.h"
+
+namespace fathom::cost {
+
+// Vector operations for a vector of each quarter: four loads, five sums and seven stores on the way in; seven loads,
+// eight sums, and four stores and loads on the way out, where a last panel may not be full.
+constexpr double inputSums = 5, inputLoads = 4, inputStores = 7;
+constexpr double resultSums = 8, resultLoads = 11, resultStores = 4;
+constexpr double sumsPerCycle = 1.6;
+// Rows side by side, as lane-wise multiply-adds take them, are transposed on their way.
+constexpr double transposing = 0.5;
+
+Estimate estimate(const StrassenProduct &p, const StrassenSchedule &s, const Target &target) {
+  constexpr int64_t quarters = 7;
+  // The last panel is computed whole.
+  int64_t columns = llvm::alignTo(p.halfColumns(), s.tileN);
+  Product quarter{.rows = p.pairs(), .columns = columns, .run = p.halfDepth(), .resultStreams = 0};
+  quarter.rowStride = p.halfDepth(), quarter.turns = quarters;
+  ProductSchedule inner{s.tileM, s.tileN, s.unrollK, s.inFlight, target.laneFma, s.blockK, false, s.taskM, s.taskN};
+  inner.fetchAhead = s.fetchAhead;
+  Estimate e = estimate(quarter, inner, target);
+
+  auto vectors = [&](int64_t count) { return double(llvm::divideCeil(count, target.lanes(32))); };
+  double input = double(p.pairs()) * vectors(p.halfDepth()), result = double(p.pairs()) * vectors(p.halfColumns());
+  double moved = target.laneFma ? inputStores * transposing : 0;
+  int64_t panels = llvm::divideCeil(p.halfColumns(), s.tileN), panelTasks = llvm::divideCeil(panels, s.taskN);
+  e.packing = double(panelTasks) * input *
+              (inputSums / sumsPerCycle + inputLoads / target.loadsPerCycle + inputStores / target.storesPerCycle +
+               moved + 4 * p.producerCycles);
+  e.results = result * (resultSums / sumsPerCycle + resultLoads / target.loadsPerCycle +
+                        resultStores / target.storesPerCycle + 4 * (p.consumerCycles + 1.5));
+  return e;
+}
+
+} // namespace fathom::cost

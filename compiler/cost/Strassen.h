@@ -1,0 +1,27 @@
+// A draft of what a matrix product in quarters by Strassen's method costs, from its schedule alone.
+#pragma once
+
+#include "compiler/cost/Product.h"
+
+namespace fathom::cost {
+
+struct StrassenProduct {
+  int64_t rows = 1, columns = 1, depth = 1; // of the whole product
+  double consumerCycles = 0;                // of the math functions fused behind, for a vector
+  double producerCycles = 0;                // of what computes the left operand, for a vector
+
+  // Of a quarter.
+  int64_t pairs() const { return (rows + 1) / 2; }
+  int64_t halfColumns() const { return columns / 2; }
+  int64_t halfDepth() const { return depth / 2; }
+};
+
+struct StrassenSchedule {
+  int64_t tileM = 1, tileN = 1, unrollK = 1, inFlight = 1, blockK = 1;
+  bool fetchAhead = false;
+  int64_t taskM = 1, taskN = 1; // pairs of rows, panels
+};
+
+Estimate estimate(const StrassenProduct &product, const StrassenSchedule &schedule, const Target &target);
+
+} // namespace fathom::cost

@@ -1,0 +1,210 @@
+"""Products by Strassen's method, forced on awkward sizes, against ONNX Runtime and double precision."""
+import numpy as np
+import pytest
+from conftest import compare, make_model, round_trip
+from onnx import helper
+
+import fathom
+
+FORCED = {"matmul_algorithm": "strassen", "conv_algorithm": "strassen"}
+
+
+def scaled(random, *shape):
+    """Weights whose products are about as large as what they are multiplied with."""
+    return (random.standard_normal(shape) / np.sqrt(shape[0])).astype(np.float32)
+
+
+def rows(random, *shape):
+    return random.standard_normal(shape).astype(np.float32)
+
+
+def classes(model, **options):
+    plan = fathom.compile(model, emit="plan", **options)
+    return [line.split()[1] for line in plan.splitlines() if line.strip().startswith("class:")]
+
+
+def product(name="m"):
+    return helper.make_node("MatMul", ["x", "w"], [name], name="product")
+
+
+@pytest.mark.parametrize("depth", [2, 6, 34, 222])
+@pytest.mark.parametrize("columns", [2, 26, 48, 134])
+@pytest.mark.parametrize("count", [1, 2, 7, 16, 37])
+def test_awkward_matrices(count, columns, depth, random):
+    inputs, weights = {"x": rows(random, count, depth)}, {"w": scaled(random, depth, columns)}
+    assert "strassen" in classes(make_model([product("y")], inputs, weights), **FORCED)
+    compare([product("y")], inputs, weights, **FORCED)
+
+
+@pytest.mark.parametrize("shape", [(3, 5, 20), (2, 1, 3, 20), (1, 9, 20)])
+def test_what_is_fused_behind(shape, random):
+    """A bias, a function, and a residual that is read from memory."""
+    inputs = {"x": rows(random, *shape), "r": rows(random, *shape[:-1], 50)}
+    weights = {"w": scaled(random, 20, 50), "b": rows(random, 50)}
+    nodes = [
+        product(),
+        helper.make_node("Add", ["m", "b"], ["a"]),
+        helper.make_node("Tanh", ["a"], ["t"]),
+        helper.make_node("Add", ["t", "r"], ["y"]),
+    ]
+    compare(nodes, inputs, weights, **FORCED)
+
+
+def test_what_is_fused_before(random):
+    """Rows that are computed while their quarters are added up."""
+    inputs, weights = {"x": rows(random, 2, 11, 24)}, {"w": scaled(random, 24, 30), "s": rows(random, 24)}
+    nodes = [
+        helper.make_node("Mul", ["x", "s"], ["p"]),
+        helper.make_node("Relu", ["p"], ["q"]),
+        helper.make_node("MatMul", ["q", "w"], ["y"], name="product"),
+    ]
+    compare(nodes, inputs, weights, **FORCED)
+
+
+def test_a_transposed_result(random):
+    """Heads of an attention: the result is stored the way the transpose wants it."""
+    inputs, weights = {"x": rows(random, 1, 10, 24)}, {"w": scaled(random, 24, 24), "s": np.array([1, 10, 4, 6])}
+    nodes = [
+        product(),
+        helper.make_node("Reshape", ["m", "s"], ["h"]),
+        helper.make_node("Transpose", ["h"], ["t"], perm=[0, 2, 1, 3]),
+        helper.make_node("Relu", ["t"], ["y"]),
+    ]
+    compare(nodes, inputs, weights, **FORCED)
+
+
+@pytest.mark.parametrize("images, size", [(1, (5, 7)), (2, (3, 3)), (3, (4, 6)), (1, (1,)), (2, (2, 3, 5))])
+def test_windows_of_one_pixel(images, size, random):
+    inputs = {"x": rows(random, images, 34, *size)}
+    ones = [1] * len(size)
+    weights = {"w": scaled(random, 34, 38).T.reshape(38, 34, *ones).copy(), "b": rows(random, 38)}
+    nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], name="conv"), helper.make_node("Relu", ["c"], ["y"])]
+    assert "strassen" in classes(make_model(nodes, inputs, weights), **FORCED)
+    compare(nodes, inputs, weights, **FORCED)
+
+
+def test_between_other_windows(random):
+    """A bottleneck: halos on both sides, a residual, pieces of a concatenation."""
+    inputs = {"x": rows(random, 1, 16, 9, 9)}
+    weights = {name: scaled(random, 9 * 16, 16).T.reshape(16, 16, 3, 3).copy() for name in ("u", "v")}
+    weights |= {name: scaled(random, 16, 16).reshape(16, 16, 1, 1) for name in ("p", "q")}
+    conv = lambda x, w, y, pads=0: helper.make_node("Conv", [x, w], [y], pads=[pads] * 4)  # noqa: E731
+    nodes = [
+        conv("x", "u", "a", 1),
+        conv("a", "p", "b"),
+        conv("b", "v", "c", 1),
+        conv("c", "q", "d"),
+        helper.make_node("Add", ["d", "x"], ["e"]),
+        helper.make_node("Concat", ["e", "b"], ["y"], axis=1),
+    ]
+    compare(nodes, inputs, weights, **FORCED)
+
+
+@pytest.mark.parametrize("change", [{"block_k": 16}, {"tile_n": 8}, {"tile_m": 3, "task_m": 6}, {"task_m": 8, "task_n": 1}, {"fetch_ahead": 0}])
+def test_other_schedules(change, random, tmp_path):
+    inputs, weights = {"x": rows(random, 45, 102)}, {"w": scaled(random, 102, 150)}
+    model = make_model([product("y")], inputs, weights)
+    lines = fathom.compile(model, emit="plan", **FORCED).splitlines()
+    for knob, value in change.items():
+        places = [i for i, line in enumerate(lines) if line.strip().startswith(knob + ":")]
+        assert places
+        for i in places:
+            lines[i] = f"      {knob}: {value}"
+    plan = tmp_path / "edited.plan"
+    plan.write_text("\n".join(lines) + "\n")
+    compare([product("y")], inputs, weights, plan=str(plan))
+
+
+def test_error_against_double_precision():
+    """About as large as that of rows by columns: at most 1e-5 of the largest output, on twenty seeds."""
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        x, w = rows(random, 64, 768), scaled(random, 768, 256)
+        want = x.astype(np.float64) @ w.astype(np.float64)
+        model = make_model([product("y")], {"x": x}, {"w": w})
+        got = fathom.Session(fathom.compile(model, **FORCED)).run(None, {"x": x})[0]
+        assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max(), f"seed {seed}"
+
+
+def transformer_layer(*shape):
+    random = np.random.default_rng(0)
+    return make_model([product("y")], {"x": rows(random, *shape, 768)}, {"w": scaled(random, 768, 768)})
+
+
+# A machine that reads weights quickly, compared with how it multiplies.
+FREE = {"target": "cortex-a72", "max_weight_growth": 100}
+
+
+def test_chosen_where_it_pays():
+    assert "strassen" in classes(transformer_layer(1, 128), **FREE)
+    assert "strassen" not in classes(transformer_layer(1, 4), **FREE)
+    assert "strassen" not in classes(transformer_layer(1, 128), target="sapphirerapids", max_weight_growth=100)
+
+
+def test_weights_grow_within_the_budget():
+    assert "strassen" not in classes(transformer_layer(1, 128), target="cortex-a72", max_weight_growth=50)
+
+
+def test_samples_stay_apart():
+    """Rows that may be of different samples are not computed together, unless one asks for it."""
+    for shape in ((128,), (2, 128), (128, 2)):
+        assert "strassen" not in classes(transformer_layer(*shape), **FREE)
+        assert "strassen" in classes(transformer_layer(*shape), matmul_algorithm="strassen")
+
+
+def test_a_nan_stays_in_its_pair_of_rows(random):
+    x, w = rows(random, 1, 12, 32), scaled(random, 32, 32)
+    x[0, 5, 3] = np.nan
+    model = make_model([product("y")], {"x": x}, {"w": w})
+    got = fathom.Session(fathom.compile(model, **FORCED)).run(None, {"x": x})[0]
+    assert np.isnan(got[0, 5]).all() and np.isfinite(np.delete(got[0], [4, 5], axis=0)).all()
+
+
+def test_other_products_stay_as_they_are(random):
+    odd = make_model([product("y")], {"x": rows(random, 8, 9)}, {"w": scaled(random, 9, 8)})
+    both = make_model([product("y")], {"x": rows(random, 8, 8), "w": scaled(random, 8, 8)}, {})
+    empty = make_model([product("y")], {"x": rows(random, 0, 8)}, {"w": scaled(random, 8, 8)})
+    strided = helper.make_node("Conv", ["x", "w"], ["y"], strides=[2, 2])
+    pixels = make_model([strided], {"x": rows(random, 1, 8, 6, 6)}, {"w": rows(random, 8, 8, 1, 1)})
+    for model in (odd, both, empty, pixels):
+        assert "strassen" not in classes(model, **FORCED)
+
+
+def test_strict_floating_point_has_none_of_it():
+    model = transformer_layer(1, 128)
+    assert "strassen" not in classes(model, fp="strict", **FREE)
+    for option in FORCED:
+        with pytest.raises(fathom.Error, match="does not go with --fp strict"):
+            fathom.compile(model, fp="strict", **{option: "strassen"})
+
+
+def test_a_plan_says_which_algorithm(tmp_path):
+    for algorithm in ("contract", "strassen"):
+        folder = tmp_path / algorithm
+        folder.mkdir()
+        round_trip(transformer_layer(1, 128), folder, matmul_algorithm=algorithm)
+
+
+@pytest.mark.parametrize(
+    "change, reason",
+    [
+        (("task_m:", "task_m:          7 #"), "multiple of tile_m"),
+        (("task_m:", "task_m:          10000000 #"), "bytes of scratch"),
+        (("tile_m:", "tile_m:          32 #"), "vector registers"),
+    ],
+)
+def test_impossible_plans_are_refused(tmp_path, change, reason):
+    model = transformer_layer(1, 128)
+    plan = fathom.compile(model, emit="plan", matmul_algorithm="strassen")
+    path = tmp_path / "edited.plan"
+    path.write_text(plan.replace(*change, 1))
+    with pytest.raises(fathom.Error, match=reason):
+        fathom.compile(model, plan=str(path))
+
+
+def test_a_plan_for_another_product_is_refused(random, tmp_path):
+    even, odd = ({"x": rows(random, 8, n)} for n in (8, 9))
+    plan = tmp_path / "even.plan"
+    fathom.compile(make_model([product("y")], even, {"w": scaled(random, 8, 8)}), output=str(plan), emit="plan", **FORCED)
+    with pytest.raises(fathom.Error, match="class 'strassen' is for"):
+        fathom.compile(make_model([product("y")], odd, {"w": scaled(random, 9, 8)}), plan=str(plan))
