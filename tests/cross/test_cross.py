@@ -105,16 +105,24 @@ def driver():
     return build
 
 
+# A batch of any size; one of a known size, whose pointwise convolution can be computed in quarters.
+FORMS = [("any", [], [f"batch={BATCH}"]), ("quarters", ["--dim", f"batch={BATCH}", "--conv-algorithm", "strassen"], [])]
+
+
+@pytest.mark.parametrize("form,options,sizes", FORMS, ids=[form for form, *_ in FORMS])
 @pytest.mark.parametrize("architecture,cpu", CPUS)
-def test_small_network(model, driver, architecture, cpu):
+def test_small_network(model, driver, architecture, cpu, form, options, sizes):
     folder, expected = model
     artifact = folder / f"{cpu}.fathom"
-    command(BUILD / "bin/fathom", "compile", folder / "small.onnx", "-o", artifact, "--target", f"{architecture}-unknown-linux-gnu:{cpu}")
+    compile = [BUILD / "bin/fathom", "compile", folder / "small.onnx", "--target", f"{architecture}-unknown-linux-gnu:{cpu}", *options]
+    command(*compile, "-o", artifact)
+    command(*compile, "--emit", "plan", "-o", folder / "plan")
+    assert ("strassen" in (folder / "plan").read_text()) == (form == "quarters")
     emulator = [f"qemu-{architecture}", "-cpu", "max"]
     if architecture != platform.machine():
         emulator += ["-L", f"/usr/{architecture}-linux-gnu"]
     for threads in (1, 2):
-        command(*emulator, driver(architecture), artifact, threads, folder / f"{cpu}.{threads}.", folder / "x.raw", f"batch={BATCH}")
+        command(*emulator, driver(architecture), artifact, threads, folder / f"{cpu}.{threads}.", folder / "x.raw", *sizes)
     for i, reference in enumerate(expected):
         result = np.fromfile(folder / f"{cpu}.1.{i}.raw", np.float32).reshape(reference.shape)
         np.testing.assert_allclose(result, reference, rtol=1e-3, atol=1e-4 * np.abs(reference).max())
