@@ -169,7 +169,7 @@ TEST_P(SpaceTest, SamplesAreOfTheSpaceAndDiffer) {
 TEST_P(SpaceTest, HoldsOnlyLegalSchedulesOfSpatialPacking) {
   Target target = llvm::cantFail(parseTarget(GetParam()));
   size_t seen = 0;
-  for (int round = 0; seen < 30000 || round < 40; ++round) {
+  for (int round = 0; seen < 11 * 30000 || round < 40; ++round) {
     Operation *op = convolution();
     if (isDepthwise(op))
       continue;
@@ -177,7 +177,9 @@ TEST_P(SpaceTest, HoldsOnlyLegalSchedulesOfSpatialPacking) {
     ASSERT_EQ(kernelClassOf(op).name, "spatial_pack");
     size_t before = seen;
     kernelClassOf(op).family.space(op, target, [&](const Schedule &schedule) {
-      ++seen;
+      // One of eleven: there are millions of them.
+      if (++seen % 11)
+        return;
       std::string problem = llvm::toString(checkSchedule(kernelClassOf(op), schedule, op, target));
       ASSERT_EQ(problem, "");
     });
