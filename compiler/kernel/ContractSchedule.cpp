@@ -168,7 +168,9 @@ private:
     bool isLong = blockK >= 64 && blockK % 8 == 0 && p.product.rows > thinRows;
     if (!s.packed && !(isLong && registers + 2 <= target.vectorRegisters))
       return lanes;
-    return blockK < 32 ? 2 : blockK < 128 || blockK % 16 ? 8 : 16;
+    if (s.packed)
+      return cost::packedUnroll(s.tileM, s.tileN, blockK, target, p.product.bits);
+    return blockK < 128 || blockK % 16 ? 8 : 16;
   }
 
   void overBlocks(cost::ProductSchedule s, llvm::function_ref<void(const cost::ProductSchedule &)> body) {
@@ -226,7 +228,7 @@ bool gainsFromProducer(Operation *op, int64_t ops, const Target &target) {
   cost::Sweep apart;
   apart.rows = p.product.rows, apart.length = p.product.depth(), apart.bits = p.product.bits;
   apart.instructions = double(2 * ops);
-  apart.bytes = 2.0 * double(apart.rows * apart.length * p.product.bits / 8);
+  apart.bytes = 2.0 * double(apart.rows * apart.length) * (p.product.bits / 8.0);
   int64_t lanes = target.lanes(p.product.bits);
   cost::SweepSchedule schedule{lanes, cost::leastGrain(apart, lanes, target)};
   return packed.score <= plain.score + cost::overThreads(cost::estimate(apart, schedule, target), target);

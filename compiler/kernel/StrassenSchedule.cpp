@@ -49,7 +49,7 @@ static void overSchedules(const cost::StrassenProduct &product, int64_t panel, c
       blocks = fractions(product.halfDepth(), 4, std::max<int64_t>(64, target.caches[0].bytes * 5 / 8 / (s.tileN * 4)));
     for (int64_t blockK : blocks) {
       s.blockK = blockK;
-      s.unrollK = !target.laneFma || blockK < 32 ? 2 : blockK < 128 || blockK % 16 ? 8 : 16;
+      s.unrollK = cost::packedUnroll(s.tileM, s.tileN, blockK, target, 32);
       for (int64_t taskM : fractions(product.pairs(), s.tileM))
         for (int64_t parts : {1, 2, 4, 8, 16}) {
           s.taskM = taskM, s.taskN = llvm::divideCeil(panels, parts);

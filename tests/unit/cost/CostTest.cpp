@@ -221,6 +221,16 @@ TEST(WinogradCost, MultipliesLessAndTransformsMore) {
   EXPECT_LT(tiled.total(), direct.total());
 }
 
+// A body of many steps spills where a tile leaves few registers, on cores that look less far ahead.
+TEST(ProductCost, TightTilesAreUnrolledLess) {
+  Target near = llvm::cantFail(parseTarget("neoverse-n1")), far = llvm::cantFail(parseTarget("neoverse-v1"));
+  EXPECT_EQ(packedUnroll(8, 12, 768, near, 32), 8);
+  EXPECT_EQ(packedUnroll(4, 20, 768, near, 32), 16);
+  EXPECT_EQ(packedUnroll(8, 12, 768, far, 32), 16);
+  EXPECT_EQ(packedUnroll(4, 20, 100, near, 32), 8);
+  EXPECT_EQ(packedUnroll(4, 20, 16, near, 32), 2);
+}
+
 class StrassenCost : public testing::Test {
 protected:
   static constexpr StrassenSchedule quarters{8, 12, 16, 16, 384, true, 32, 1 << 20};
