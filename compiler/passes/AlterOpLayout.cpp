@@ -234,10 +234,11 @@ LogicalResult alterOpLayout(func::FuncOp main, const Target &target, const Algor
       growth.offer(conv, costs.of(conv));
     }
   }
-  CostTable<MatMulOp> costs(options.transforms, target);
-  if (options.product == "auto")
+  if (options.product == "auto") {
+    CostTable<MatMulOp> costs(options.transforms, target);
     for (MatMulOp product : products)
       growth.offer(product, costs.of(product));
+  }
   growth.take();
 
   if (options.convolution != "auto" && options.convolution != "contract")
