@@ -92,18 +92,23 @@ Num narrow(Num x) {
 }
 
 Num polynomial(Num x, Coefficients coefficients) {
-  auto horner = [&](Num variable, size_t first, size_t step) {
-    size_t last = first + (coefficients.size() - 1 - first) / step * step;
-    Num sum = x.k(coefficients.begin()[last]);
-    for (size_t i = last; i > first; i -= step)
-      sum = fma(sum, variable, coefficients.begin()[i - step]);
+  const double *c = coefficients.begin();
+  size_t count = coefficients.size(), i = count - 1;
+  if (count < 5) {
+    Num sum = x.k(c[i]);
+    while (i-- > 0)
+      sum = fma(sum, x, c[i]);
     return sum;
-  };
-  if (coefficients.size() < 5)
-    return horner(x, 0, 1);
-  // Two chains of half the length: a vector's worth of lanes is too little to hide the latency of one.
+  }
+  // Pairs first: a chain of half the length, as a vector's worth of lanes is too little to hide the latency of a whole
+  // one, and half as many additions of constants, which instructions that overwrite what they add to must copy.
   Num square = x * x;
-  return fma(horner(square, 1, 2), x, horner(square, 0, 2));
+  auto pair = [&](size_t first) { return first + 1 < count ? fma(x, c[first + 1], c[first]) : x.k(c[first]); };
+  i -= i % 2;
+  Num sum = pair(i);
+  while (i > 0)
+    sum = fma(sum, square, pair(i -= 2));
+  return sum;
 }
 
 Pair twoSum(Num x, Num y) {
