@@ -49,7 +49,8 @@ public:
     Grid grid;
     grid.tasks = size::simplified(tiles.ceilDiv(taskTiles) * panelTasks);
     // Scratch: the transformed tiles, the products of a panel, the pixels of one tile.
-    productsAt = taskTiles * positions * channels;
+    positionSize = apart(taskTiles * channels);
+    productsAt = positions * positionSize;
     pixelsAt = productsAt + taskTiles * positions * tileN;
     grid.scratchBytes = (pixelsAt + size * size * tileN) * elementBytes(element);
 
@@ -94,7 +95,7 @@ private:
         }
       SmallVector<Value> transformed = fromBothSides(c, winograd::inputTransform(size), pixels);
       for (int64_t p = 0; p < positions; ++p)
-        c.store(transformed[p], k.scratch, c.add(c.mul(c.add(slot, p * taskTiles), channels), channel), element);
+        c.store(transformed[p], k.scratch, c.add(c.add(c.mul(slot, channels), p * positionSize), channel), element);
     });
   }
 
@@ -109,7 +110,7 @@ private:
       Value first = c.add(c.mul(position, taskTiles), row);
       SmallVector<Value> starts;
       for (int64_t r = 0; r < height; ++r)
-        starts.push_back(c.mul(c.add(first, r), channels));
+        starts.push_back(c.add(c.mul(position, positionSize), c.mul(c.add(row, r), channels)));
       SmallVector<Value> sums =
           registers.joinSets(registers.multiply(k.scratch, element, starts, panelStart, c.i64(channels), pieces, sets,
                                                 Ahead(), registers.zeros(height * sets, pieces)),
@@ -188,7 +189,7 @@ private:
   const Buffer &input, &weight;
   RankedTensorType type;
   Type element;
-  int64_t size, positions, tileM, tileN, taskTiles, channels, columns;
+  int64_t size, positions, tileM, tileN, taskTiles, channels, columns, positionSize = 0;
   int64_t productsAt = 0, pixelsAt = 0;
   SmallVector<Loop> image;
 };
