@@ -26,7 +26,7 @@ double Estimate::total(int64_t threads) const {
   bool spreads = tasks > 1 && threads > 1;
   if (spreads)
     work += exchange * std::max(0.0, 1 - rowParts / double(threads));
-  return work * rounds / tasks + (spreads ? spreading : 0);
+  return work * std::min(1.0, rounds * std::max(largest, 1 / tasks)) + (spreads ? spreading : 0);
 }
 
 double overThreads(const Estimate &estimate, const Target &target) {

@@ -101,6 +101,10 @@ struct Scheduled {
   int64_t blocks = s.packed ? p.taps * llvm::divideCeil(p.run, blockK) : 1;
   int64_t panels = llvm::divideCeil(p.columns, s.tileN), taskPanels = std::min(s.taskN, panels);
   int64_t rowTasks = llvm::divideCeil(p.rows, taskRows), panelTasks = llvm::divideCeil(panels, taskPanels);
+  // Products that take turns were measured on Neoverse-N1, too, whose multiply-adds take twice as long as
+  // Neoverse-V1's: less is waited for packed rows and at branches, and more for panels.
+  bool takesTurns = p.turns > 1 && target.laneFma;
+  double hurry = takesTurns ? target.fmaPerCycle / 4 : 1, panelWait = takesTurns ? 0.04 * (waiting(target) - 0.5) : 0;
   bool collides =
       !s.packed && setsFilled(double(s.tileM), int64_t(double(p.rowStride) * element), target.caches[0]) > 1;
 
@@ -123,11 +127,11 @@ struct Scheduled {
     int64_t unroll = std::max(s.unrollK, sets), stretches = s.packed ? blocks : p.taps;
     int64_t stretch = s.packed ? std::min(blockK, p.run) : p.run, rest = stretch % unroll;
     // Steps that do not fill an iteration load their factors one by one.
-    double step = stepCycles(rows, columns, s.packed, sets, target, p.bits);
+    double step = stepCycles(rows, columns, s.packed, sets, target, p.bits) + double(vectors) * panelWait;
     if (blocks > 1 && fillsRegisters(rows, columns, s.packed, target, p.bits))
       step = std::max(step, spilledSum);
     double perStretch = double(stretch) * step + double(rest) * double(rows) / target.loadsPerCycle +
-                        double(stretch / unroll + rest) * iterationStart + 4;
+                        double(stretch / unroll + rest) * iterationStart * hurry + 4;
     if (collides)
       perStretch += double(stretch * rows) / double(target.laneFma ? lanes : 1) * collisionStall;
     double fresh = s.rowsOuter || s.packed ? 0 : newRows * double(p.taps);
@@ -163,7 +167,7 @@ struct Scheduled {
       // Rows too long to stay while the panels pass come anew with each of them.
       moved += refill(left * passes, leftTile + panel, target);
     } else {
-      moved += refill(left * passes, left * double(p.turns) + panel, target);
+      moved += refill(left * passes, left * double(p.turns) + panel, target) * hurry;
       moved += asStream(refill(allPanels * again, panel + leftTile, target));
     }
     moved = moved * double(blocks);
@@ -184,8 +188,10 @@ struct Scheduled {
     double left = double(p.batches * p.rows * p.depth()) * element / double(p.sharedRows);
     double right = bytesOfRight();
     moved += refill(left, left * double(p.turns), target) * double(panelTasks);
-    moved += refill(right, right * double(p.turns), target) * double(rowTasks - 1);
-    return moved += s.fetchAhead && canFetchAhead(s, p.rows) ? asStream(firstReading()) : firstReading();
+    bool fetches = s.fetchAhead && canFetchAhead(s, p.rows);
+    Refill again = refill(right, right * double(p.turns), target) * double(rowTasks - 1);
+    moved += fetches && takesTurns ? asStream(again) : again;
+    return moved += fetches ? asStream(firstReading()) : firstReading();
   }
 
   // Panels on their way from wherever the kernel finds them.

@@ -11,26 +11,33 @@ namespace fathom::cost {
 constexpr double inputSums = 5, inputLoads = 4, inputStores = 7;
 constexpr double resultSums = 8, resultLoads = 11, resultStores = 4;
 constexpr double sumsPerCycle = 1.6;
+// The same for a vector of a factor that is the sum of two others.
+constexpr double restSums = 1, restLoads = 2, restStores = 1;
 // Rows side by side, as lane-wise multiply-adds take them, are transposed on their way.
 constexpr double transposing = 0.5;
 
 Estimate estimate(const StrassenProduct &p, const StrassenSchedule &s, const Target &target) {
-  constexpr int64_t quarters = 7;
+  constexpr int64_t factors = 7;
   // The last panel is computed whole.
   int64_t columns = llvm::alignTo(p.halfColumns(), s.tileN);
   Product quarter{.rows = p.pairs(), .columns = columns, .run = p.halfDepth(), .resultStreams = 0};
-  quarter.rowStride = p.halfDepth(), quarter.turns = quarters;
+  quarter.rowStride = p.halfDepth(), quarter.turns = factors;
   ProductSchedule inner{s.tileM, s.tileN, s.unrollK, s.inFlight, target.laneFma, s.blockK, false, s.taskM, s.taskN};
   inner.fetchAhead = s.fetchAhead;
   Estimate e = estimate(quarter, inner, target);
+  int64_t panels = columns / s.tileN;
+  e.largest =
+      double(std::min(s.taskM, p.pairs())) / double(p.pairs()) * double(std::min(s.taskN, panels)) / double(panels);
 
   auto vectors = [&](int64_t count) { return double(llvm::divideCeil(count, target.lanes(32))); };
   double input = double(p.pairs()) * vectors(p.halfDepth()), result = double(p.pairs()) * vectors(p.halfColumns());
   double moved = target.laneFma ? inputStores * transposing : 0;
-  int64_t panels = llvm::divideCeil(p.halfColumns(), s.tileN), panelTasks = llvm::divideCeil(panels, s.taskN);
-  e.packing = double(panelTasks) * input *
-              (inputSums / sumsPerCycle + inputLoads / target.loadsPerCycle + inputStores / target.storesPerCycle +
-               moved + 4 * p.producerCycles);
+  int64_t panelTasks = llvm::divideCeil(panels, s.taskN), rowTasks = llvm::divideCeil(p.pairs(), s.taskM);
+  double rest = double(rowTasks * (factors - p.stored)) * double(p.halfDepth()) * vectors(columns);
+  e.packing = rest * (restSums / sumsPerCycle + restLoads / target.loadsPerCycle + restStores / target.storesPerCycle);
+  e.packing += double(panelTasks) * input *
+               (inputSums / sumsPerCycle + inputLoads / target.loadsPerCycle + inputStores / target.storesPerCycle +
+                moved + 4 * p.producerCycles);
   e.results = result * (resultSums / sumsPerCycle + resultLoads / target.loadsPerCycle +
                         resultStores / target.storesPerCycle + 4 * (p.consumerCycles + 1.5));
   return e;

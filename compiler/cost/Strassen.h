@@ -7,6 +7,7 @@ namespace fathom::cost {
 
 struct StrassenProduct {
   int64_t rows = 1, columns = 1, depth = 1; // of the whole product
+  int64_t stored = 7;                       // factors of the right side; the others are added up again and again
   double consumerCycles = 0;                // of the math functions fused behind, for a vector
   double producerCycles = 0;                // of what computes the left operand, for a vector
 

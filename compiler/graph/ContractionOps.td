@@ -3,7 +3,7 @@ include "GraphBase.td"
 
 def MatMulOp : Graph_ShapedOp<"MatMul"> { let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs); }
 def StrassenOp : Graph_ShapedOp<"Strassen"> {
-  let summary = "a product along an axis in quarters by Strassen's method: weight has the seven factors of the right side, [7, K / 2, N / 2]";
+  let summary = "a product along an axis in quarters by Strassen's method: weight has four to seven factors of the right side, [factors, K / 2, N / 2]";
   let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$weight, Graph_Optional:$bias, Graph_Int:$axis);
   let extraClassDeclaration = [{
     // Whether it is a convolution with windows of one pixel, and not a product of matrices.

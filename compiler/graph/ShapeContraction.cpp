@@ -100,9 +100,10 @@ LogicalResult ConvOp::inferTypes(SmallVectorImpl<Type> &types) {
 
 LogicalResult StrassenOp::inferTypes(SmallVectorImpl<Type> &types) {
   Sizes result = sizesOf(getLhs()), weight = sizesOf(getWeight());
-  if (getAxis() < 1 || getAxis() >= int64_t(result.size()) || weight.size() != 3 || !isConstant(weight[0], 7))
+  std::optional<int64_t> stored = weight.size() == 3 ? constantSize(weight[0]) : std::nullopt;
+  if (getAxis() < 1 || getAxis() >= int64_t(result.size()) || !stored || *stored < 4 || *stored > 7)
     return fathom::emitError(*this, ErrorCode::BadShape)
-           << "a product in quarters needs rows along an axis and a weight of [7, rows, columns], not "
+           << "a product in quarters needs rows along an axis and a weight of [4 to 7, rows, columns], not "
            << text(*this, weight);
   AffineExpr &size = result[getAxis()];
   if (failed(unify(*this, size, size::mul(weight[1], 2), "the axis and twice the weight's rows")))

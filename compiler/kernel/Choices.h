@@ -35,8 +35,9 @@ Choice<cost::WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, int6
 // The problem that a convolution (with windows of 3 x 3, stride 1) is in tiles of `size` pixels.
 cost::WinogradConv winogradProblem(mlir::Operation *op, mlir::Value input, int64_t size);
 
-// The problem that a product with a weight of [depth, columns], also of pixels, is in quarters: all sizes are known.
-cost::StrassenProduct strassenProblem(mlir::Operation *op, int64_t depth, int64_t columns);
+// The problem that a product with a weight of [depth, columns], also of pixels, is in quarters with so many stored
+// factors: all sizes are known.
+cost::StrassenProduct strassenProblem(mlir::Operation *op, int64_t depth, int64_t columns, int64_t stored);
 // `panel`: as above.
 Choice<cost::StrassenSchedule> bestStrassen(const cost::StrassenProduct &product, int64_t panel, const Target &target);
 

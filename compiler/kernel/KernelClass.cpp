@@ -104,6 +104,7 @@ constexpr Knob winogradKnobs[] = {
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
 constexpr Knob strassenKnobs[] = {
+    {"stored", 4, 7, "factors of the weights that are stored; the others are added up while the kernel runs"},
     {"tile_m", 1, 32, "pairs of rows of the register tile"},
     {"tile_n", 1, 256, "columns of the register tile and of a packed panel, both of half the product"},
     {"unroll_k", 1, 16, "steps of the reduction per iteration"},

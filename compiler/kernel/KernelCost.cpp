@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/common/Layout.h"
 #include "compiler/graph/SizeMath.h"
+#include "compiler/kernel/Strassen.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -44,7 +45,8 @@ AffineExpr strassenFlop(StrassenOp op) {
   sizes.erase(sizes.begin() + op.getAxis());
   AffineExpr rows = product(sizes, op.getContext());
   AffineExpr pairs = rows ? size::ceilDiv(rows, 2) : AffineExpr();
-  return times(times(pairs, product(sizesOf(op.getWeight()), op.getContext())), 2);
+  Sizes weight = sizesOf(op.getWeight());
+  return times(times(pairs, product(ArrayRef(weight).drop_front(), op.getContext())), 2 * strassen::products);
 }
 
 template <typename Pool> AffineExpr poolFlop(Pool op) {

@@ -6,19 +6,24 @@ namespace fathom::strassen {
 
 const TransformMatrix &leftTransform() {
   static const TransformMatrix matrix{
-      {{1, 0, 0, 1}, {0, 0, 1, 1}, {1, 0, 0, 0}, {0, 0, 0, 1}, {1, 1, 0, 0}, {-1, 0, 1, 0}, {0, 1, 0, -1}}};
+      {{0, 0, 1, 1}, {1, 1, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 1}, {-1, 0, 1, 0}, {0, 1, 0, -1}, {1, 0, 0, 1}}};
   return matrix;
 }
 
 const TransformMatrix &rightTransform() {
   static const TransformMatrix matrix{
-      {{1, 0, 0, 1}, {1, 0, 0, 0}, {0, 1, 0, -1}, {-1, 0, 1, 0}, {0, 0, 0, 1}, {1, 1, 0, 0}, {0, 0, 1, 1}}};
+      {{1, 0, 0, 0}, {0, 0, 0, 1}, {0, 1, 0, -1}, {-1, 0, 1, 0}, {1, 1, 0, 0}, {0, 0, 1, 1}, {1, 0, 0, 1}}};
+  return matrix;
+}
+
+const TransformMatrix &restTransform() {
+  static const TransformMatrix matrix{{{1, 1, 1, 0}, {1, 1, 0, 1}, {1, 1, 0, 0}}};
   return matrix;
 }
 
 const TransformMatrix &resultTransform() {
   static const TransformMatrix matrix{
-      {{1, 0, 0, 1, -1, 0, 1}, {0, 0, 1, 0, 1, 0, 0}, {0, 1, 0, 1, 0, 0, 0}, {1, -1, 1, 0, 0, 1, 0}}};
+      {{0, -1, 0, 1, 0, 1, 1}, {0, 1, 1, 0, 0, 0, 0}, {1, 0, 0, 1, 0, 0, 0}, {-1, 0, 1, 0, 1, 0, 1}}};
   return matrix;
 }
 

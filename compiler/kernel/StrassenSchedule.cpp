@@ -14,12 +14,14 @@ namespace fathom {
 constexpr int64_t scratchLimit = int64_t(16) << 20; // bytes of a task's transformed rows and products
 
 static int64_t scratchBytes(const cost::StrassenProduct &product, int64_t taskM, int64_t tileN) {
-  return taskM * strassen::products * (product.halfDepth() + tileN) * 4;
+  int64_t ofRows = taskM * strassen::products * (product.halfDepth() + tileN);
+  return (ofRows + (strassen::products - product.stored) * product.halfDepth() * tileN) * 4;
 }
 
-cost::StrassenProduct strassenProblem(Operation *op, int64_t depth, int64_t columns) {
+cost::StrassenProduct strassenProblem(Operation *op, int64_t depth, int64_t columns, int64_t stored) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  cost::StrassenProduct product{.columns = columns, .depth = depth, .consumerCycles = consumerCycles(op)};
+  cost::StrassenProduct product{
+      .columns = columns, .depth = depth, .stored = stored, .consumerCycles = consumerCycles(op)};
   product.rows = std::max<int64_t>(1, type.getNumElements() / columns);
   if (op->getParentOfType<func::FuncOp>().getName() != "main")
     product.producerCycles = producerCycles(op);
@@ -28,7 +30,7 @@ cost::StrassenProduct strassenProblem(Operation *op, int64_t depth, int64_t colu
 
 static cost::StrassenProduct problemOf(Operation *op) {
   ArrayRef<int64_t> weight = cast<StrassenOp>(op).getWeight().getType().getShape();
-  return strassenProblem(op, 2 * weight[1], 2 * weight[2]);
+  return strassenProblem(op, 2 * weight[1], 2 * weight[2], weight[0]);
 }
 
 static bool canFetchAhead(const cost::StrassenProduct &product, const cost::StrassenSchedule &s) {
@@ -80,8 +82,9 @@ Choice<cost::StrassenSchedule> bestStrassen(const cost::StrassenProduct &product
 
 static int64_t panelOf(Operation *op) { return layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block; }
 
-static Schedule asKnobs(const cost::StrassenSchedule &schedule) {
+static Schedule asKnobs(Operation *op, const cost::StrassenSchedule &schedule) {
   Schedule s;
+  s.set("stored", problemOf(op).stored);
   s.set("tile_m", schedule.tileM);
   s.set("tile_n", schedule.tileN);
   s.set("unroll_k", schedule.unrollK);
@@ -100,9 +103,9 @@ static cost::StrassenSchedule fromKnobs(const Schedule &s) {
 
 static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
   overSchedules(problemOf(op), panelOf(op), target, [&](cost::StrassenSchedule schedule) {
-    body(asKnobs(schedule));
+    body(asKnobs(op, schedule));
     if (schedule.fetchAhead)
-      schedule.fetchAhead = false, body(asKnobs(schedule));
+      schedule.fetchAhead = false, body(asKnobs(op, schedule));
   });
 }
 
@@ -111,12 +114,14 @@ static double score(Operation *op, const Schedule &s, const Target &target) {
 }
 
 static Schedule best(Operation *op, const Target &target) {
-  return asKnobs(bestStrassen(problemOf(op), panelOf(op), target).schedule);
+  return asKnobs(op, bestStrassen(problemOf(op), panelOf(op), target).schedule);
 }
 
 static std::string violation(const Schedule &s, Operation *op, const Target &target) {
   auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
   cost::StrassenProduct product = problemOf(op);
+  if (s["stored"] != product.stored)
+    return text("stored = {0} differs from the {1} factors that the weights have", s["stored"], product.stored);
   if (int64_t need = cost::registersOf(s["tile_m"], s["tile_n"], target.laneFma, target, 32);
       need > target.vectorRegisters)
     return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s["tile_m"], s["tile_n"], need,

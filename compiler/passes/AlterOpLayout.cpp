@@ -22,20 +22,55 @@ namespace fathom {
 
 namespace {
 
+// An algorithm with transformed weights.
+struct Rewrite {
+  enum { Winograd, Strassen } method;
+  int64_t number; // pixels of a tile's side; stored factors
+
+  void apply(Operation *op) const {
+    auto conv = dyn_cast<ConvOp>(op);
+    if (method == Winograd)
+      useWinograd(conv, number);
+    else
+      conv ? useStrassen(conv, number) : useStrassen(cast<MatMulOp>(op), number);
+  }
+};
+
 // A step that makes an op faster and its weights larger.
 struct Step {
-  int64_t tile; // of Winograd's method; 0: Strassen's
+  Rewrite rewrite;
   double gain;
   int64_t bytes;
+
+  double gainOfByte() const { return gain / double(std::max<int64_t>(1, bytes)); }
 };
+using Steps = SmallVector<Step, 4>;
 
 struct Costs {
   bool isSpatialPackCheaper = false;
-  SmallVector<Step, 2> steps;
+  Steps steps;
 };
 
-// What taking tiles of 2 or 4 pixels gains, and what going on from 2 to 4 does.
-SmallVector<Step, 2> winogradSteps(ConvOp conv, double otherwise, const Target &target) {
+// Of rewrites that each gain something over none, those worth their bytes: as steps, each from the one before, that
+// gain less and less for a byte.
+Steps inSteps(ArrayRef<Step> rewrites) {
+  Steps steps;
+  Step last{{}, 0, 0};
+  while (true) {
+    Step best{{}, 0, 0}, reached;
+    for (const Step &rewrite : rewrites) {
+      Step step{rewrite.rewrite, rewrite.gain - last.gain, rewrite.bytes - last.bytes};
+      if (step.bytes >= 0 && step.gain > 0 && step.gainOfByte() > best.gainOfByte())
+        best = step, reached = rewrite;
+    }
+    if (best.gain == 0)
+      return steps;
+    steps.push_back(best);
+    last = reached;
+  }
+}
+
+Steps winogradSteps(ConvOp conv, double otherwise, const Target &target) {
   auto weight = cast<RankedTensorType>(conv.getWeight().getType());
   auto step = [&](int64_t tile) {
     cost::WinogradConv problem = winogradProblem(conv, conv.getInput(), tile);
@@ -43,36 +78,32 @@ SmallVector<Step, 2> winogradSteps(ConvOp conv, double otherwise, const Target &
     // With what fills the last panel.
     int64_t columns = llvm::alignTo(problem.columns, best.schedule.tileN);
     int64_t elements = problem.positions() * problem.channels * columns - weight.getNumElements();
-    return Step{tile, otherwise - best.score, std::max<int64_t>(1, elements * 4)};
+    return Step{{Rewrite::Winograd, tile}, otherwise - best.score, elements * 4};
   };
-  SmallVector<Step, 2> steps;
-  Step two = step(2), four = step(4);
-  if (two.gain > 0 && two.gain / double(two.bytes) > four.gain / double(four.bytes)) {
-    steps.push_back(two);
-    four.gain -= two.gain, four.bytes -= two.bytes;
-  }
-  if (four.gain > 0)
-    steps.push_back(four);
-  return steps;
+  return inSteps({step(2), step(4)});
 }
 
-// What Strassen's method gains, as a step or none, over an op with these weights that takes so long otherwise.
-SmallVector<Step, 2> strassenSteps(Operation *op, Value weight, int64_t depth, int64_t columns, double otherwise,
-                                   const Target &target) {
-  cost::StrassenProduct problem = strassenProblem(op, depth, columns);
-  Choice<cost::StrassenSchedule> best = bestStrassen(problem, 0, target);
-  int64_t elements = strassen::products * problem.halfDepth() * llvm::alignTo(columns / 2, best.schedule.tileN);
-  int64_t bytes = (elements - depth * columns) * 4;
-  // What more there is to read counts as if nothing hid it: other cores read, too, and on those that multiply fast
-  // nothing was gained. The score is of one thread and of all together.
-  double gain = otherwise - best.score - 2 * cost::coldRefill(double(bytes), target).full;
-  // One of eight products is saved. What gains less than a sixth of that is not worth its rounding errors.
-  if (gain < 0.02 * otherwise)
-    return {};
-  // Weights that others use, too, stay.
-  if (!weight.hasOneUse())
-    bytes = elements * 4;
-  return {Step{0, gain, bytes}};
+// For an op with these weights that takes so long otherwise.
+Steps strassenSteps(Operation *op, Value weight, int64_t depth, int64_t columns, double otherwise,
+                    const Target &target) {
+  // One of eight products is saved. What gains less than a sixth of that is not worth its rounding errors. Without
+  // lane-wise multiply-adds nothing was gained where the costs say more than that (on 16 cores with AVX-512).
+  double worthwhile = target.laneFma ? 0.02 : 0.125;
+  Steps rewrites;
+  for (int64_t stored = strassen::basis; stored <= strassen::products; ++stored) {
+    cost::StrassenProduct problem = strassenProblem(op, depth, columns, stored);
+    Choice<cost::StrassenSchedule> best = bestStrassen(problem, 0, target);
+    int64_t elements = stored * problem.halfDepth() * llvm::alignTo(columns / 2, best.schedule.tileN);
+    int64_t bytes = (elements - depth * columns) * 4;
+    // What more there is to read counts as if nothing hid it: others read, too.
+    double gain = otherwise - best.score - cost::coldRefill(double(bytes), target).full;
+    // Weights that others use, too, stay.
+    if (!weight.hasOneUse())
+      bytes = elements * 4;
+    if (gain >= worthwhile * otherwise)
+      rewrites.push_back({{Rewrite::Strassen, stored}, gain, bytes});
+  }
+  return inSteps(rewrites);
 }
 
 Costs weigh(ConvOp conv, bool mayTransform, const Target &target) {
@@ -121,34 +152,32 @@ public:
   explicit Growth(int64_t budget) : budget(budget) {}
 
   void offer(Operation *op, const Costs &costs) {
-    for (const Step &step : costs.steps)
-      offers.push_back({op, step, offers.size()});
+    for (auto [number, step] : llvm::enumerate(costs.steps))
+      offers.push_back({op, step, number, offers.size()});
   }
 
   void take() {
     llvm::sort(offers, [](const Offer &a, const Offer &b) {
-      return a.gainOfByte() != b.gainOfByte() ? a.gainOfByte() > b.gainOfByte() : a.order < b.order;
+      double ofA = a.step.gainOfByte(), ofB = b.step.gainOfByte();
+      return ofA != ofB ? ofA > ofB : a.order < b.order;
     });
-    // A larger tile replaces the smaller one taken before.
-    llvm::MapVector<Operation *, int64_t> tiles;
-    for (const auto &[op, step, order] : offers)
-      if (step.bytes <= budget) {
+    // A step replaces the one before, if that was taken.
+    llvm::MapVector<Operation *, SmallVector<Rewrite, 4>> taken;
+    for (const auto &[op, step, number, order] : offers)
+      if (step.bytes <= budget && taken[op].size() == number) {
         budget -= step.bytes;
-        tiles[op] = step.tile;
+        taken[op].push_back(step.rewrite);
       }
-    for (auto [op, tile] : tiles)
-      if (auto conv = dyn_cast<ConvOp>(op))
-        tile ? useWinograd(conv, tile) : useStrassen(conv);
-      else
-        useStrassen(cast<MatMulOp>(op));
+    for (const auto &[op, rewrites] : taken)
+      if (!rewrites.empty())
+        rewrites.back().apply(op);
   }
 
 private:
   struct Offer {
     Operation *op;
     Step step;
-    size_t order;
-    double gainOfByte() const { return step.gain / double(step.bytes); }
+    size_t number, order; // of the op's steps, of all
   };
   int64_t budget;
   SmallVector<Offer> offers;
@@ -162,6 +191,11 @@ LogicalResult refusePlan(Operation *op, const PlannedKernel &kernel, StringRef n
          << "kernel '" << kernel.name << "': class '" << kernel.kernelClass << "' is for " << need;
 }
 
+// A number that is none of factors is refused with the schedule.
+int64_t storedIn(const PlannedKernel &kernel) {
+  return std::clamp(kernel.schedule["stored"], strassen::basis, strassen::products);
+}
+
 LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &options) {
   const PlannedKernel *kernel = plan.kernelOf(opName(conv));
   if (kernel && kernel->kernelClass == "spatial_pack") {
@@ -172,7 +206,8 @@ LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &o
   if (!kernel || !options.transforms)
     return success();
   if (kernel->kernelClass == "strassen")
-    return takesStrassen(conv) ? useStrassen(conv), success() : refusePlan(conv, *kernel, needOfStrassen);
+    return takesStrassen(conv) ? useStrassen(conv, storedIn(*kernel)),
+           success()           : refusePlan(conv, *kernel, needOfStrassen);
   if (kernel->kernelClass != "winograd")
     return success();
   int64_t tile = kernel->schedule["tile"];
@@ -187,14 +222,15 @@ LogicalResult asPlanned(MatMulOp product, const Plan &plan, const AlgorithmOptio
   const PlannedKernel *kernel = plan.kernelOf(opName(product));
   if (!kernel || kernel->kernelClass != "strassen" || !options.transforms)
     return success();
-  return takesStrassen(product) ? useStrassen(product), success() : refusePlan(product, *kernel, needOfStrassen);
+  return takesStrassen(product) ? useStrassen(product, storedIn(*kernel)),
+         success()              : refusePlan(product, *kernel, needOfStrassen);
 }
 
 void force(ConvOp conv, const AlgorithmOptions &options) {
   StringRef name = options.convolution;
   setAlgorithm(conv, name);
   if (name == "strassen" && options.transforms && takesStrassen(conv))
-    useStrassen(conv);
+    useStrassen(conv, strassen::products);
   else if (name.consume_front("winograd") && options.transforms && takesWinograd(conv))
     useWinograd(conv, name == "2" ? 2 : 4);
 }
@@ -247,7 +283,7 @@ LogicalResult alterOpLayout(func::FuncOp main, const Target &target, const Algor
   if (options.product == "strassen" && options.transforms)
     for (MatMulOp product : products)
       if (takesStrassen(product))
-        useStrassen(product);
+        useStrassen(product, strassen::products);
   return success();
 }
 

@@ -67,17 +67,16 @@ Value winogradWeight(OpBuilder &b, ConvOp conv, int64_t tile) {
   return ahead.reshape(ahead.multiply(both, positions, flat), ".positions", {positions, shape[1], shape[0]});
 }
 
-// Weights [K, N] as [7, K / 2, N / 2]: the sums of quarters that the seven products take.
-Value strassenWeight(Ahead &ahead, Value weight) {
+// Weights [K, N] as [stored, K / 2, N / 2]: sums of quarters, as the seven products take them.
+Value strassenWeight(Ahead &ahead, Value weight, int64_t stored) {
   SmallVector<float> sums;
-  for (const auto &row : strassen::rightTransform().rows)
+  for (const auto &row : ArrayRef(strassen::rightTransform().rows).take_front(stored))
     sums.append(row.begin(), row.end());
   ArrayRef<int64_t> shape = cast<RankedTensorType>(weight.getType()).getShape();
   int64_t depth = shape[0] / 2, columns = shape[1] / 2;
   Value split = ahead.reshape(weight, ".split", {2, depth, 2, columns});
   Value quarters = ahead.reshape(ahead.transpose(split, {0, 2, 1, 3}), ".flat", {4, depth * columns});
-  return ahead.reshape(ahead.multiply(sums, strassen::products, quarters), ".factors",
-                       {strassen::products, depth, columns});
+  return ahead.reshape(ahead.multiply(sums, stored, quarters), ".factors", {stored, depth, columns});
 }
 
 // Whether rows of this type, times weights of this depth and so many columns, can be halved.
@@ -124,20 +123,20 @@ bool takesStrassen(ConvOp conv) {
          canHalve(cast<RankedTensorType>(conv.getInput().getType()), weight[1], weight[0]);
 }
 
-void useStrassen(MatMulOp product) {
+void useStrassen(MatMulOp product, int64_t stored) {
   OpBuilder b(product);
   Ahead ahead(b, product);
-  Value weight = strassenWeight(ahead, product.getRhs()), none = makeNone(b, product.getLoc());
+  Value weight = strassenWeight(ahead, product.getRhs(), stored), none = makeNone(b, product.getLoc());
   int64_t axis = product.getType().getRank() - 1;
   replaceBy(product, createNamed<StrassenOp>(b, product, "", product.getLhs(), weight, none, axis));
 }
 
-void useStrassen(ConvOp conv) {
+void useStrassen(ConvOp conv, int64_t stored) {
   OpBuilder b(conv);
   Ahead ahead(b, conv);
   ArrayRef<int64_t> shape = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
   Value matrix = ahead.transpose(ahead.reshape(conv.getWeight(), ".matrix", {shape[0], shape[1]}), {1, 0});
-  Value weight = strassenWeight(ahead, matrix);
+  Value weight = strassenWeight(ahead, matrix, stored);
   replaceBy(conv, createNamed<StrassenOp>(b, conv, "", conv.getInput(), weight, conv.getBias(), 1));
 }
 

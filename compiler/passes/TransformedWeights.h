@@ -14,8 +14,9 @@ void useWinograd(graph::ConvOp conv, int64_t tile);
 // matrices and in convolutions with windows of one pixel.
 bool takesStrassen(graph::MatMulOp product);
 bool takesStrassen(graph::ConvOp conv);
-void useStrassen(graph::MatMulOp product);
-void useStrassen(graph::ConvOp conv);
+// `stored`: so many factors of the weights (4 to 7) are computed ahead.
+void useStrassen(graph::MatMulOp product, int64_t stored);
+void useStrassen(graph::ConvOp conv, int64_t stored);
 // Whether the two rows that Strassen's method computes together are of one sample: a NaN, or the rounding errors of a
 // large number, spread from one to the other.
 bool keepsSamplesApart(graph::MatMulOp product);

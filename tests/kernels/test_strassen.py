@@ -100,29 +100,48 @@ def test_between_other_windows(random):
     compare(nodes, inputs, weights, **FORCED)
 
 
-@pytest.mark.parametrize("change", [{"block_k": 16}, {"tile_n": 8}, {"tile_m": 3, "task_m": 6}, {"task_m": 8, "task_n": 1}, {"fetch_ahead": 0}])
-def test_other_schedules(change, random, tmp_path):
-    inputs, weights = {"x": rows(random, 45, 102)}, {"w": scaled(random, 102, 150)}
-    model = make_model([product("y")], inputs, weights)
+def edited(model, folder, change):
+    """The plan of Strassen's method with other knobs, as a file."""
     lines = fathom.compile(model, emit="plan", **FORCED).splitlines()
     for knob, value in change.items():
         places = [i for i, line in enumerate(lines) if line.strip().startswith(knob + ":")]
         assert places
         for i in places:
             lines[i] = f"      {knob}: {value}"
-    plan = tmp_path / "edited.plan"
+    plan = folder / "edited.plan"
     plan.write_text("\n".join(lines) + "\n")
-    compare([product("y")], inputs, weights, plan=str(plan))
+    return str(plan)
 
 
-def test_error_against_double_precision():
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"block_k": 16},
+        {"tile_n": 8},
+        {"tile_m": 3, "task_m": 6},
+        {"task_m": 8, "task_n": 1},
+        {"fetch_ahead": 0},
+        {"stored": 4},
+        {"stored": 5, "tile_n": 8},
+        {"stored": 6, "task_m": 8, "task_n": 1, "block_k": 16},
+    ],
+)
+def test_other_schedules(change, random, tmp_path):
+    inputs, weights = {"x": rows(random, 45, 102)}, {"w": scaled(random, 102, 150)}
+    plan = edited(make_model([product("y")], inputs, weights), tmp_path, change)
+    compare([product("y")], inputs, weights, plan=plan)
+
+
+@pytest.mark.parametrize("stored", [4, 7])
+def test_error_against_double_precision(stored, tmp_path):
     """About as large as that of rows by columns: at most 1e-5 of the largest output, on twenty seeds."""
     for seed in range(20):
         random = np.random.default_rng(seed)
         x, w = rows(random, 64, 768), scaled(random, 768, 256)
         want = x.astype(np.float64) @ w.astype(np.float64)
         model = make_model([product("y")], {"x": x}, {"w": w})
-        got = fathom.Session(fathom.compile(model, **FORCED)).run(None, {"x": x})[0]
+        plan = edited(model, tmp_path, {"stored": stored})
+        got = fathom.Session(fathom.compile(model, plan=plan)).run(None, {"x": x})[0]
         assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max(), f"seed {seed}"
 
 
@@ -135,6 +154,12 @@ def transformer_layer(*shape):
 FREE = {"target": "cortex-a72", "max_weight_growth": 100}
 
 
+def stored(model, **options):
+    """How many factors of its weights each product has."""
+    plan = fathom.compile(model, emit="plan", **options)
+    return [int(line.split()[1]) for line in plan.splitlines() if line.strip().startswith("stored:")]
+
+
 def test_chosen_where_it_pays():
     assert "strassen" in classes(transformer_layer(1, 128), **FREE)
     assert "strassen" not in classes(transformer_layer(1, 4), **FREE)
@@ -142,7 +167,9 @@ def test_chosen_where_it_pays():
 
 
 def test_weights_grow_within_the_budget():
-    assert "strassen" not in classes(transformer_layer(1, 128), target="cortex-a72", max_weight_growth=50)
+    """Each of the seven factors is a quarter as large as the weights, and four are enough."""
+    for growth, most in ((0, 4), (20, 4), (80, 7)):
+        assert stored(transformer_layer(1, 128), target="cortex-a72", max_weight_growth=growth) == [most]
 
 
 def test_samples_stay_apart():
@@ -191,6 +218,8 @@ def test_a_plan_says_which_algorithm(tmp_path):
         (("task_m:", "task_m:          7 #"), "multiple of tile_m"),
         (("task_m:", "task_m:          10000000 #"), "bytes of scratch"),
         (("tile_m:", "tile_m:          32 #"), "vector registers"),
+        (("stored:", "stored:          3 #"), "stored = 3"),
+        (("stored:", "stored:          8 #"), "stored = 8"),
     ],
 )
 def test_impossible_plans_are_refused(tmp_path, change, reason):

@@ -22,8 +22,8 @@ public:
       : k(k), e(k.e), c(k.e.c), op(cast<StrassenOp>(k.anchor)), weight(e.buffer(op.getWeight())), type(op.getType()),
         element(type.getElementType()), channel(op.getAxis()), lanes(e.target.lanes(32)),
         depth(weight.type.getDimSize(1)), columns(weight.type.getDimSize(2)), tileM(k.schedule["tile_m"]),
-        tileN(weight.layout.block), combineLeft(c, strassen::leftTransform()),
-        combineProducts(c, strassen::resultTransform()) {
+        tileN(weight.layout.block), stored(weight.type.getDimSize(0)), combineLeft(c, strassen::leftTransform()),
+        combineStored(c, strassen::restTransform()), combineProducts(c, strassen::resultTransform()) {
     SmallVector<const Buffer *> merge;
     Buffer left = operandBuffer(k, op.getLhs());
     if (k.onlyElementwise()) {
@@ -43,14 +43,21 @@ public:
     auto [ofPanels, ofPairs] = k.taskRange(grid, Units{count(llvm::divideCeil(columns, tileN)), k.schedule["task_n"]},
                                            Units{count(pairs), taskPairs});
     std::tie(firstPair, lastPair) = ofPairs;
-    // Scratch: the factors of the left side, the products of a panel, the results of a row in the last one.
-    productsAt = strassen::products * taskPairs * depth;
+    // Scratch: the factors of the left side, the products of a panel, the results of a row in the last one, and the
+    // factors of a panel that are not stored.
+    factorSize = apart(taskPairs * depth);
+    productsAt = strassen::products * factorSize;
     resultsAt = productsAt + strassen::products * taskPairs * tileN;
-    grid.scratchBytes = (resultsAt + tileN) * elementBytes(element);
+    restAt = resultsAt + tileN;
+    grid.scratchBytes = (restAt + (strassen::products - stored) * depth * tileN) * elementBytes(element);
 
     transformRows();
     c.loop(ofPanels.first, ofPanels.second, 1, [&](Value panel) {
-      c.loop(strassen::products, [&](Value product) { multiply(product, panel); });
+      c.loop(strassen::products, [&](Value product) {
+        if (stored < strassen::products)
+          c.when(c.cmp(arith::CmpIPredicate::eq, product, c.i64(stored)), [&] { addUpStored(panel); });
+        multiply(product, panel);
+      });
       c.loop(firstPair, lastPair, 1, [&](Value pair) { finish(pair, panel); });
     });
     return grid;
@@ -81,7 +88,7 @@ private:
   // The place of a factor: tiles of rows, each with the rows' elements side by side for every step where a vector of
   // them holds as many factors of lane-wise multiply-adds, else row by row.
   Value placeOf(int64_t product, Value slot, Value step) {
-    Value first = c.i64(product * taskPairs * depth);
+    Value first = c.i64(product * factorSize);
     if (!e.target.laneFma)
       return c.add(first, c.add(c.mul(slot, depth), step));
     Value within = c.rem(slot, c.i64(tileM));
@@ -125,10 +132,29 @@ private:
     return c.add(c.mul(c.add(c.mul(product, taskPairs), slot), tileN), productsAt);
   }
 
+  // A stored factor's panel.
+  Value storedAt(Value product, Value panel) {
+    return c.add(c.mul(panel, c.expr(weight.layout.blockStride)), c.mul(product, c.expr(weight.layout.strides[0])));
+  }
+
+  // The factors of a panel that are not stored, behind the others: those that they are sums of are in a cache then.
+  void addUpStored(Value panel) {
+    int64_t size = depth * tileN, first = stored - strassen::basis;
+    vectorLoop(c, c.i64(0), c.i64(size), lanes, lanes, [&](Value at, int64_t count) {
+      SmallVector<Value> basis;
+      for (int64_t factor = 0; factor < strassen::basis; ++factor)
+        basis.push_back(c.load(weight.pointer, c.add(storedAt(c.i64(factor), panel), at), element, count));
+      for (auto [i, sum] : llvm::enumerate(ArrayRef(combineStored(basis)).drop_front(first)))
+        c.store(sum, k.scratch, c.add(at, restAt + i * size), element);
+    });
+  }
+
   // The products of the task's rows with one factor's panel, block by block of the reduction.
   void multiply(Value product, Value panel) {
-    Value start =
-        c.add(c.mul(panel, c.expr(weight.layout.blockStride)), c.mul(product, c.expr(weight.layout.strides[0])));
+    Value isStored = c.cmp(arith::CmpIPredicate::slt, product, c.i64(stored));
+    Value start = c.select(isStored, storedAt(product, panel),
+                           c.add(c.mul(c.sub(product, c.i64(stored)), depth * tileN), restAt));
+    right = c.select(isStored, weight.pointer, k.scratch);
     int64_t blockK = std::min(k.schedule["block_k"], depth);
     auto block = [&](Value step, bool isFirst) {
       Value length = c.min(c.i64(blockK), c.sub(c.i64(depth), step));
@@ -161,7 +187,7 @@ private:
       size_t i = 0;
       eachPiece([&](Value at, int64_t count) { sums[i++] = c.load(k.scratch, at, element, count); });
     }
-    Value block = c.add(panel, c.mul(step, tileN)), factor = c.mul(product, taskPairs * depth);
+    Value block = c.add(panel, c.mul(step, tileN)), factor = c.mul(product, factorSize);
     Ahead ahead = nextBlock(slot, c.add(block, c.mul(length, tileN)));
     if (e.target.laneFma) {
       Value rowsAt = c.add(c.add(factor, c.mul(slot, depth)), c.mul(step, tileM));
@@ -262,7 +288,7 @@ private:
   }
 
   RegisterTile registers(int64_t unroll) {
-    return {e, element, tileN, unroll, k.schedule["in_flight"], weight.pointer, element};
+    return {e, element, tileN, unroll, k.schedule["in_flight"], right, element};
   }
 
   KernelBody &k;
@@ -275,11 +301,13 @@ private:
   int64_t channel, lanes;
   int64_t depth, columns; // of a quarter of the weights
   int64_t tileM, tileN;
-  Combination combineLeft, combineProducts;
+  int64_t stored; // factors of the weights
+  Combination combineLeft, combineStored, combineProducts;
   SmallVector<Loop> rowLoops;
   int64_t rows = 0, pairs = 0, taskPairs = 0;
-  int64_t productsAt = 0, resultsAt = 0;
+  int64_t factorSize = 0, productsAt = 0, resultsAt = 0, restAt = 0;
   Value firstPair, lastPair;
+  Value right; // the factor that is multiplied with
 };
 
 } // namespace

@@ -257,6 +257,27 @@ TEST_F(StrassenCost, LosesWhereThereIsLittleToMultiply) {
   EXPECT_GT(ratio(1, 3072, 1024), 1.5);
 }
 
+TEST_F(StrassenCost, FactorsThatAreNotStoredAreAddedUpByEveryTask) {
+  auto packing = [](int64_t stored, int64_t taskM) {
+    StrassenSchedule schedule = quarters;
+    schedule.taskM = taskM;
+    return estimate({.rows = 128, .columns = 768, .depth = 768, .stored = stored}, schedule, machine()).packing;
+  };
+  double each = packing(6, 64) - packing(7, 64);
+  EXPECT_GT(each, 384.0 * 384 / 4);
+  EXPECT_NEAR(packing(4, 64) - packing(7, 64), 3 * each, 1e-6 * each);
+  EXPECT_NEAR(packing(6, 32) - packing(7, 32), 2 * each, 1e-6 * each);
+}
+
+TEST_F(StrassenCost, ThreadsWaitForTheLargestTask) {
+  auto time = [](int64_t taskM) {
+    StrassenSchedule schedule = quarters;
+    schedule.taskM = taskM;
+    return estimate({.rows = 192, .columns = 768, .depth = 768}, schedule, machine()).total(2);
+  };
+  EXPECT_GT(time(64), 1.2 * time(48));
+}
+
 TEST_F(StrassenCost, AnOddRowIsComputedTwice) {
   double odd = estimate({15, 768, 768}, quarters, machine()).arithmetic;
   EXPECT_EQ(odd, estimate({16, 768, 768}, quarters, machine()).arithmetic);
