@@ -21,6 +21,26 @@ Indices keptIndex(Emitter &e, ArrayRef<Index> index, ArrayRef<int64_t> axes, boo
   return kept;
 }
 
+// Where lanes run along what is kept, every step of the innermost axis reads some lines of it and passes the others:
+// hardware does not fetch such lines ahead, so that the code does.
+void prefetchAhead(Emitter &e, Value tensor, ArrayRef<Index> index, ArrayRef<int64_t> axes, int64_t lanes) {
+  constexpr int64_t stepsAhead = 8;
+  auto type = cast<RankedTensorType>(tensor.getType());
+  int64_t kept = innermostDim(type), inLine = lineBytes / elementBytes(type.getElementType());
+  if (llvm::is_contained(axes, kept) || lanes < inLine || !e.isBuffer(tensor))
+    return;
+  Indices at = llvm::to_vector(index);
+  for (int64_t d : llvm::reverse(layoutOf(type).order))
+    if (llvm::is_contained(axes, d)) {
+      at[d].base = e.c.add(at[d].base, stepsAhead);
+      break;
+    }
+  for (int64_t line = 0; line < lanes; line += inLine) {
+    at[kept] = {e.c.add(index[kept].base, line)};
+    e.prefetch(e.buffer(tensor), at);
+  }
+}
+
 bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16; }
 
 Type likeLanes(Value value, Type element) {
@@ -67,6 +87,7 @@ Grid emitReduce(KernelBody &k) {
     return Value(arith::ConstantOp::create(c.b, c.loc, c.b.getIntegerAttr(acc, value)));
   };
   auto item = [&](ArrayRef<Index> index, int64_t lanes) {
+    prefetchAhead(e, op->getOperand(0), index, axes, lanes);
     Value x = e.element(op->getOperand(0), index, lanes);
     return isHalf(element) ? Value(arith::ExtFOp::create(c.b, c.loc, likeLanes(x, acc), x)) : x;
   };
