@@ -42,7 +42,7 @@ constexpr Knob depthwiseKnobs[] = {
     {"tile_w", 1, 16, "pixels computed together"},
     {"lanes", 1, 64, "channels computed together"},
     {"block_c", 1, 1 << 30, "channels of a task"},
-    {"fetch_ahead", 0, 1, "1: a row fetches what the next one needs besides; 0: it does not"},
+    {"fetch_ahead", 0, 1, "1: a row fetches what the next one, and the next block of channels, need; 0: it does not"},
     {"grain", 1, 1 << 30, "rows of a task"}};
 
 constexpr Knob packedProductKnobs[] = {{"tile_m", 1, 16, "rows of input that share the unpacking"},

@@ -24,8 +24,17 @@ struct DepthwiseConvolution {
   // The first row of pixels that windows of the row below have and those of a row have not.
   int64_t firstBelow() const { return std::max(extent(spatial - 2), window.strides[spatial - 2]); }
   int64_t extent(int64_t d) const { return (window.kernel[d] - 1) * window.dilations[d] + 1; }
-  // Where the lines are that the windows of the row below have besides those of such a tile.
-  SmallVector<Value> linesBelow(Value corner, int64_t count, int64_t lanes);
+  // A line that will be needed.
+  struct Line {
+    Value pointer, at;
+    Code::CacheLevel level;
+  };
+  // The lines that the windows of the row below have besides those of such a tile.
+  void linesBelow(Value corner, int64_t count, int64_t lanes, SmallVectorImpl<Line> &lines);
+  // The first row of the tile's windows, and a row of weights, for the next block of channels. The rows of a task that
+  // has few of them fetch its first windows this way, which nothing else fetches.
+  void linesOfNextBlock(Value row, Value corner, int64_t count, Value channel, int64_t lanes,
+                        SmallVectorImpl<Line> &lines);
 
   KernelBody &k;
   ConvOp op;
@@ -95,7 +104,11 @@ void DepthwiseConvolution::tile(Indices index, Value x, int64_t count, Value cor
   Indices tap = e.zeros(2 + spatial);
   tap[0] = along;
   // Lines are fetched a few with each tap: a core that is asked for many at once waits.
-  SmallVector<Value> ahead = linesBelow(corner, count, lanes);
+  SmallVector<Line> ahead;
+  if (spatial > 1 && k.schedule["fetch_ahead"]) {
+    linesBelow(corner, count, lanes, ahead);
+    linesOfNextBlock(index[last - 1].base, corner, count, channel, lanes, ahead);
+  }
   size_t fetched = 0, taps = 0;
   size_t allTaps = std::accumulate(window.kernel.begin(), window.kernel.end(), size_t(1), std::multiplies<>());
   // All taps are unrolled: the windows of neighbouring pixels overlap, and equal loads become one.
@@ -108,7 +121,7 @@ void DepthwiseConvolution::tile(Indices index, Value x, int64_t count, Value cor
       return;
     }
     for (size_t end = ahead.size() * ++taps / allTaps; fetched < end; ++fetched)
-      c.prefetch(input.pointer, ahead[fetched], element, Code::CacheLevel::First);
+      c.prefetch(ahead[fetched].pointer, ahead[fetched].at, element, ahead[fetched].level);
     Value w = e.element(op.getWeight(), tap, lanes);
     for (int64_t p = 0; p < count; ++p) {
       Value at = c.add(offset, c.mul(c.expr(strides.back()), p * window.strides.back()));
@@ -123,10 +136,7 @@ void DepthwiseConvolution::tile(Indices index, Value x, int64_t count, Value cor
   }
 }
 
-SmallVector<Value> DepthwiseConvolution::linesBelow(Value corner, int64_t count, int64_t lanes) {
-  SmallVector<Value> lines;
-  if (spatial == 1 || !k.schedule["fetch_ahead"])
-    return lines;
+void DepthwiseConvolution::linesBelow(Value corner, int64_t count, int64_t lanes, SmallVectorImpl<Line> &lines) {
   int64_t down = spatial - 2, across = spatial - 1;
   for (int64_t y = 0; y < extent(down) + window.strides[down] - firstBelow(); ++y)
     for (int64_t x = 0; x < count * window.strides[across]; ++x) {
@@ -134,9 +144,27 @@ SmallVector<Value> DepthwiseConvolution::linesBelow(Value corner, int64_t count,
         continue;
       Value pixel = c.add(c.mul(c.expr(strides[down]), y), c.mul(c.expr(strides[across]), x));
       for (int64_t lane = 0; lane < lanes; lane += lineBytes / elementBytes(element))
-        lines.push_back(c.add(c.add(c.add(corner, below), pixel), lane));
+        lines.push_back({input.pointer, c.add(c.add(c.add(corner, below), pixel), lane), Code::CacheLevel::First});
     }
-  return lines;
+}
+
+void DepthwiseConvolution::linesOfNextBlock(Value row, Value corner, int64_t count, Value channel, int64_t lanes,
+                                            SmallVectorImpl<Line> &lines) {
+  int64_t down = spatial - 2, across = spatial - 1, inLine = lineBytes / elementBytes(element);
+  std::optional<int64_t> channels = constantSize(sizes[1]);
+  if (!channels || blockC >= *channels || k.schedule["grain"] > 3 * extent(down) || !e.isBuffer(op.getWeight()))
+    return;
+  const Buffer &weight = e.buffer(op.getWeight());
+  Value tap = c.add(c.expr(weight.layout.offset), c.mul(channel, c.expr(weight.layout.strides[0])));
+  tap = c.add(tap, c.mul(c.rem(row, c.i64(window.kernel[down])), c.expr(weight.layout.strides[2 + down])));
+  auto add = [&](Value pointer, Value first, int64_t number, AffineExpr distance) {
+    for (int64_t i = 0; i < number; ++i)
+      for (int64_t lane = 0; lane < lanes; lane += inLine)
+        lines.push_back(
+            {pointer, c.add(c.add(first, c.mul(c.expr(distance), i)), blockC + lane), Code::CacheLevel::Second});
+  };
+  add(input.pointer, corner, (count - 1) * window.strides[across] + extent(across), strides[across]);
+  add(weight.pointer, tap, window.kernel[across], weight.layout.strides[2 + across]);
 }
 
 } // namespace
