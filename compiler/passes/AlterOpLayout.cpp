@@ -191,9 +191,12 @@ LogicalResult refusePlan(Operation *op, const PlannedKernel &kernel, StringRef n
          << "kernel '" << kernel.name << "': class '" << kernel.kernelClass << "' is for " << need;
 }
 
-// A number that is none of factors is refused with the schedule.
-int64_t storedIn(const PlannedKernel &kernel) {
-  return std::clamp(kernel.schedule["stored"], strassen::basis, strassen::products);
+template <typename Op> LogicalResult strassenAsPlanned(Op op, const PlannedKernel &kernel) {
+  if (!takesStrassen(op))
+    return refusePlan(op, kernel, needOfStrassen);
+  // Another number is refused with the schedule.
+  useStrassen(op, std::clamp(kernel.schedule["stored"], strassen::basis, strassen::products));
+  return success();
 }
 
 LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &options) {
@@ -206,8 +209,7 @@ LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &o
   if (!kernel || !options.transforms)
     return success();
   if (kernel->kernelClass == "strassen")
-    return takesStrassen(conv) ? useStrassen(conv, storedIn(*kernel)),
-           success()           : refusePlan(conv, *kernel, needOfStrassen);
+    return strassenAsPlanned(conv, *kernel);
   if (kernel->kernelClass != "winograd")
     return success();
   int64_t tile = kernel->schedule["tile"];
@@ -222,8 +224,7 @@ LogicalResult asPlanned(MatMulOp product, const Plan &plan, const AlgorithmOptio
   const PlannedKernel *kernel = plan.kernelOf(opName(product));
   if (!kernel || kernel->kernelClass != "strassen" || !options.transforms)
     return success();
-  return takesStrassen(product) ? useStrassen(product, storedIn(*kernel)),
-         success()              : refusePlan(product, *kernel, needOfStrassen);
+  return strassenAsPlanned(product, *kernel);
 }
 
 void force(ConvOp conv, const AlgorithmOptions &options) {
