@@ -30,7 +30,8 @@ void prefetchAhead(Emitter &e, Value tensor, ArrayRef<Index> index, ArrayRef<int
   if (llvm::is_contained(axes, kept) || lanes < inLine || !e.isBuffer(tensor))
     return;
   Indices at = llvm::to_vector(index);
-  for (int64_t d : llvm::reverse(layoutOf(type).order))
+  Layout layout = layoutOf(type);
+  for (int64_t d : llvm::reverse(layout.order))
     if (llvm::is_contained(axes, d)) {
       at[d].base = e.c.add(at[d].base, stepsAhead);
       break;

@@ -144,7 +144,8 @@ private:
       SmallVector<Value> basis;
       for (int64_t factor = 0; factor < strassen::basis; ++factor)
         basis.push_back(c.load(weight.pointer, c.add(storedAt(c.i64(factor), panel), at), element, count));
-      for (auto [i, sum] : llvm::enumerate(ArrayRef(combineStored(basis)).drop_front(first)))
+      SmallVector<Value> rest = combineStored(basis);
+      for (auto [i, sum] : llvm::enumerate(ArrayRef(rest).drop_front(first)))
         c.store(sum, k.scratch, c.add(at, restAt + i * size), element);
     });
   }
