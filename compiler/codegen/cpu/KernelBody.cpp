@@ -48,6 +48,20 @@ std::pair<Range, Range> KernelBody::taskRange(Grid &grid, Units inner, Units out
   return {partRange(e.c, e.c.rem(task, count), inner), partRange(e.c, e.c.div(task, count), outer)};
 }
 
+void prefetchRun(Emitter &e, const Buffer &buffer, ArrayRef<Index> index, int64_t dim, int64_t count) {
+  int64_t inLine = lineBytes / elementBytes(buffer.type.getElementType());
+  Indices at = llvm::to_vector(index);
+  for (int64_t i = 0; i < count; i += inLine) {
+    at[dim] = {e.c.add(index[dim].base, i)};
+    e.prefetch(buffer, at);
+  }
+  // The last ones may lie on a line more.
+  if (inLine % count && count % inLine) {
+    at[dim] = {e.c.add(index[dim].base, count - 1)};
+    e.prefetch(buffer, at);
+  }
+}
+
 void KernelBody::prefetchOperands(ArrayRef<Index> index, int64_t dim, int64_t count) {
   if (!onlyElementwise())
     return;
@@ -55,18 +69,7 @@ void KernelBody::prefetchOperands(ArrayRef<Index> index, int64_t dim, int64_t co
     if (!isa<RankedTensorType>(argument.getType()) || graph::sizesOf(argument) != graph::sizesOf(returned[0]) ||
         llvm::all_of(argument.getUsers(), [&](Operation *user) { return user == anchor; }))
       continue;
-    const Buffer &buffer = e.buffer(argument);
-    int64_t inLine = lineBytes / elementBytes(buffer.type.getElementType());
-    Indices at = llvm::to_vector(index);
-    for (int64_t i = 0; i < count; i += inLine) {
-      at[dim] = {e.c.add(index[dim].base, i)};
-      e.prefetch(buffer, at);
-    }
-    // The last ones may lie on a line more.
-    if (inLine % count && count % inLine) {
-      at[dim] = {e.c.add(index[dim].base, count - 1)};
-      e.prefetch(buffer, at);
-    }
+    prefetchRun(e, e.buffer(argument), index, dim, count);
   }
 }
 

@@ -70,6 +70,9 @@ Grid emitSpatialPack(KernelBody &k);
 Grid emitPackedProduct(KernelBody &k);
 Grid emitSequential(KernelBody &k);
 
+// Asks for the lines of `count` elements of a buffer along a dimension, from an index on.
+void prefetchRun(Emitter &e, const Buffer &buffer, llvm::ArrayRef<Index> index, int64_t dim, int64_t count);
+
 // Combines the elements along `axes` of a tensor at fixed other indices.
 struct Reducer {
   Emitter &e;

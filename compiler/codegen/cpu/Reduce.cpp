@@ -36,10 +36,7 @@ void prefetchAhead(Emitter &e, Value tensor, ArrayRef<Index> index, ArrayRef<int
       at[d].base = e.c.add(at[d].base, stepsAhead);
       break;
     }
-  for (int64_t line = 0; line < lanes; line += inLine) {
-    at[kept] = {e.c.add(index[kept].base, line)};
-    e.prefetch(e.buffer(tensor), at);
-  }
+  prefetchRun(e, e.buffer(tensor), at, kept, lanes);
 }
 
 bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16; }
