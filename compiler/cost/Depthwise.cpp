@@ -35,7 +35,7 @@ int64_t registersOf(const DepthwiseSchedule &s, const Target &target) {
 
 // A tile of `pixels` for `lanes` channels.
 static double tile(const DepthwiseConv &conv, int64_t pixels, int64_t lanes, bool ahead, const Target &target) {
-  double vectors = double(llvm::divideCeil(lanes, target.lanes(32))), taps = double(conv.taps);
+  double vectors = double(llvm::divideCeil(lanes, target.lanes(32))), taps = conv.inside * double(conv.taps);
   double rows = taps / double(conv.across), accumulators = double(pixels) * vectors;
   double multiplyAdds = taps * accumulators;
   double inRow = double((pixels - 1) * conv.stride + conv.across), each = double(pixels * conv.across);
@@ -43,15 +43,17 @@ static double tile(const DepthwiseConv &conv, int64_t pixels, int64_t lanes, boo
   double live = accumulators + vectors * (1 + std::min(pixelLoads, double(pixels + 2)));
   double missing = std::max(0.0, live - double(target.vectorRegisters));
   double loads = vectors * (pixelLoads * rows + taps) + reloads * missing * rows;
-  if (ahead)
-    loads += double(pixels * std::min(conv.stride, conv.across)) * std::min(double(conv.strideDown), rows) *
-             std::max(1.0, double(lanes * elementBytes) / lineBytes);
   double latency = taps * double(target.fmaLatency) / std::max(1.0, double(target.fmaInFlight()) / accumulators);
   double inner = std::max({multiplyAdds / target.fmaPerCycle, loads / (loadShare * target.loadsPerCycle),
                            (multiplyAdds + loads) / (issueShare * target.issuedPerCycle), latency});
   // A math function is a long chain: several of them side by side hide each other's latency.
   double chains = 1 + 0.2 / vectors;
-  return inner + perPixel * double(pixels) +
+  // Lines are asked for between the results, where loads have nothing to do.
+  double fetched = ahead
+                       ? double(pixels * std::min(conv.stride, conv.across)) * std::min(double(conv.strideDown), rows) *
+                             std::max(1.0, double(lanes * elementBytes) / lineBytes)
+                       : 0;
+  return inner + perPixel * double(pixels) + fetched / target.loadsPerCycle +
          accumulators * (conv.consumerCycles * chains + 0.5 / target.storesPerCycle);
 }
 
@@ -59,8 +61,7 @@ static double tile(const DepthwiseConv &conv, int64_t pixels, int64_t lanes, boo
 static double movement(const DepthwiseConv &conv, const DepthwiseSchedule &s, const Target &target) {
   const CacheLevel &first = target.caches[0];
   int64_t blocks = llvm::divideCeil(conv.channels, s.blockC), run = std::min(s.blockC, conv.channels) * elementBytes;
-  double lines = double(llvm::divideCeil(run, lineBytes)),
-         pixels = double((conv.width - 1) * conv.stride + conv.across);
+  double lines = double(llvm::divideCeil(run, lineBytes)), pixels = double(conv.inputWidth);
   double rows = double(conv.rows), windowRows = double(conv.taps / conv.across);
   double down = std::min(double(conv.strideDown), windowRows); // rows that a window has and the one before had not
   double begun = std::ceil(rows / double(s.grain));            // windows at the beginnings of tasks

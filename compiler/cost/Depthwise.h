@@ -8,7 +8,9 @@ namespace fathom::cost {
 struct DepthwiseConv {
   static constexpr int64_t elementBytes = 4;
   int64_t rows = 1, width = 1, channels = 1; // of the result: all rows of pixels, pixels of one, channels
+  int64_t inputWidth = 1;                    // pixels of a row that is read
   int64_t taps = 9, across = 3;              // of the window, and how many of them lie in a row
+  double inside = 1;                         // the share of the taps that lies in the image
   int64_t stride = 1, strideDown = 1;        // from pixel to pixel along a row, and from row to row
   bool sharesLoads = true;                   // windows of neighbouring pixels overlap
   double consumerCycles = 0;                 // of the math functions fused behind, for a vector

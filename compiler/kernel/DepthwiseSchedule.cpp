@@ -12,20 +12,37 @@ namespace {
 
 constexpr int64_t widestTile = 16;
 
+// The share of the taps in dimension `d` that lies in an image of `size`, of windows at `positions` places.
+double insideShare(const Window &window, size_t d, int64_t size, int64_t positions) {
+  int64_t inside = 0;
+  for (int64_t tap = 0; tap < window.kernel[d]; ++tap) {
+    // Windows whose tap lies before an element of the image.
+    auto before = [&](int64_t element) {
+      int64_t distance = element + window.padsBegin[d] - tap * window.dilations[d];
+      return std::clamp<int64_t>(llvm::divideCeilSigned(distance, window.strides[d]), 0, positions);
+    };
+    inside += before(size) - before(0);
+  }
+  return double(inside) / double(positions * window.kernel[d]);
+}
+
 cost::DepthwiseConv problemOf(Operation *op) {
   auto conv = cast<ConvOp>(op);
   Sizes sizes = sizesOf(conv.getType());
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
   cost::DepthwiseConv p;
-  p.channels = size(sizes[1]), p.width = size(sizes.back());
+  Sizes inputSizes = sizesOf(cast<RankedTensorType>(conv.getInput().getType()));
+  p.channels = size(sizes[1]), p.width = size(sizes.back()), p.inputWidth = size(inputSizes.back());
   p.unknownWidth = !constantSize(sizes.back());
   for (auto [d, expr] : llvm::enumerate(ArrayRef(sizes).drop_back()))
     if (d != 1)
       p.rows *= size(expr);
   if (FailureOr<Window> window = getWindow(conv); succeeded(window)) {
     p.taps = 1;
-    for (int64_t taps : window->kernel)
+    for (auto [d, taps] : llvm::enumerate(window->kernel)) {
       p.taps *= taps;
+      p.inside *= insideShare(*window, d, size(inputSizes[2 + d]), size(sizes[2 + d]));
+    }
     p.across = window->kernel.back(), p.stride = window->strides.back();
     if (int64_t spatial = window->kernel.size(); spatial > 1)
       p.strideDown = window->strides[spatial - 2];

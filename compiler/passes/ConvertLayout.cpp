@@ -94,18 +94,36 @@ private:
     return success();
   }
 
-  // The zeros that convolutions need around a value.
-  void noteHalo(ConvOp conv) {
-    auto window = getWindow(conv);
-    if (failed(window))
-      return;
+  // The zeros that convolutions need around their input.
+  static SmallVector<int64_t> haloOf(ConvOp conv, const Window &window) {
     int64_t rank = conv.getType().getRank();
-    SmallVector<int64_t> &halo = halos[conv.getInput()];
-    halo.resize(2 * rank);
-    for (size_t d = 0; d < window->kernel.size(); ++d) {
-      halo[2 * (2 + d)] = std::max(halo[2 * (2 + d)], std::max<int64_t>(0, window->padsBegin[d]));
-      halo[2 * (2 + d) + 1] = std::max(halo[2 * (2 + d) + 1], std::max<int64_t>(0, window->padsEnd[d]));
+    SmallVector<int64_t> halo(2 * rank);
+    for (size_t d = 0; d < window.kernel.size(); ++d)
+      halo[2 * (2 + d)] = window.padsBegin[d], halo[2 * (2 + d) + 1] = window.padsEnd[d];
+    // Those of single channels leave out what lies outside, unless they cannot know where a row ends.
+    if (isDepthwise(conv)) {
+      bool knowsWidth =
+          constantSize(sizesOf(conv.getType()).back()) && constantSize(sizesOf(typeOf(conv.getInput())).back());
+      std::fill(halo.begin(), halo.end() - (knowsWidth ? 0 : 2), 0);
     }
+    return halo;
+  }
+  void noteHalo(ConvOp conv) {
+    if (auto window = getWindow(conv); succeeded(window))
+      noteHalo(conv.getInput(), haloOf(conv, *window));
+  }
+  void noteHalo(Value input, ArrayRef<int64_t> needed) {
+    SmallVector<int64_t> &halo = halos[input];
+    halo.resize(needed.size());
+    for (auto [all, mine] : llvm::zip_equal(halo, needed))
+      all = std::max({all, mine, int64_t(0)});
+  }
+  static bool hasHalo(RankedTensorType type, ArrayRef<int64_t> needed) {
+    Layout layout = layoutOf(type);
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      if (layout.haloLow[d] < needed[2 * d] || layout.haloHigh[d] < needed[2 * d + 1])
+        return false;
+    return true;
   }
 
   // Tiles are read whole, also where the image ends inside one.
@@ -118,12 +136,7 @@ private:
     }
     return halo;
   }
-  void noteHalo(WinogradConvOp conv) {
-    SmallVector<int64_t> &halo = halos[conv.getInput()];
-    halo.resize(8);
-    for (auto [mine, all] : llvm::zip(haloOf(conv), halo))
-      all = std::max(all, mine);
-  }
+  void noteHalo(WinogradConvOp conv) { noteHalo(conv.getInput(), haloOf(conv)); }
 
   static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -259,14 +272,10 @@ private:
     SmallVector<int64_t> order = channelsLast(rank);
     Value input = conv.getInput();
     auto type = typeOf(input);
-    Layout layout = layoutOf(type);
-    bool fits = orderOf(type) == order;
-    for (size_t d = 0; d < window->kernel.size(); ++d) {
-      fits &= layout.haloLow[2 + d] >= window->padsBegin[d] && layout.haloHigh[2 + d] >= window->padsEnd[d];
+    for (size_t d = 0; d < window->kernel.size(); ++d)
       if (window->padsBegin[d] < 0 || window->padsEnd[d] < 0)
         return emitError(conv, ErrorCode::UnsupportedAttribute) << "negative padding of a convolution";
-    }
-    if (!fits)
+    if (orderOf(type) != order || !hasHalo(type, haloOf(conv, *window)))
       conv.getInputMutable().assign(
           relayout(conv, input, withLayout(withoutLayout(type), order, 0, halos[input]), "pixels"));
     auto weight = typeOf(conv.getWeight());
@@ -290,11 +299,7 @@ private:
   LogicalResult visitWinograd(WinogradConvOp conv) {
     SmallVector<int64_t> order = channelsLast(4), halo = haloOf(conv);
     Value input = conv.getInput();
-    Layout layout = layoutOf(typeOf(input));
-    bool fits = orderOf(typeOf(input)) == order;
-    for (int64_t d = 0; d < 4; ++d)
-      fits &= layout.haloLow[d] >= halo[2 * d] && layout.haloHigh[d] >= halo[2 * d + 1];
-    if (!fits)
+    if (orderOf(typeOf(input)) != order || !hasHalo(typeOf(input), halo))
       conv.getInputMutable().assign(
           relayout(conv, input, withLayout(withoutLayout(typeOf(input)), order, 0, halos[input]), "pixels"));
     FailureOr<int64_t> panel = panelOf(conv);

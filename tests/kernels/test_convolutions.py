@@ -134,6 +134,13 @@ DEPTHWISE = [  # channels, kernel, image, attributes
     (20, (2, 2), [13, 17], {"strides": [3, 4]}),
     (17, (3,), [29], {"pads": [1, 1]}),
     (12, (3, 3, 3), [5, 4, 7], {"pads": [1] * 6, "strides": [1, 2, 1]}),
+    # Taps outside of the image: all but one, of windows larger than it, of whole windows, on some sides only, with gaps.
+    (9, (3, 3), [1, 1], {"pads": [1] * 4}),
+    (16, (5, 5), [3, 4], {"pads": [2] * 4}),
+    (24, (3, 3), [4, 6], {"pads": [3, 4, 3, 4]}),
+    (16, (4, 3), [9, 10], {"pads": [2, 0, 1, 2]}),
+    (8, (3, 5), [12, 10], {"pads": [4, 6, 2, 6], "dilations": [3, 2], "strides": [2, 3]}),
+    (10, (5,), [13], {"pads": [6, 5], "dilations": [3], "strides": [2]}),
 ]
 
 
@@ -152,6 +159,24 @@ def test_blocks_of_single_channels(channels, kernel, image, attributes, seed, tm
         path.write_text("\n".join(edited(line, knobs) for line in plan.splitlines()) + "\n")
         session = fathom.Session(fathom.compile(model, plan=str(path)), threads=2)
         np.testing.assert_allclose(session.run(None, inputs)[0], want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
+
+
+@pytest.mark.parametrize("attributes", [{"pads": [2, 1, 0, 3]}, {"pads": [1, 2, 2, 1], "strides": [2, 2]}, {"pads": [3] * 4, "dilations": [2, 3]}, {}])
+@pytest.mark.parametrize("unknown", [[2], [3], [0, 2, 3]])
+def test_single_channels_of_images_known_at_run_time(unknown, attributes, seed):
+    """Where a row's width is not known, zeros around it stand for what lies outside; rows above and below are left out."""
+    data = np.random.default_rng(seed)
+    node, inputs, weights = convolution(data, 20, 1, 1, (3, 3), [7, 9], **attributes)
+    model = make_model([node], inputs, weights)
+    for dim in unknown:
+        model.graph.input[0].type.tensor_type.shape.dim[dim].dim_param = f"size{dim}"
+    session = fathom.Session(fathom.compile(model))
+    reference = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    for size in (7, 8, 13, 29):
+        shape = [size if dim in unknown and dim else fixed for dim, fixed in enumerate(inputs["x"].shape)]
+        x = data.standard_normal(shape).astype(np.float32)
+        want = reference.run(None, {"x": x})[0]
+        np.testing.assert_allclose(session.run(None, {"x": x})[0], want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
 
 
 def test_groups_of_few_channels_are_packed_by_themselves():

@@ -1,7 +1,7 @@
 // Depthwise convolution over channels-last data: lanes run along the channels, a tile of neighbouring pixels shares
-// loads and weights.
+// loads and weights. Taps outside of the image are left out: loops over a window's rows have bounds, and where a row's
+// width is known, so is what of a tile at its ends lies in the image. Only rows of unknown width have a halo.
 #include "compiler/codegen/cpu/Kernels.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -19,8 +19,16 @@ struct DepthwiseConvolution {
   void row(Value position, ArrayRef<Loop> rows, const Range &channels, Value isLast);
   // Calls `body` for vectors of channels.
   void overChannels(const Range &channels, llvm::function_ref<void(Value, int64_t lanes)> body);
+  // The taps of a window that lie in the image, in dimension `d` with the window at `position`.
+  Range tapsInside(int64_t d, Value position);
+  // Whether this tap of the window at pixel `x` of a row lies in the image.
+  bool isInside(int64_t x, int64_t tap) const;
+  // Whether all windows of the tile of `tileW` pixels from `x` on do.
+  bool tileIsInside(int64_t x) const { return isInside(x, 0) && isInside(x + tileW - 1, window.kernel.back() - 1); }
   // `count` pixels of the row at `index` from `x` on, whose windows begin at `corner`, for a vector of channels.
   void tile(Indices index, Value x, int64_t count, Value corner, Value channel, int64_t lanes);
+  // What one row of the windows' taps adds to the sums; it begins at `corner`. `tap` says which row it is.
+  void rowOfTaps(Value corner, Value x, Indices tap, int64_t lanes, SmallVectorImpl<Value> &sums);
   // The first row of pixels that windows of the row below have and those of a row have not.
   int64_t firstBelow() const { return std::max(extent(spatial - 2), window.strides[spatial - 2]); }
   int64_t extent(int64_t d) const { return (window.kernel[d] - 1) * window.dilations[d] + 1; }
@@ -29,11 +37,11 @@ struct DepthwiseConvolution {
     Value pointer, at;
     Code::CacheLevel level;
   };
-  // The lines that the windows of the row below have besides those of such a tile.
-  void linesBelow(Value corner, int64_t count, int64_t lanes, SmallVectorImpl<Line> &lines);
-  // The first row of the tile's windows, and a row of weights, for the next block of channels. The rows of a task that
-  // has few of them fetch its first windows this way, which nothing else fetches.
-  void linesOfNextBlock(Value row, Value corner, int64_t count, Value channel, int64_t lanes,
+  // The lines that the windows of the row below have besides those of such a tile, whose first pixel is at `pixel`.
+  void linesBelow(Value pixel, int64_t count, int64_t lanes, SmallVectorImpl<Line> &lines);
+  // The tile's row of pixels, and a row of weights, for the next block of channels. The rows of a task that has few of
+  // them fetch its first windows this way, which nothing else fetches.
+  void linesOfNextBlock(Value row, Value pixel, int64_t count, Value channel, int64_t lanes,
                         SmallVectorImpl<Line> &lines);
 
   KernelBody &k;
@@ -44,9 +52,11 @@ struct DepthwiseConvolution {
   Code &c = e.c;
   Type element = op.getType().getElementType();
   const Buffer &input = e.buffer(op.getInput());
+  Sizes inputSizes = sizesOf(input.type);
   ArrayRef<AffineExpr> strides = ArrayRef(input.layout.strides).drop_front(2); // of the spatial dimensions
   int64_t spatial = window.kernel.size(), last = 1 + spatial;
-  Value below; // how far the row's first pixels below its windows lie behind their beginning
+  SmallVector<Range> outerTaps; // those of the row's windows that lie in the image, of all dimensions but the last
+  Value below;                  // how far behind the row the first pixels below its windows lie
   int64_t tileW = k.schedule["tile_w"], wide = k.schedule["lanes"], blockC = k.schedule["block_c"];
 };
 
@@ -71,21 +81,51 @@ void DepthwiseConvolution::row(Value position, ArrayRef<Loop> rows, const Range 
     Value first = d + 1 < spatial ? c.mul(index[2 + d].base, window.strides[d]) : c.i64(0);
     start = c.add(start, c.mul(c.sub(first, c.i64(window.padsBegin[d])), c.expr(strides[d])));
   }
+  outerTaps.clear();
+  for (int64_t d = 0; d + 1 < spatial; ++d)
+    outerTaps.push_back(tapsInside(d, index[2 + d].base));
   // What is below a task's last row is another thread's to fetch: this one asks for what it has.
-  below = spatial > 1 ? c.select(isLast, c.i64(0), c.mul(c.expr(strides[spatial - 2]), firstBelow())) : Value();
+  if (spatial > 1)
+    below =
+        c.select(isLast, c.i64(0), c.mul(c.expr(strides[spatial - 2]), firstBelow() - window.padsBegin[spatial - 2]));
   auto pixels = [&](Value x, int64_t count) {
     Value base = c.add(start, c.mul(c.mul(x, window.strides.back()), c.expr(strides.back())));
     overChannels(channels,
                  [&](Value channel, int64_t lanes) { tile(index, x, count, c.add(base, channel), channel, lanes); });
   };
-  Value size = c.expr(sizes[last]), full = c.sub(size, c.rem(size, c.i64(tileW)));
-  c.loop(c.i64(0), full, tileW, [&](Value x) { pixels(x, tileW); });
-  if (auto known = constantSize(sizes[last])) {
-    if (int64_t rest = *known % tileW)
-      pixels(full, rest);
-  } else {
-    c.loop(full, size, 1, [&](Value x) { pixels(x, 1); });
+  std::optional<int64_t> width = constantSize(sizes[last]);
+  if (!width) {
+    Value size = c.expr(sizes[last]), full = c.sub(size, c.rem(size, c.i64(tileW)));
+    c.loop(c.i64(0), full, tileW, [&](Value x) { pixels(x, tileW); });
+    return c.loop(full, size, 1, [&](Value x) { pixels(x, 1); });
   }
+  // Tiles at the ends of a row, whose windows leave the image, are unrolled.
+  int64_t rest = *width % tileW, full = *width - rest, x = 0, inside = full;
+  for (; x < full && !tileIsInside(x); x += tileW)
+    pixels(c.i64(x), tileW);
+  while (inside > x && !tileIsInside(inside - tileW))
+    inside -= tileW;
+  c.loop(c.i64(x), c.i64(inside), tileW, [&](Value x) { pixels(x, tileW); });
+  for (x = inside; x < full; x += tileW)
+    pixels(c.i64(x), tileW);
+  if (rest)
+    pixels(c.i64(full), rest);
+}
+
+Range DepthwiseConvolution::tapsInside(int64_t d, Value position) {
+  int64_t dilation = window.dilations[d];
+  Value first = c.sub(c.mul(position, window.strides[d]), c.i64(window.padsBegin[d]));
+  // Taps before an element that lies `distance` behind the first.
+  auto before = [&](Value distance) { return c.div(c.add(c.max(distance, c.i64(0)), dilation - 1), c.i64(dilation)); };
+  Value end = c.i64(window.kernel[d]);
+  return {window.padsBegin[d] ? before(c.sub(c.i64(0), first)) : c.i64(0),
+          window.padsEnd[d] ? c.min(before(c.sub(c.expr(inputSizes[2 + d]), first)), end) : end};
+}
+
+bool DepthwiseConvolution::isInside(int64_t x, int64_t tap) const {
+  int64_t at = x * window.strides.back() - window.padsBegin.back() + tap * window.dilations.back();
+  std::optional<int64_t> width = constantSize(inputSizes[last]);
+  return at >= 0 && (!width || at < *width);
 }
 
 void DepthwiseConvolution::overChannels(const Range &channels, llvm::function_ref<void(Value, int64_t)> body) {
@@ -100,55 +140,68 @@ void DepthwiseConvolution::tile(Indices index, Value x, int64_t count, Value cor
   Index along{channel, lanes > 1 ? 1 : 0};
   bool hasBias = !isa<NoneType>(op.getBias().getType());
   Value first = hasBias ? e.element(op.getBias(), along, lanes) : c.number(vectorType(element, lanes), 0);
-  SmallVector<Value> sums(count, first);
   Indices tap = e.zeros(2 + spatial);
   tap[0] = along;
-  // Lines are fetched a few with each tap: a core that is asked for many at once waits.
+  std::function<SmallVector<Value>(int64_t, Value, ValueRange)> addUp = [&](int64_t d, Value at, ValueRange carried) {
+    if (d + 1 < spatial)
+      return c.loop(outerTaps[d].first, outerTaps[d].second, 1, carried, [&](Value i, ValueRange values) {
+        tap[2 + d] = {i, 0};
+        return addUp(d + 1, c.add(at, c.mul(c.expr(strides[d]), c.mul(i, window.dilations[d]))), values);
+      });
+    SmallVector<Value> sums = llvm::to_vector(carried);
+    rowOfTaps(at, x, tap, lanes, sums);
+    return sums;
+  };
+  SmallVector<Value> sums = addUp(0, corner, SmallVector<Value>(count, first));
+
   SmallVector<Line> ahead;
   if (spatial > 1 && k.schedule["fetch_ahead"]) {
-    linesBelow(corner, count, lanes, ahead);
-    linesOfNextBlock(index[last - 1].base, corner, count, channel, lanes, ahead);
+    Value pixel = corner;
+    for (auto [stride, pad] : llvm::zip_equal(strides, window.padsBegin))
+      pixel = c.add(pixel, c.mul(c.expr(stride), pad));
+    linesBelow(pixel, count, lanes, ahead);
+    linesOfNextBlock(index[last - 1].base, pixel, count, channel, lanes, ahead);
   }
-  size_t fetched = 0, taps = 0;
-  size_t allTaps = std::accumulate(window.kernel.begin(), window.kernel.end(), size_t(1), std::multiplies<>());
-  // All taps are unrolled: the windows of neighbouring pixels overlap, and equal loads become one.
-  std::function<void(int64_t, Value)> nest = [&](int64_t d, Value offset) {
-    if (d < spatial) {
-      for (int64_t i = 0; i < window.kernel[d]; ++i) {
-        tap[2 + d] = {c.i64(i), 0};
-        nest(d + 1, c.add(offset, c.mul(c.expr(strides[d]), i * window.dilations[d])));
-      }
-      return;
-    }
-    for (size_t end = ahead.size() * ++taps / allTaps; fetched < end; ++fetched)
-      c.prefetch(ahead[fetched].pointer, ahead[fetched].at, element, ahead[fetched].level);
-    Value w = e.element(op.getWeight(), tap, lanes);
-    for (int64_t p = 0; p < count; ++p) {
-      Value at = c.add(offset, c.mul(c.expr(strides.back()), p * window.strides.back()));
-      sums[p] = LLVM::FMulAddOp::create(c.b, c.loc, c.load(input.pointer, at, element, lanes), w, sums[p]);
-    }
-  };
-  nest(0, corner);
+  // Lines are fetched a few with each pixel: a core that is asked for many at once waits.
+  size_t fetched = 0;
   for (int64_t p = 0; p < count; ++p) {
+    for (size_t end = ahead.size() * (p + 1) / count; fetched < end; ++fetched)
+      c.prefetch(ahead[fetched].pointer, ahead[fetched].at, element, ahead[fetched].level);
     index[1] = along;
     index[last] = {c.add(x, p), 0};
     k.storeAnchor(index, sums[p], lanes);
   }
 }
 
-void DepthwiseConvolution::linesBelow(Value corner, int64_t count, int64_t lanes, SmallVectorImpl<Line> &lines) {
+// All taps are unrolled: the windows of neighbouring pixels overlap, and equal loads become one.
+void DepthwiseConvolution::rowOfTaps(Value corner, Value x, Indices tap, int64_t lanes, SmallVectorImpl<Value> &sums) {
+  std::optional<int64_t> firstX = Code::constant(x);
+  for (int64_t i = 0; i < window.kernel.back(); ++i) {
+    tap.back() = {c.i64(i), 0};
+    Value w = e.element(op.getWeight(), tap, lanes);
+    for (auto [p, sum] : llvm::enumerate(sums)) {
+      if (firstX && !isInside(*firstX + p, i))
+        continue;
+      int64_t pixel = p * window.strides.back() + i * window.dilations.back();
+      Value at = c.add(corner, c.mul(c.expr(strides.back()), pixel));
+      sum = LLVM::FMulAddOp::create(c.b, c.loc, c.load(input.pointer, at, element, lanes), w, sum);
+    }
+  }
+}
+
+void DepthwiseConvolution::linesBelow(Value pixel, int64_t count, int64_t lanes, SmallVectorImpl<Line> &lines) {
   int64_t down = spatial - 2, across = spatial - 1;
   for (int64_t y = 0; y < extent(down) + window.strides[down] - firstBelow(); ++y)
     for (int64_t x = 0; x < count * window.strides[across]; ++x) {
       if (x % window.strides[across] >= extent(across))
         continue;
-      Value pixel = c.add(c.mul(c.expr(strides[down]), y), c.mul(c.expr(strides[across]), x));
+      Value at = c.add(c.mul(c.expr(strides[down]), y), c.mul(c.expr(strides[across]), x));
       for (int64_t lane = 0; lane < lanes; lane += lineBytes / elementBytes(element))
-        lines.push_back({input.pointer, c.add(c.add(c.add(corner, below), pixel), lane), Code::CacheLevel::First});
+        lines.push_back({input.pointer, c.add(c.add(c.add(pixel, below), at), lane), Code::CacheLevel::First});
     }
 }
 
-void DepthwiseConvolution::linesOfNextBlock(Value row, Value corner, int64_t count, Value channel, int64_t lanes,
+void DepthwiseConvolution::linesOfNextBlock(Value row, Value pixel, int64_t count, Value channel, int64_t lanes,
                                             SmallVectorImpl<Line> &lines) {
   int64_t down = spatial - 2, across = spatial - 1, inLine = lineBytes / elementBytes(element);
   std::optional<int64_t> channels = constantSize(sizes[1]);
@@ -163,7 +216,7 @@ void DepthwiseConvolution::linesOfNextBlock(Value row, Value corner, int64_t cou
         lines.push_back(
             {pointer, c.add(c.add(first, c.mul(c.expr(distance), i)), blockC + lane), Code::CacheLevel::Second});
   };
-  add(input.pointer, corner, (count - 1) * window.strides[across] + extent(across), strides[across]);
+  add(input.pointer, pixel, count * window.strides[across], strides[across]);
   add(weight.pointer, tap, window.kernel[across], weight.layout.strides[2 + across]);
 }
 

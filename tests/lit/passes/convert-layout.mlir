@@ -15,6 +15,31 @@ func.func @conv(%x: tensor<1x3x5x5xf32>) -> tensor<1x8x5x5xf32> {
 
 // -----
 
+// One of single channels leaves out what lies outside of the image.
+// CHECK-LABEL: func @depthwise
+// CHECK: %[[X:.*]] = graph.Relayout(%arg0) {{.*}} tensor<1x8x5x5xf32, #graph.enc<order = [0, 2, 3, 1]>>
+// CHECK: graph.Conv(%[[X]],
+func.func @depthwise(%x: tensor<1x8x5x5xf32>) -> tensor<1x8x5x5xf32> {
+  %n = graph.None
+  %w = graph.Constant dense<2.0> : tensor<8x1x3x3xf32> as tensor<8x1x3x3xf32>
+  %c = graph.Conv(%x, %w, %n) {group = 8 : i64, pads = array<i64: 1, 1, 1, 1>, graph.name = "y"} : (tensor<1x8x5x5xf32>, tensor<8x1x3x3xf32>, none) -> tensor<1x8x5x5xf32>
+  return %c : tensor<1x8x5x5xf32>
+}
+
+// -----
+
+// Where a row ends must be known for that: zeros lie at the ends of the others.
+// CHECK-LABEL: func @depthwise_of_any_size
+// CHECK: graph.Relayout(%arg0) {{.*}} #graph.enc<shape = ()[s0, s1] -> (1, 8, s0, s1), order = [0, 2, 3, 1], halo = [0, 0, 0, 0, 0, 0, 1, 1]>>
+func.func @depthwise_of_any_size(%x: tensor<1x8x?x?xf32, #graph.enc<shape = ()[s0, s1] -> (1, 8, s0, s1)>>) -> tensor<1x8x?x?xf32, #graph.enc<shape = ()[s0, s1] -> (1, 8, s0, s1)>> {
+  %n = graph.None
+  %w = graph.Constant dense<2.0> : tensor<8x1x3x3xf32> as tensor<8x1x3x3xf32>
+  %c = graph.Conv(%x, %w, %n) {group = 8 : i64, pads = array<i64: 1, 1, 1, 1>, graph.name = "y"} : (tensor<1x8x?x?xf32, #graph.enc<shape = ()[s0, s1] -> (1, 8, s0, s1)>>, tensor<8x1x3x3xf32>, none) -> tensor<1x8x?x?xf32, #graph.enc<shape = ()[s0, s1] -> (1, 8, s0, s1)>>
+  return %c : tensor<1x8x?x?xf32, #graph.enc<shape = ()[s0, s1] -> (1, 8, s0, s1)>>
+}
+
+// -----
+
 // A product that is only seen transposed is stored the way its reader wants it: the transpose is a view of row-major data.
 // CHECK-LABEL: func @transposed_product
 // CHECK: graph.MatMul({{.*}}) {{.*}} -> tensor<2x3x5x8xf32, #graph.enc<order = [0, 2, 1, 3]>>

@@ -152,7 +152,7 @@ TEST(SweepCost, SumsOfFewColumnsStayInTheCache) {
   EXPECT_EQ(estimate(columns, {16, 16}, machine()).movement, 0);
 }
 
-constexpr DepthwiseConv depthwise{.rows = 56, .width = 56, .channels = 144};
+constexpr DepthwiseConv depthwise{.rows = 56, .width = 56, .channels = 144, .inputWidth = 56};
 DepthwiseSchedule tiles(int64_t width, int64_t lanes) {
   return {.tileW = width, .lanes = lanes, .blockC = 144, .grain = 56};
 }
@@ -173,8 +173,16 @@ TEST(DepthwiseCost, LargeWindowsLeaveFewerRegistersForLanes) {
   EXPECT_LT(estimate(large, tiles(7, 8), machine()).total(), estimate(large, tiles(7, 16), machine()).total());
 }
 
+TEST(DepthwiseCost, TapsOutsideOfTheImageCostNothing) {
+  DepthwiseConv clipped = depthwise;
+  clipped.inside = 0.75;
+  double all = estimate(depthwise, tiles(4, 16), machine()).arithmetic;
+  EXPECT_LT(estimate(clipped, tiles(4, 16), machine()).arithmetic, 0.9 * all);
+}
+
 TEST(DepthwiseCost, BlocksOfChannelsStayInTheCacheFromRowToRow) {
-  DepthwiseConv wide{.rows = 14, .width = 14, .channels = 672, .taps = 25, .across = 5, .bytes = 1.4e6};
+  DepthwiseConv wide{
+      .rows = 14, .width = 14, .channels = 672, .inputWidth = 14, .taps = 25, .across = 5, .bytes = 1.4e6};
   DepthwiseSchedule all{.tileW = 7, .lanes = 8, .blockC = 672, .grain = 14}, block = all;
   block.blockC = 48;
   EXPECT_LT(estimate(wide, block, machine()).movement, 0.6 * estimate(wide, all, machine()).movement);
@@ -191,7 +199,7 @@ TEST(DepthwiseCost, BlocksOfChannelsStayInTheCacheFromRowToRow) {
 
 // 1024 channels of 4 bytes lie 4 KiB apart: the pixels of a window meet in few sets.
 TEST(DepthwiseCost, PixelsAPowerOfTwoApartDoNotStay) {
-  DepthwiseConv even{.rows = 14, .width = 14, .channels = 1024, .bytes = 1.6e6}, odd = even;
+  DepthwiseConv even{.rows = 14, .width = 14, .channels = 1024, .inputWidth = 14, .bytes = 1.6e6}, odd = even;
   odd.channels = 1040;
   DepthwiseSchedule block{.tileW = 7, .lanes = 8, .blockC = 16, .grain = 14};
   EXPECT_GT(estimate(even, block, machine()).movement, 1.2 * estimate(odd, block, machine()).movement);
