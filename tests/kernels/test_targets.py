@@ -111,3 +111,11 @@ def test_files_without_a_description(model, tmp_path, text):
 def test_a_missing_file(model, tmp_path):
     with pytest.raises(fathom.Error, match="cannot read the machine description"):
         fathom.compile(model, emit="plan", target=str(tmp_path / "none.yaml"))
+
+
+@pytest.mark.parametrize("target, loads", [("neoverse-n1", True), ("x86-64-v3", False)])
+def test_added_constants_are_loaded_where_a_copy_would_be_needed(target, loads):
+    """Multiply-adds of aarch64 overwrite what they add to."""
+    model = make_model([helper.make_node("Sigmoid", ["x"], ["y"])], {"x": np.zeros((64, 64), np.float32)}, {})
+    adds = [line for line in fathom.compile(model, emit="llvm", target=target).splitlines() if re.search(r"@llvm\.fma\.v\d+f32\(", line) and "call" in line]
+    assert adds and any(line.endswith("))") for line in adds) != loads  # the last operand is a constant

@@ -1,5 +1,6 @@
 // Loops to LLVM IR to machine code: one conversion, a short optimisation pipeline, the target's back end.
 #include "compiler/codegen/common/MathLowering.h"
+#include "compiler/codegen/cpu/AddedConstants.h"
 #include "compiler/codegen/cpu/Codegen.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -114,6 +115,10 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   ModulePassManager passes;
   passes.addPass(createModuleToFunctionPassAdaptor(std::move(functions)));
   passes.run(module, mam);
+  // Last: what comes before would move the loads out of loops again.
+  if (machine.getTargetTriple().isAArch64())
+    for (Function &function : module)
+      loadAddedConstants(function);
 }
 
 static void emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::raw_pwrite_stream &out,
