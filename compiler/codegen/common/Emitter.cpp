@@ -73,10 +73,8 @@ void Emitter::store(const Buffer &buffer, ArrayRef<Index> index, Value value, in
   }
 }
 
-void Emitter::clearHalo(const Buffer &buffer) {
+void Emitter::clearHalo(const Buffer &buffer, Value part, Value parts) {
   const Layout &layout = buffer.layout;
-  if (!layout.hasHalo())
-    return;
   Type element = buffer.type.getElementType();
   int64_t bytes = elementBytes(element);
   ArrayRef<int64_t> order = layout.order;
@@ -90,23 +88,32 @@ void Emitter::clearHalo(const Buffer &buffer) {
            [&](Value i) { slab(position + 1, c.add(base, c.mul(i, stride)), extent(order[position + 1])); });
   };
   // Clears the slabs before and after dimension order[position] and goes on inside it where deeper dimensions have a
-  // halo too.
-  std::function<void(size_t, Value)> clear = [&](size_t position, Value base) {
+  // halo too. The outermost dimension of more than one element is divided into the parts.
+  std::function<void(size_t, Value, bool)> clear = [&](size_t position, Value base, bool divides) {
     if (position == order.size())
       return;
     int64_t d = order[position];
+    auto onlyIn = [&](Value which, llvm::function_ref<void()> body) {
+      divides ? c.when(c.cmp(arith::CmpIPredicate::eq, part, which), body) : body();
+    };
     bool deeper = llvm::any_of(order.drop_front(position + 1),
                                [&](int64_t inner) { return layout.haloLow[inner] || layout.haloHigh[inner]; });
     Value stride = c.expr(layout.strides[d]), size = c.expr(layout.sizes[d]);
     if (layout.haloLow[d])
-      slab(position, base, c.i64(layout.haloLow[d]));
+      onlyIn(c.i64(0), [&] { slab(position, base, c.i64(layout.haloLow[d])); });
     if (layout.haloHigh[d])
-      slab(position, c.add(base, c.mul(c.add(size, layout.haloLow[d]), stride)), c.i64(layout.haloHigh[d]));
-    if (deeper)
-      c.loop(c.i64(0), size, 1,
-             [&](Value i) { clear(position + 1, c.add(base, c.mul(c.add(i, layout.haloLow[d]), stride))); });
+      onlyIn(c.sub(parts, c.i64(1)), [&] {
+        slab(position, c.add(base, c.mul(c.add(size, layout.haloLow[d]), stride)), c.i64(layout.haloHigh[d]));
+      });
+    if (!deeper)
+      return;
+    bool here = divides && !graph::isConstant(layout.sizes[d], 1);
+    auto end = [&](Value before) { return c.div(c.mul(before, size), parts); };
+    c.loop(here ? end(part) : c.i64(0), here ? end(c.add(part, 1)) : size, 1, [&](Value i) {
+      clear(position + 1, c.add(base, c.mul(c.add(i, layout.haloLow[d]), stride)), divides && !here);
+    });
   };
-  clear(0, c.i64(0));
+  clear(0, c.i64(0), Code::constant(parts) != 1);
 }
 
 Indices Emitter::broadcast(RankedTensorType operand, ArrayRef<Index> result) {

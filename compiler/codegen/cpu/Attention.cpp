@@ -35,7 +35,6 @@ public:
   }
 
   Grid emit() {
-    k.clearHalos();
     SmallVector<Loop> batchLoops;
     for (int64_t d = 0; d < rowDim; ++d)
       batchLoops.push_back({d, sizesOf(type)[d]});

@@ -92,6 +92,8 @@ FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const 
     body.outputs.push_back({function.getArgument(inputs + i), type, layoutOf(type)});
   }
   Grid grid = emitterOf(klass.name)(body);
+  if (grid.tasks)
+    body.clearHalos(grid.tasks);
   Value fault = LLVM::LoadOp::create(b, loc, i32, e.fault);
   func::ReturnOp::create(b, loc, fault);
   if (e.failed || !grid.tasks)

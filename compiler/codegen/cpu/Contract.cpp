@@ -263,7 +263,6 @@ void Contraction::overPanels(Value low, Value high, PanelBody body) {
 
 Grid Contraction::emit() {
   Grid grid;
-  k.clearHalos();
   AffineExpr rows = iterations(rowLoops, k.context());
   AffineExpr panels = simplify(columns.ceilDiv(tileN));
   int64_t taskM = k.schedule["task_m"], taskN = k.schedule["task_n"];

@@ -61,7 +61,6 @@ struct DepthwiseConvolution {
 };
 
 Grid DepthwiseConvolution::emit() {
-  k.clearHalos();
   SmallVector<Loop> rows = loopsOver(op.getType(), {}, {1, last});
   Grid grid;
   // Neighbouring tasks, which go to the same thread, have the same rows: so have its tasks of other kernels.

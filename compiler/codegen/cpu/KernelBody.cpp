@@ -87,11 +87,10 @@ void KernelBody::storeAnchor(ArrayRef<Index> index, Value values, int64_t lanes)
   storeResults(index, lanes);
 }
 
-void KernelBody::clearHalos() {
-  e.c.when(e.c.cmp(arith::CmpIPredicate::eq, task, e.c.i64(0)), [&] {
-    for (const Buffer &output : outputs)
-      e.clearHalo(output);
-  });
+void KernelBody::clearHalos(AffineExpr tasks) {
+  for (const Buffer &output : outputs)
+    if (output.layout.hasHalo())
+      e.clearHalo(output, task, e.c.expr(tasks));
 }
 
 bool Reducer::lanesReduced() const { return llvm::is_contained(axes, innermostDim(type)); }
@@ -197,7 +196,6 @@ Grid overRows(KernelBody &k, RankedTensorType type, ArrayRef<int64_t> axes,
     without.push_back(innermost);
   SmallVector<Loop> loops = loopsOver(type, {}, without);
   AffineExpr rows = iterations(loops, k.context());
-  k.clearHalos();
   if (!lanesKept) {
     auto [low, high] = k.taskRange(grid, rows, k.schedule["grain"]);
     c.loop(low, high, 1, [&](Value row) {

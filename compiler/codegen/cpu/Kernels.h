@@ -48,7 +48,8 @@ struct KernelBody {
   void storeResults(llvm::ArrayRef<Index> index, int64_t lanes);
   // The same where these are the anchor's results there.
   void storeAnchor(llvm::ArrayRef<Index> index, mlir::Value values, int64_t lanes);
-  void clearHalos();
+  // A task's share of zeroing what lies around the results, of so many tasks.
+  void clearHalos(mlir::AffineExpr tasks);
 };
 
 // The buffer of an anchor's operand; a fused producer's result has none, only the layout that it would have.

@@ -65,7 +65,6 @@ Grid emitMap(KernelBody &k) {
     type = cast<RankedTensorType>(input.getType());
   }
   SmallVector<Loop> loops = loopsOver(type, k.onlyElementwise() ? k.alignedBuffers() : SmallVector<const Buffer *>());
-  k.clearHalos();
   Indices index = k.e.zeros(type.getRank());
   if (loops.empty()) {
     grid.tasks = iterations(loops, k.context());
@@ -126,7 +125,6 @@ Grid emitConcat(KernelBody &k) {
   auto op = cast<graph::ConcatOp>(k.anchor);
   auto type = op.getType();
   int64_t axis = *graph::normalizeAxis(op.getAxis(), type.getRank());
-  k.clearHalos();
   // Rows are the dimensions outside the concatenated one; within a row every input is one run of loops.
   SmallVector<int64_t> inside{axis};
   SmallVector<int64_t> order = layoutOf(type).order;

@@ -26,7 +26,6 @@ public:
 
   Grid run() {
     Grid grid;
-    k.clearHalos();
     rowLoops = loopsOver(input, {}, {input.getRank() - 1});
     AffineExpr rowCount = iterations(rowLoops, k.context());
     int64_t sharedRows = k.schedule["tile_m"];

@@ -45,7 +45,6 @@ Grid emitPool(KernelBody &k) {
   auto lp = dyn_cast<LpPoolOp>(op);
   bool wantsIndices = maxPool && llvm::any_of(k.returned, [&](Value v) { return v == maxPool.getIndices() && v; });
 
-  k.clearHalos();
   Grid grid;
   int64_t innermost = innermostDim(type);
   bool lanesOverChannels = innermost >= 0 && innermost < 2 && !wantsIndices;

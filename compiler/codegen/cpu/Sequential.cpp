@@ -8,7 +8,6 @@ namespace fathom {
 
 Grid overElements(KernelBody &k, ArrayRef<Loop> loops, int64_t rank, llvm::function_ref<void(Indices &)> body) {
   Grid grid;
-  k.clearHalos();
   auto [low, high] = k.taskRange(grid, iterations(loops, k.context()), k.schedule["grain"]);
   k.e.c.loop(low, high, 1, [&](Value position) {
     Indices index = k.e.zeros(rank);
@@ -52,7 +51,6 @@ Grid emitCumSum(KernelBody &k) {
     return overElements(k, loopsOver(type, {}, {axis}), rank, [&](Indices &index) { scanRow(k, op, index, axis); });
   }
   // Which rows are independent is known only at run time, so one task does all of them.
-  k.clearHalos();
   Value axis = k.e.integerAt(op.getAxis(), k.e.zeros(cast<RankedTensorType>(op.getAxis().getType()).getRank()));
   axis = k.e.checkedIndex(axis, c.i64(rank));
   for (int64_t d = 0; d < rank; ++d)

@@ -93,7 +93,6 @@ Grid emitScatterND(KernelBody &k) {
   SmallVector<Loop> selected = loopsOver(type, {}, range(depth, rank)), slice = loopsOver(type, {}, range(0, depth));
   SmallVector<Loop> tuples = loopsOver(updates, {}, range(outer, updates.getRank()));
   Grid grid;
-  k.clearHalos();
   auto [low, high] = k.taskRange(grid, iterations(slice, k.context()), k.schedule["grain"]);
   c.loop(c.i64(0), c.expr(iterations(selected, k.context())), 1, [&](Value position) {
     Indices index = e.zeros(rank);

@@ -23,7 +23,6 @@ public:
         registers{e, element, panelWidth, k.schedule["tile_i"], 1, weight.pointer, element} {}
 
   Grid emit() {
-    k.clearHalos();
     rowLoops = loopsOver(type, {}, {1, last});
     AffineExpr rows = iterations(rowLoops, k.context());
     int64_t panels = llvm::divideCeil(columns, panelWidth), taskPanels = k.schedule["task_n"];

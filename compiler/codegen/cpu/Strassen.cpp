@@ -38,7 +38,6 @@ public:
 
   Grid emit() {
     Grid grid;
-    k.clearHalos();
     auto count = [&](int64_t number) { return getAffineConstantExpr(number, k.context()); };
     auto [ofPanels, ofPairs] = k.taskRange(grid, Units{count(llvm::divideCeil(columns, tileN)), k.schedule["task_n"]},
                                            Units{count(pairs), taskPairs});

@@ -40,7 +40,6 @@ public:
         columns(*constantSize(sizesOf(type)[1])) {}
 
   Grid emit() {
-    k.clearHalos();
     AffineExpr tilesDown = perTile(2), tilesAcross = perTile(3);
     image = {{0, sizesOf(type)[0]}, {2, tilesDown}, {3, tilesAcross}};
     AffineExpr tiles = size::simplified(sizesOf(type)[0] * tilesDown * tilesAcross);
