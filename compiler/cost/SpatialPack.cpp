@@ -87,7 +87,7 @@ struct Scheduled {
     double read = s.unrollW ? fresh : double(pixels), loads = double(vectors) * steps, shuffles = 0;
     if (s.groups > 1) {
       loads += read * double(vectors * llvm::divideCeil(conv.channels, conv.columns));
-      shuffles = spreads(conv, s, target) ? read * double(vectors) * steps : 0;
+      shuffles = spreads(conv, s, target) ? read * double(vectors) * (steps - double(conv.swapsPairs)) : 0;
     } else {
       loads += read * (target.laneFma ? double(llvm::divideCeil(conv.channels, std::min(lanes, s.tileI))) : steps);
     }

@@ -15,6 +15,7 @@ struct SpatialPackConv {
   int64_t kernelRows = 1;                       // stretches of the window along rows
   double consumerCycles = 0;                    // of the math functions fused behind, for a vector
   bool unknownWidth = false;                    // it is known only at run time
+  bool swapsPairs = false;                      // of two channels: lanes multiply their own first, as it is loaded
 };
 
 struct SpatialPackSchedule {

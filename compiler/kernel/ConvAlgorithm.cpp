@@ -10,7 +10,7 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-constexpr StringLiteral attribute = "graph.algorithm";
+constexpr StringLiteral attribute = "graph.algorithm", swapped = "graph.swapped_pairs";
 
 StringRef algorithmOf(Operation *conv) {
   auto name = conv->getAttrOfType<StringAttr>(attribute);
@@ -28,6 +28,10 @@ StringRef spatialPackName(Operation *conv) {
 bool takesSpatialPack(Operation *conv) {
   return algorithmOf(conv) == spatialPackName(conv) && spatialPackProblem(conv);
 }
+
+bool hasSwappedPairs(Operation *conv) { return conv->hasAttr(swapped); }
+
+void setSwappedPairs(Operation *conv) { conv->setAttr(swapped, UnitAttr::get(conv->getContext())); }
 
 std::string algorithmName(Operation *anchor, const Schedule &schedule) {
   if (auto winograd = dyn_cast_or_null<WinogradConvOp>(anchor))

@@ -15,6 +15,11 @@ llvm::StringRef spatialPackName(mlir::Operation *conv);
 // Whether the convolution is to be computed by spatial packing, and can be.
 bool takesSpatialPack(mlir::Operation *conv);
 
+// Whether the weights of groups of two channels have the two input channels of odd output channels swapped: every lane
+// multiplies the channel that it is loaded with first, then its neighbour's.
+bool hasSwappedPairs(mlir::Operation *conv);
+void setSwappedPairs(mlir::Operation *conv);
+
 // The algorithm by which a kernel with this anchor and schedule computes; empty where there is no choice.
 std::string algorithmName(mlir::Operation *anchor, const Schedule &schedule);
 // Why a convolution is not computed by the algorithm that was asked for; empty where it is.

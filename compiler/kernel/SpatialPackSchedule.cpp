@@ -2,6 +2,7 @@
 // of channels lie within a group, or are whole groups side by side.
 #include "compiler/codegen/common/Layout.h"
 #include "compiler/kernel/Choices.h"
+#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/VectorWork.h"
 
@@ -32,6 +33,7 @@ std::optional<cost::SpatialPackConv> spatialPackProblem(Operation *op) {
   for (int64_t taps : ArrayRef(window->kernel).drop_back())
     problem.kernelRows *= taps;
   problem.consumerCycles = consumerCycles(op);
+  problem.swapsPairs = hasSwappedPairs(op);
   return problem;
 }
 
@@ -55,6 +57,8 @@ static std::string violationOf(const cost::SpatialPackConv &conv, const cost::Sp
   if (s.groups > 1 && (s.tileO != conv.columns || s.tileI != conv.channels))
     return text("groups = {0} stand side by side as a whole: tile_o must be {1} and tile_i {2}", s.groups, conv.columns,
                 conv.channels);
+  if (conv.swapsPairs && (s.tileO != conv.columns || s.tileI != conv.channels))
+    return text("the weights of pairs of channels are swapped: tile_o and tile_i must be 2");
   if (int64_t steps = conv.kernel * conv.channels; s.unrollW && steps > mostUnrolled)
     return text("unroll_w = 1 would unroll {0} steps, more than {1}", steps, mostUnrolled);
   if (s.unrollW && s.tileI != conv.channels)

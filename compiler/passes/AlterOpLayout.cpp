@@ -249,10 +249,8 @@ struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
   }
 };
 
-} // namespace
-
-LogicalResult alterOpLayout(func::FuncOp main, const Target &target, const AlgorithmOptions &options,
-                            const Plan *plan) {
+LogicalResult chooseAlgorithms(func::FuncOp main, const Target &target, const AlgorithmOptions &options,
+                               const Plan *plan) {
   SmallVector<ConvOp> convolutions;
   SmallVector<MatMulOp> products;
   main.walk([&](ConvOp conv) { convolutions.push_back(conv); });
@@ -285,6 +283,19 @@ LogicalResult alterOpLayout(func::FuncOp main, const Target &target, const Algor
     for (MatMulOp product : products)
       if (takesStrassen(product))
         useStrassen(product, strassen::products);
+  return success();
+}
+
+} // namespace
+
+LogicalResult alterOpLayout(func::FuncOp main, const Target &target, const AlgorithmOptions &options,
+                            const Plan *plan) {
+  if (failed(chooseAlgorithms(main, target, options, plan)))
+    return failure();
+  main.walk([](ConvOp conv) {
+    if (takesSwappedPairs(conv))
+      swapPairs(conv);
+  });
   return success();
 }
 

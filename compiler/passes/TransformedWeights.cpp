@@ -1,6 +1,7 @@
 // The rewrites, and the small matrices that they multiply weights with.
 #include "compiler/passes/TransformedWeights.h"
 
+#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/Strassen.h"
 #include "compiler/kernel/Winograd.h"
 #include "compiler/passes/Passes.h"
@@ -33,6 +34,12 @@ public:
   }
   Value reshape(Value value, StringRef suffix, ArrayRef<int64_t> shape) {
     return mark(createNamed<ReshapeOp>(b, like, suffix, value, makeInts(b, like, shape)));
+  }
+  // The elements that lie at these places of the second dimension instead.
+  Value pick(Value value, ArrayRef<int64_t> places) {
+    auto type = RankedTensorType::get(cast<RankedTensorType>(value.getType()).getShape(), b.getI64Type());
+    Value indices = makeConstant(b, like, DenseElementsAttr::get(type, places));
+    return mark(createNamed<GatherElementsOp>(b, like, ".swapped", value, indices, 1));
   }
   Value multiply(ArrayRef<float> matrix, int64_t rows, Value value) {
     auto type = RankedTensorType::get({rows, int64_t(matrix.size()) / rows}, b.getF32Type());
@@ -150,6 +157,24 @@ bool keepsSamplesApart(ConvOp conv) {
   auto type = cast<RankedTensorType>(conv.getType());
   int64_t images = type.getDimSize(0), pixels = type.getNumElements() / (images * type.getDimSize(1));
   return images == 1 || pixels % 2 == 0;
+}
+
+bool takesSwappedPairs(ConvOp conv) {
+  ArrayRef<int64_t> weight = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
+  return takesSpatialPack(conv) && !hasSwappedPairs(conv) && canTransform(conv, conv.getWeight()) &&
+         conv.getGroup() > 1 && weight[1] == 2 && weight[0] == 2 * conv.getGroup();
+}
+
+void swapPairs(ConvOp conv) {
+  OpBuilder b(conv);
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
+  int64_t taps = ShapedType::getNumElements(shape.drop_front(2));
+  SmallVector<int64_t> channels;
+  for (int64_t output = 0; output < shape[0]; ++output)
+    for (int64_t input : {0, 1})
+      channels.append(taps, (input + output) % 2);
+  conv.getWeightMutable().assign(Ahead(b, conv).pick(conv.getWeight(), channels));
+  setSwappedPairs(conv);
 }
 
 } // namespace fathom

@@ -22,4 +22,8 @@ void useStrassen(graph::ConvOp conv, int64_t stored);
 bool keepsSamplesApart(graph::MatMulOp product);
 bool keepsSamplesApart(graph::ConvOp conv);
 
+// Spatial packing of groups of two channels: swaps the two input channels of odd output channels (ConvAlgorithm.h).
+bool takesSwappedPairs(graph::ConvOp conv);
+void swapPairs(graph::ConvOp conv);
+
 } // namespace fathom

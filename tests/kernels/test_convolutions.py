@@ -161,6 +161,27 @@ def test_blocks_of_single_channels(channels, kernel, image, attributes, seed, tm
         np.testing.assert_allclose(session.run(None, inputs)[0], want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
 
 
+@pytest.mark.parametrize("kernel, image", [((3, 3), [6, 11]), ((1, 1), [5, 3]), ((5,), [23]), ((3, 1, 2), [4, 5, 6])])
+@pytest.mark.parametrize("group", [2, 3, 7, 16])
+def test_pairs_of_channels(group, kernel, image, seed, tmp_path):
+    """Constant weights of pairs are swapped ahead: panels of one pair, of several, and of a rest; others are not."""
+    data = np.random.default_rng(seed)
+    node, inputs, weights = convolution(data, group, 2, 2, kernel, image, pads=[taps // 2 for taps in kernel] * 2)
+    compare([node], inputs, weights, conv_algorithm="grouped_spatial_pack")
+    compare([node], inputs | weights, {}, conv_algorithm="grouped_spatial_pack")
+    model = make_model([node], inputs, weights)
+    want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)[0]
+    plan, path = fathom.compile(model, emit="plan", conv_algorithm="grouped_spatial_pack"), tmp_path / "edited.plan"
+    for groups, unroll in [(1, 0), (1, 1), (2, 1)]:
+        knobs = {"tile_w": 2, "tile_o": 2, "groups": groups, "tile_i": 2, "unroll_w": unroll, "task_h": 3, "task_n": 1}
+        path.write_text("\n".join(edited(line, knobs) for line in plan.splitlines()) + "\n")
+        got = fathom.Session(fathom.compile(model, plan=str(path))).run(None, inputs)[0]
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
+    path.write_text("\n".join(edited(line, {"tile_o": 1, "groups": 1}) for line in plan.splitlines()) + "\n")
+    with pytest.raises(fathom.Error, match="pairs of channels are swapped"):
+        fathom.compile(model, plan=str(path))
+
+
 @pytest.mark.parametrize("attributes", [{"pads": [2, 1, 0, 3]}, {"pads": [1, 2, 2, 1], "strides": [2, 2]}, {"pads": [3] * 4, "dilations": [2, 3]}, {}])
 @pytest.mark.parametrize("unknown", [[2], [3], [0, 2, 3]])
 def test_single_channels_of_images_known_at_run_time(unknown, attributes, seed):

@@ -157,8 +157,8 @@ SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Va
 }
 
 SmallVector<Value> RegisterTile::multiplyGroups(Value left, Type leftType, ArrayRef<Value> starts, int64_t groupColumns,
-                                                int64_t groupDepth, Value panel, ArrayRef<int64_t> pieces,
-                                                ValueRange sums) const {
+                                                int64_t groupDepth, bool swapsPairs, Value panel,
+                                                ArrayRef<int64_t> pieces, ValueRange sums) const {
   Code &c = e.c;
   // The groups that a piece meets, from the first on, and the elements of theirs that each row has.
   SmallVector<int64_t> firstColumns;
@@ -175,14 +175,16 @@ SmallVector<Value> RegisterTile::multiplyGroups(Value left, Type leftType, Array
   for (int64_t u = 0; u < groupDepth; ++u) {
     auto factor = [&](size_t row, size_t piece) -> Value {
       SmallVector<int64_t> spread;
-      for (int64_t lane = 0; lane < pieces[piece]; ++lane)
-        spread.push_back((firstColumns[piece] + lane) / groupColumns * groupDepth + u);
+      for (int64_t lane = 0; lane < pieces[piece]; ++lane) {
+        int64_t column = firstColumns[piece] + lane, step = swapsPairs ? (column + u) % 2 : u;
+        spread.push_back(column / groupColumns * groupDepth + step);
+      }
       Value source = elements[piece][row];
       if (!isa<VectorType>(source.getType())) // one group of one channel
         return c.splat(source, pieces[piece]);
       if (pieces[piece] == 1)
         return c.extract(source, spread[0]);
-      return vector::ShuffleOp::create(c.b, c.loc, source, source, spread);
+      return c.b.createOrFold<vector::ShuffleOp>(c.loc, source, source, spread);
     };
     accumulate(starts.size(), factor, pieces, right, c.add(panel, u * panelWidth), next);
   }

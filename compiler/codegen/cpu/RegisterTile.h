@@ -51,11 +51,12 @@ struct RegisterTile {
                                                 mlir::ValueRange sums) const;
 
   // The same for a panel of whole groups side by side: every lane multiplies an element of its own group. A group has
-  // `groupColumns` columns of the panel and `groupDepth` elements of a row, which are all steps of the reduction.
+  // `groupColumns` columns of the panel and `groupDepth` elements of a row, which are all steps of the reduction. In
+  // pairs whose weights are swapped, a lane's own element comes first, then its neighbour's.
   llvm::SmallVector<mlir::Value> multiplyGroups(mlir::Value left, mlir::Type leftType,
                                                 llvm::ArrayRef<mlir::Value> starts, int64_t groupColumns,
-                                                int64_t groupDepth, mlir::Value panel, llvm::ArrayRef<int64_t> pieces,
-                                                mlir::ValueRange sums) const;
+                                                int64_t groupDepth, bool swapsPairs, mlir::Value panel,
+                                                llvm::ArrayRef<int64_t> pieces, mlir::ValueRange sums) const;
 
   mlir::Value widen(mlir::Value x) const;
 

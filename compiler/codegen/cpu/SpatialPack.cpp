@@ -5,6 +5,7 @@
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
+#include "compiler/kernel/ConvAlgorithm.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -130,8 +131,10 @@ private:
   }
 
   SmallVector<Value> multiply(ArrayRef<Value> starts, Value panel, ArrayRef<int64_t> pieces, ValueRange sums) {
-    if (together > 1)
-      return registers.multiplyGroups(input.pointer, element, starts, groupColumns, channels, panel, pieces, sums);
+    bool swapsPairs = hasSwappedPairs(op);
+    if (together > 1 || swapsPairs)
+      return registers.multiplyGroups(input.pointer, element, starts, groupColumns, channels, swapsPairs, panel, pieces,
+                                      sums);
     return registers.multiply(input.pointer, element, starts, panel, c.i64(channels), pieces, 1, /*ahead=*/{}, sums);
   }
 

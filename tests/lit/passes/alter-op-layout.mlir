@@ -41,13 +41,14 @@ func.func @others(%x: tensor<1x8x9x9xf32>, %v: tensor<8x8x3x3xf32>) -> (tensor<1
 
 // -----
 
-// Groups of few channels are packed by themselves, where every channel is one they have a kernel of their own. A forced
+// Groups of few channels are packed by themselves, those of pairs with odd ones' weights swapped; where every channel is one they have a kernel of their own. A forced
 // algorithm is noted on all; whether it is possible is seen where the class is chosen.
 // CHECK-LABEL: func @groups
 // CHECK-COUNT-2: graph.Conv({{.*}}graph.algorithm = "winograd4"
 // PLAIN-LABEL: func @groups
 // AUTO-LABEL: func @groups
-// AUTO: graph.Conv({{.*}}graph.algorithm = "grouped_spatial_pack", group = 16 : i64
+// AUTO: %[[W:.*]] = graph.GatherElements({{.*}}) {axis = 1 : i64, graph.ahead}
+// AUTO: graph.Conv(%arg0, %[[W]], {{.*}}graph.algorithm = "grouped_spatial_pack", graph.swapped_pairs, group = 16 : i64
 // AUTO: graph.Conv(
 // AUTO-NOT: graph.algorithm
 func.func @groups(%x: tensor<1x32x20x20xf32>) -> (tensor<1x32x18x18xf32>, tensor<1x32x18x18xf32>) {

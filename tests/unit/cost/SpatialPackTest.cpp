@@ -57,6 +57,15 @@ TEST(SpatialPackCost, SeveralGroupsFillAVector) {
   EXPECT_LT(estimate(pairs, two, machine()).total(), 0.8 * estimate(pairs, one, machine()).total());
 }
 
+TEST(SpatialPackCost, SwappedPairsNeedHalfTheShuffles) {
+  SpatialPackConv pairs = conv, swapped;
+  pairs.groups = 64, pairs.channels = pairs.columns = 2;
+  swapped = pairs, swapped.swapsPairs = true;
+  SpatialPackSchedule two{
+      .tileW = 7, .tileO = 2, .groups = 2, .tileI = 2, .unrollW = true, .taskRows = 28, .taskPanels = 32};
+  EXPECT_LT(estimate(swapped, two, machine()).arithmetic, 0.95 * estimate(pairs, two, machine()).arithmetic);
+}
+
 TEST(SpatialPackCost, SharedLoadsTakeRegisters) {
   SpatialPackSchedule unrolled = schedule;
   unrolled.unrollW = true;
