@@ -63,6 +63,14 @@ bool isDepthwise(Operation *op) {
   return weight.getDimSize(1) == 1 && !multiplied && conv.getType().getElementType().isF32();
 }
 
+bool leavesOutEnds(Operation *depthwise) {
+  constexpr int64_t most = 16; // pixels
+  auto conv = cast<ConvOp>(depthwise);
+  FailureOr<Window> window = getWindow(conv);
+  return succeeded(window) && std::max(window->padsBegin.back(), window->padsEnd.back()) <= most &&
+         constantSize(sizesOf(conv.getType()).back()) && constantSize(sizesOf(conv.getInput()).back());
+}
+
 int64_t panelWidth(const Schedule &schedule) {
   return schedule["tile_n"] ? schedule["tile_n"] : schedule["tile_o"] * schedule["groups"];
 }

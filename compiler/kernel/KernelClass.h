@@ -37,6 +37,9 @@ int64_t representative(mlir::Operation *op, mlir::AffineExpr size);
 // Whether the op is an anchor: computed by a kernel of its own class instead of on demand.
 bool isAnchor(mlir::Operation *op);
 bool isDepthwise(mlir::Operation *op);
+// Whether such a convolution leaves out what its windows have beyond the ends of a row, without zeros in memory: the
+// tiles there are unrolled, which needs a known width, and few of them.
+bool leavesOutEnds(mlir::Operation *depthwise);
 
 // Columns of the panels that weights are packed into.
 int64_t panelWidth(const Schedule &schedule);

@@ -100,12 +100,9 @@ private:
     SmallVector<int64_t> halo(2 * rank);
     for (size_t d = 0; d < window.kernel.size(); ++d)
       halo[2 * (2 + d)] = window.padsBegin[d], halo[2 * (2 + d) + 1] = window.padsEnd[d];
-    // Those of single channels leave out what lies outside, unless they cannot know where a row ends.
-    if (isDepthwise(conv)) {
-      bool knowsWidth =
-          constantSize(sizesOf(conv.getType()).back()) && constantSize(sizesOf(typeOf(conv.getInput())).back());
-      std::fill(halo.begin(), halo.end() - (knowsWidth ? 0 : 2), 0);
-    }
+    // Those of single channels leave out what lies outside, at the ends of rows where they can.
+    if (isDepthwise(conv))
+      std::fill(halo.begin(), halo.end() - (leavesOutEnds(conv) ? 0 : 2), 0);
     return halo;
   }
   void noteHalo(ConvOp conv) {

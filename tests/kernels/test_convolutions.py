@@ -141,6 +141,7 @@ DEPTHWISE = [  # channels, kernel, image, attributes
     (16, (4, 3), [9, 10], {"pads": [2, 0, 1, 2]}),
     (8, (3, 5), [12, 10], {"pads": [4, 6, 2, 6], "dilations": [3, 2], "strides": [2, 3]}),
     (10, (5,), [13], {"pads": [6, 5], "dilations": [3], "strides": [2]}),
+    (6, (45,), [71], {"pads": [22, 21]}),
 ]
 
 

@@ -1,7 +1,8 @@
 // Depthwise convolution over channels-last data: lanes run along the channels, a tile of neighbouring pixels shares
 // loads and weights. Taps outside of the image are left out: loops over a window's rows have bounds, and where a row's
-// width is known, so is what of a tile at its ends lies in the image. Only rows of unknown width have a halo.
+// width is known, so is what of a tile at its ends lies in the image. Where it is not, a halo stands for that.
 #include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/kernel/KernelClass.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -74,7 +75,7 @@ Grid DepthwiseConvolution::emit() {
 void DepthwiseConvolution::row(Value position, ArrayRef<Loop> rows, const Range &channels, Value isLast) {
   Indices index = e.zeros(op.getType().getRank());
   delinearize(c, position, rows, index);
-  // Where the row's first window starts in the input: it may begin in the halo.
+  // Where the row's first window starts in the input: it may begin outside of the image.
   Value start = c.add(c.expr(input.layout.offset), c.mul(index[0].base, c.expr(input.layout.strides[0])));
   for (int64_t d = 0; d < spatial; ++d) {
     Value first = d + 1 < spatial ? c.mul(index[2 + d].base, window.strides[d]) : c.i64(0);
@@ -98,14 +99,18 @@ void DepthwiseConvolution::row(Value position, ArrayRef<Loop> rows, const Range 
     c.loop(c.i64(0), full, tileW, [&](Value x) { pixels(x, tileW); });
     return c.loop(full, size, 1, [&](Value x) { pixels(x, 1); });
   }
-  // Tiles at the ends of a row, whose windows leave the image, are unrolled.
-  int64_t rest = *width % tileW, full = *width - rest, x = 0, inside = full;
-  for (; x < full && !tileIsInside(x); x += tileW)
+  int64_t rest = *width % tileW, full = *width - rest, inside = 0, outside = full;
+  // Tiles whose windows leave the image are unrolled.
+  if (leavesOutEnds(op)) {
+    while (inside < full && !tileIsInside(inside))
+      inside += tileW;
+    while (outside > inside && !tileIsInside(outside - tileW))
+      outside -= tileW;
+  }
+  for (int64_t x = 0; x < inside; x += tileW)
     pixels(c.i64(x), tileW);
-  while (inside > x && !tileIsInside(inside - tileW))
-    inside -= tileW;
-  c.loop(c.i64(x), c.i64(inside), tileW, [&](Value x) { pixels(x, tileW); });
-  for (x = inside; x < full; x += tileW)
+  c.loop(c.i64(inside), c.i64(outside), tileW, [&](Value x) { pixels(x, tileW); });
+  for (int64_t x = outside; x < full; x += tileW)
     pixels(c.i64(x), tileW);
   if (rest)
     pixels(c.i64(full), rest);
