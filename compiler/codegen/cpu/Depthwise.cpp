@@ -20,8 +20,6 @@ struct DepthwiseConvolution {
   void row(Value position, ArrayRef<Loop> rows, const Range &channels, Value isLast);
   // Calls `body` for vectors of channels.
   void overChannels(const Range &channels, llvm::function_ref<void(Value, int64_t lanes)> body);
-  // The taps of a window that lie in the image, in dimension `d` with the window at `position`.
-  Range tapsInside(int64_t d, Value position);
   // Whether this tap of the window at pixel `x` of a row lies in the image.
   bool isInside(int64_t x, int64_t tap) const;
   // Whether all windows of the tile of `tileW` pixels from `x` on do.
@@ -56,8 +54,8 @@ struct DepthwiseConvolution {
   Sizes inputSizes = sizesOf(input.type);
   ArrayRef<AffineExpr> strides = ArrayRef(input.layout.strides).drop_front(2); // of the spatial dimensions
   int64_t spatial = window.kernel.size(), last = 1 + spatial;
-  SmallVector<Range> outerTaps; // those of the row's windows that lie in the image, of all dimensions but the last
-  Value below;                  // how far behind the row the first pixels below its windows lie
+  SmallVector<Span> outerTaps; // those of the row's windows that lie in the image, of all dimensions but the last
+  Value below;                 // how far behind the row the first pixels below its windows lie
   int64_t tileW = k.schedule["tile_w"], wide = k.schedule["lanes"], blockC = k.schedule["block_c"];
 };
 
@@ -83,7 +81,7 @@ void DepthwiseConvolution::row(Value position, ArrayRef<Loop> rows, const Range 
   }
   outerTaps.clear();
   for (int64_t d = 0; d + 1 < spatial; ++d)
-    outerTaps.push_back(tapsInside(d, index[2 + d].base));
+    outerTaps.push_back(clip(c, window, d, index[2 + d].base, inputSizes[2 + d]));
   // What is below a task's last row is another thread's to fetch: this one asks for what it has.
   if (spatial > 1)
     below =
@@ -116,16 +114,6 @@ void DepthwiseConvolution::row(Value position, ArrayRef<Loop> rows, const Range 
     pixels(c.i64(full), rest);
 }
 
-Range DepthwiseConvolution::tapsInside(int64_t d, Value position) {
-  int64_t dilation = window.dilations[d];
-  Value first = c.sub(c.mul(position, window.strides[d]), c.i64(window.padsBegin[d]));
-  // Taps before an element that lies `distance` behind the first.
-  auto before = [&](Value distance) { return c.div(c.add(c.max(distance, c.i64(0)), dilation - 1), c.i64(dilation)); };
-  Value end = c.i64(window.kernel[d]);
-  return {window.padsBegin[d] ? before(c.sub(c.i64(0), first)) : c.i64(0),
-          window.padsEnd[d] ? c.min(before(c.sub(c.expr(inputSizes[2 + d]), first)), end) : end};
-}
-
 bool DepthwiseConvolution::isInside(int64_t x, int64_t tap) const {
   int64_t at = x * window.strides.back() - window.padsBegin.back() + tap * window.dilations.back();
   std::optional<int64_t> width = constantSize(inputSizes[last]);
@@ -148,7 +136,7 @@ void DepthwiseConvolution::tile(Indices index, Value x, int64_t count, Value cor
   tap[0] = along;
   std::function<SmallVector<Value>(int64_t, Value, ValueRange)> addUp = [&](int64_t d, Value at, ValueRange carried) {
     if (d + 1 < spatial)
-      return c.loop(outerTaps[d].first, outerTaps[d].second, 1, carried, [&](Value i, ValueRange values) {
+      return c.loop(outerTaps[d].low, outerTaps[d].high, 1, carried, [&](Value i, ValueRange values) {
         tap[2 + d] = {i, 0};
         return addUp(d + 1, c.add(at, c.mul(c.expr(strides[d]), c.mul(i, window.dilations[d]))), values);
       });

@@ -73,6 +73,19 @@ void KernelBody::prefetchOperands(ArrayRef<Index> index, int64_t dim, int64_t co
   }
 }
 
+Span clip(Code &c, const graph::Window &window, int64_t d, Value position, AffineExpr size) {
+  int64_t dilation = window.dilations[d], pad = window.padsBegin[d];
+  Value origin = c.sub(c.mul(position, window.strides[d]), c.i64(pad));
+  auto ceilDiv = [&](Value x) {
+    return dilation == 1 ? x : c.b.createOrFold<arith::CeilDivSIOp>(c.loc, x, c.i64(dilation));
+  };
+  Value low = c.max(c.i64(0), ceilDiv(c.sub(c.i64(0), origin)));
+  Value high = c.max(low, c.min(c.i64(window.kernel[d]), ceilDiv(c.sub(c.expr(size), origin))));
+  if (pad == 0)
+    low = c.i64(0);
+  return {low, high, origin};
+}
+
 void KernelBody::storeResults(ArrayRef<Index> index, int64_t lanes) {
   // All are computed before the first is stored: what they share is loaded once.
   SmallVector<Value> values;

@@ -74,6 +74,13 @@ Grid emitSequential(KernelBody &k);
 // Asks for the lines of `count` elements of a buffer along a dimension, from an index on.
 void prefetchRun(Emitter &e, const Buffer &buffer, llvm::ArrayRef<Index> index, int64_t dim, int64_t count);
 
+// The taps of a window that lie in the input along a dimension, from `low` to `high`, and where the window begins.
+struct Span {
+  mlir::Value low, high, origin;
+};
+// Of the window at `position` along spatial dimension `d`, of an input of this size.
+Span clip(Code &c, const graph::Window &window, int64_t d, mlir::Value position, mlir::AffineExpr size);
+
 // Combines the elements along `axes` of a tensor at fixed other indices.
 struct Reducer {
   Emitter &e;

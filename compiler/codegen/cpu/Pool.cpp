@@ -6,27 +6,6 @@ using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
-namespace {
-
-// Start, end (in kernel positions) of a window clipped to the input along one dimension, and where the window begins.
-struct Span {
-  Value low, high, origin;
-};
-
-Span clip(Code &c, Value position, AffineExpr size, int64_t kernel, int64_t stride, int64_t dilation, int64_t pad) {
-  Value origin = c.sub(c.mul(position, stride), c.i64(pad));
-  auto ceilDiv = [&](Value x) {
-    return dilation == 1 ? x : c.b.createOrFold<arith::CeilDivSIOp>(c.loc, x, c.i64(dilation));
-  };
-  Value low = c.max(c.i64(0), ceilDiv(c.sub(c.i64(0), origin)));
-  Value high = c.max(low, c.min(c.i64(kernel), ceilDiv(c.sub(c.expr(size), origin))));
-  if (pad == 0)
-    low = c.i64(0);
-  return {low, high, origin};
-}
-
-} // namespace
-
 Grid emitPool(KernelBody &k) {
   Emitter &e = k.e;
   Code &c = e.c;
@@ -59,8 +38,7 @@ Grid emitPool(KernelBody &k) {
     SmallVector<Span> spans;
     Value count = c.i64(1);
     for (int64_t d = 0; d < spatial; ++d) {
-      spans.push_back(clip(c, index[2 + d].base, sizes[2 + d], window.kernel[d], window.strides[d], window.dilations[d],
-                           window.padsBegin[d]));
+      spans.push_back(clip(c, window, d, index[2 + d].base, sizes[2 + d]));
       if (average && average.getCountIncludePad()) {
         // Padding counts, but not what a rounded-up output reaches beyond it.
         Value end = c.sub(c.add(c.expr(sizes[2 + d]), window.padsEnd[d]), spans[d].origin);

@@ -26,7 +26,8 @@ kernels:
 //--- row.mlir
 // CHECK-LABEL: func @Conv_y.
 // CHECK: %[[FIRST:.*]] = arith.maxsi
-// CHECK: %[[END:.*]] = arith.minsi {{.*}}, %c3_i64
+// CHECK: %[[LAST:.*]] = arith.minsi {{.*}}, %c3_i64
+// CHECK: %[[END:.*]] = arith.maxsi %[[FIRST]], %[[LAST]]
 // CHECK: scf.for {{.*}} = %[[FIRST]] to %[[END]]
 // CHECK-COUNT-7: llvm.intr.fmuladd{{.*}} : (vector<4xf32>
 // CHECK-NOT: llvm.intr.fmuladd
