@@ -42,12 +42,10 @@ public:
     auto [ofPanels, ofPairs] = k.taskRange(grid, Units{count(llvm::divideCeil(columns, tileN)), k.schedule["task_n"]},
                                            Units{count(pairs), taskPairs});
     std::tie(firstPair, lastPair) = ofPairs;
-    // Scratch: the factors of the left side, the products of a panel, the results of a row in the last one, and the
-    // factors of a panel that are not stored.
+    // Scratch: the factors of the left side, the products of a panel, and the factors of a panel that are not stored.
     factorSize = apart(taskPairs * depth);
     productsAt = strassen::products * factorSize;
-    resultsAt = productsAt + strassen::products * taskPairs * tileN;
-    restAt = resultsAt + tileN;
+    restAt = productsAt + strassen::products * taskPairs * tileN;
     grid.scratchBytes = (restAt + (strassen::products - stored) * depth * tileN) * elementBytes(element);
 
     transformRows();
@@ -213,61 +211,28 @@ private:
     return {c.add(next, c.mul(c.div(slot, c.i64(tileM)), blockK * perStep)), perStep};
   }
 
-  // The results of a pair of rows in a panel of the left half, and in the one as far into the right half.
+  // The results of a pair of rows in a panel of the left half, and in the one as far into the right half. Columns are a
+  // loop: the consumers of all of them at once would not fit into the registers.
   void finish(Value pair, Value panel) {
     prefetchOperands(c.min(c.add(pair, pairsAhead), c.sub(lastPair, c.i64(1))), panel);
-    Value slot = c.sub(pair, firstPair);
-    SmallVector<SmallVector<Value>> results(4); // vector by vector of each quarter
-    SmallVector<int64_t> pieces = registers(1).piecesOf(tileN);
-    for (int64_t column = 0; int64_t count : pieces) {
+    Value slot = c.sub(pair, firstPair), firstColumn = c.mul(panel, tileN);
+    Value width = columns % tileN == 0 ? c.i64(tileN) : c.min(c.i64(tileN), c.sub(c.i64(columns), firstColumn));
+    Pair indices = rowsOf(pair);
+    vectorLoop(c, c.i64(0), width, lanes, lanes, [&](Value column, int64_t count) {
       SmallVector<Value> products;
       for (int64_t p = 0; p < strassen::products; ++p)
         products.push_back(c.load(k.scratch, c.add(productAt(c.i64(p), slot), column), element, count));
-      for (auto [quarter, result] : llvm::zip(results, combineProducts(products)))
-        quarter.push_back(result);
-      column += count;
-    }
-    auto overRows = [&](llvm::function_ref<void(int64_t row)> body) {
-      body(0);
+      SmallVector<Value> quarters = combineProducts(products);
+      auto storeRow = [&](const Indices &row, ArrayRef<Value> halves) {
+        for (auto [half, values] : llvm::enumerate(halves))
+          store(row, c.add(c.add(firstColumn, column), half * columns), values, count);
+      };
+      storeRow(indices.first, ArrayRef(quarters).take_front(2));
       if (rows % 2 == 0)
-        return body(1);
-      c.when(c.cmp(arith::CmpIPredicate::slt, c.add(c.mul(pair, 2), 1), c.i64(rows)), [&] { body(1); });
-    };
-    Pair indices = rowsOf(pair);
-    Value firstColumn = c.mul(panel, tileN);
-    auto storeWhole = [&](int64_t row) {
-      for (int64_t half : {0, 1})
-        for (int64_t column = 0; auto [values, count] : llvm::zip(results[2 * row + half], pieces)) {
-          store(row ? indices.second : indices.first, c.add(firstColumn, half * columns + column), values, count);
-          column += count;
-        }
-    };
-    // Through scratch, as many columns as there are.
-    auto storePart = [&](int64_t row) {
-      for (int64_t half : {0, 1}) {
-        for (int64_t column = 0; auto [values, count] : llvm::zip(results[2 * row + half], pieces)) {
-          c.store(values, k.scratch, c.i64(resultsAt + column), element);
-          column += count;
-        }
-        vectorLoop(c, c.i64(0), c.i64(columns % tileN), lanes, lanes, [&](Value column, int64_t count) {
-          store(row ? indices.second : indices.first, c.add(c.add(firstColumn, column), half * columns),
-                c.load(k.scratch, c.add(column, resultsAt), element, count), count);
-        });
-      }
-    };
-    if (columns % tileN == 0)
-      return overRows(storeWhole);
-    Value isWhole = c.cmp(arith::CmpIPredicate::slt, panel, c.i64(columns / tileN));
-    scf::IfOp::create(
-        c.b, c.loc, isWhole,
-        [&](OpBuilder &, Location) {
-          overRows(storeWhole);
-          scf::YieldOp::create(c.b, c.loc);
-        },
-        [&](OpBuilder &, Location) {
-          overRows(storePart);
-          scf::YieldOp::create(c.b, c.loc);
-        });
+        return storeRow(indices.second, ArrayRef(quarters).drop_front(2));
+      c.when(c.cmp(arith::CmpIPredicate::slt, c.add(c.mul(pair, 2), 1), c.i64(rows)),
+             [&] { storeRow(indices.second, ArrayRef(quarters).drop_front(2)); });
+    });
   }
 
   void store(Indices index, Value column, Value values, int64_t count) {
@@ -305,7 +270,7 @@ private:
   Combination combineLeft, combineStored, combineProducts;
   SmallVector<Loop> rowLoops;
   int64_t rows = 0, pairs = 0, taskPairs = 0;
-  int64_t factorSize = 0, productsAt = 0, resultsAt = 0, restAt = 0;
+  int64_t factorSize = 0, productsAt = 0, restAt = 0;
   Value firstPair, lastPair;
   Value right; // the factor that is multiplied with
 };
