@@ -57,12 +57,17 @@ Num erf(Num x) {
   return copySign(result, x);
 }
 
-Num onePlusErf(Num x) {
-  Num t = clampAbove(clampBelow(x, -3.85), 3.85), square = t * t;
-  Num above = polynomial(square, {1.12837899, 0.190489635, 0.0528638214, 0.0037920007, 0.000289944292, 2.11601741e-06});
-  Num below = polynomial(square, {1.0, 0.502148926, 0.114237741, 0.0150252478, 0.00117667706, 3.90150635e-05});
-  // At the ends the quotient is a little larger than 1, however it is rounded.
-  return clampAbove(clampBelow(t * above / below, -1.0), 1.0) + 1.0;
+Num onePlusErf(Num x, double scale) {
+  // erf(y) = y p(s) for |y| up to the end, where it rounds to 1 and y p(s) is a little larger; s runs from -1 to 1, so
+  // that nothing cancels. The scale goes into the coefficients.
+  constexpr double end = 3.75;
+  llvm::SmallVector<double> p = {0.377056986,   -0.188029259,   0.139262095,   -0.111964904,  0.0908561349,
+                                 -0.071383208,  0.0528650247,   -0.0381907299, 0.0272876378,  -0.0151251983,
+                                 0.00542219821, -0.00440841075, 0.00477206707, -0.00175373757};
+  for (double &coefficient : p)
+    coefficient *= scale;
+  Num s = clampAbove(fma(x * x, 2 * scale * scale / (end * end), -1.0), 1.0);
+  return clampAbove(clampBelow(fma(x, polynomial(s, p), 1.0), 0.0), 2.0);
 }
 
 Num erfc(Num x) {

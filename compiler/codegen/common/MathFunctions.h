@@ -58,9 +58,9 @@ Num atan2(Num y, Num x);
 
 // MathErf.cpp
 Num erf(Num x);
-// 1 + erf(x) for f32, as in GELU: about as exact as the sum of the two, which cancels below 0, in half the
+// 1 + erf(scale * x) for f32, as in GELU: about as exact as the sum of the two, which cancels below 0, in half the
 // instructions. The error is at most 4.5e-7, and none where erf rounds to -1 or 1.
-Num onePlusErf(Num x);
+Num onePlusErf(Num x, double scale);
 Num erfc(Num x);
 
 // MathRounding.cpp: what some targets have as instructions.

@@ -114,7 +114,20 @@ arith::AddFOp sumWithOne(Value value) {
   return sum && constantOf(sum.getLhs() == value ? sum.getRhs() : sum.getLhs()) == 1.0 ? sum : nullptr;
 }
 
-// 1 + erf(x), or of x / constant, as one function of x.
+// What is multiplied with a constant, or divided by one, and by which: models divide by the root of 2. What a function
+// of both rounds differently must be nothing in its result.
+std::pair<Value, double> scaledOperand(Value value) {
+  double scale = 0;
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<arith::DivFOp>(op))
+    scale = 1 / constantOf(op->getOperand(1)).value_or(0);
+  else if (isa_and_nonnull<arith::MulFOp>(op))
+    scale = constantOf(op->getOperand(1)).value_or(0);
+  return std::abs(scale) > 0x1p-20 && std::abs(scale) < 0x1p20 ? std::pair(op->getOperand(0), scale)
+                                                               : std::pair(value, 1.0);
+}
+
+// 1 + erf(x), or of x times a constant, as one function of x.
 struct OnePlusErfPattern : OpRewritePattern<math::ErfOp> {
   OnePlusErfPattern(MLIRContext *context, MathOptions options)
       : OpRewritePattern(context, /*benefit=*/2), options(options) {}
@@ -125,13 +138,8 @@ struct OnePlusErfPattern : OpRewritePattern<math::ErfOp> {
       return rewriter.notifyMatchFailure(op, "no sum of f32 with 1 that may be rounded differently");
     rewriter.setInsertionPoint(sum);
     Context context{rewriter, sum.getLoc(), options};
-    Num x{{&context, op.getOperand()}};
-    // Models divide by the root of 2. What a product with its inverse rounds differently is nothing in the sum.
-    if (auto quotient = x.v.getDefiningOp<arith::DivFOp>())
-      if (double divisor = constantOf(quotient.getRhs()).value_or(0);
-          std::abs(divisor) > 0x1p-100 && std::abs(divisor) < 0x1p100)
-        x = Num{{&context, quotient.getLhs()}} * (1 / divisor);
-    rewriter.replaceOp(sum, onePlusErf(x).v);
+    auto [x, scale] = scaledOperand(op.getOperand());
+    rewriter.replaceOp(sum, onePlusErf(Num{{&context, x}}, scale).v);
     return success();
   }
 

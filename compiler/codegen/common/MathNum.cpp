@@ -101,13 +101,23 @@ Num polynomial(Num x, Coefficients coefficients) {
     return sum;
   }
   // Pairs first: a chain of half the length, as a vector's worth of lanes is too little to hide the latency of a whole
-  // one, and half as many additions of constants, which instructions that overwrite what they add to must copy.
+  // one, and half as many additions of constants, which instructions that overwrite what they add to must copy. Long
+  // ones in fours.
   Num square = x * x;
   auto pair = [&](size_t first) { return first + 1 < count ? fma(x, c[first + 1], c[first]) : x.k(c[first]); };
-  i -= i % 2;
-  Num sum = pair(i);
+  if (count < 12) {
+    i -= i % 2;
+    Num sum = pair(i);
+    while (i > 0)
+      sum = fma(sum, square, pair(i -= 2));
+    return sum;
+  }
+  auto four = [&](size_t first) { return first + 2 < count ? fma(pair(first + 2), square, pair(first)) : pair(first); };
+  Num fourth = square * square;
+  i -= i % 4;
+  Num sum = four(i);
   while (i > 0)
-    sum = fma(sum, square, pair(i -= 2));
+    sum = fma(sum, fourth, four(i -= 4));
   return sum;
 }
 

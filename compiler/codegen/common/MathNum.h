@@ -136,7 +136,7 @@ Num widen(Num x);  // f32 to f64
 Num narrow(Num x); // f64 to f32
 
 // The sum of coefficients[i] * x^i by Horner's rule; the second form has its own coefficients for each type.
-using Coefficients = std::initializer_list<double>;
+using Coefficients = llvm::ArrayRef<double>;
 Num polynomial(Num x, Coefficients coefficients);
 inline Num polynomial(Num x, Coefficients single, Coefficients wide) {
   return polynomial(x, x.isSingle() ? single : wide);
