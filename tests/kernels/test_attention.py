@@ -245,6 +245,19 @@ def test_views_around_it(random):
     close(run(fathom.compile(proto), feed)[0], want)
 
 
+@pytest.mark.parametrize("depth", [1, 3, 4, 6, 13, 64])
+@pytest.mark.parametrize("keys", [1, 3, 4, 7, 8, 37])
+def test_keys_row_by_row(keys, depth, tmp_path, random):
+    """Their rows become columns of panels, four by four, and those that are left over; also where sizes are unknown."""
+    feed = operands(random, (2, 3), 33, keys, depth, 9)
+    want = reference(**feed)
+    feed["k"] = np.ascontiguousarray(feed["k"].swapaxes(-1, -2))
+    nodes = [node("Transpose", "k", "kt", perm=[0, 1, 3, 2]), node("MatMul", "q kt", "s"), node("Softmax", "s", "p", axis=-1), node("MatMul", "p v", "y")]
+    close(run(with_plan(model(nodes, shapes(feed)), tmp_path, tile_n=8, block_n=64, tile_m=4, task_m=8), feed)[0], want)
+    names = {"q": [2, 3, 33, "depth"], "k": [2, 3, "keys", "depth"], "v": [2, 3, "keys", 9]}
+    close(run(fathom.compile(model(nodes, names)), feed)[0], want)
+
+
 def test_shared_keys(random):
     """Keys and values of one head for all of them."""
     feed = {"q": floats(random, 2, 3, 37, 8), "k": floats(random, 2, 1, 8, 21), "v": floats(random, 2, 1, 21, 12)}

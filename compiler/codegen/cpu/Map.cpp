@@ -1,5 +1,6 @@
 // Kernels without an anchor: every element is computed on demand, and concatenations that copy run by run.
 #include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
 #include <numeric>
 
@@ -10,15 +11,82 @@ namespace fathom {
 // Below this size the innermost loop is too short to pay for finding a row's indices; the next loop joins it.
 static constexpr int64_t shortLoop = 32;
 
-// A copy into panels of the columns that lie side by side already, as of the values of attention: what is read, or
-// null.
-static Value packedAlongRows(KernelBody &k) {
+// What a copy into panels reads, or null.
+static Value packedInput(KernelBody &k) {
   auto relayout = k.returned[0].getDefiningOp<graph::RelayoutOp>();
-  if (!relayout || !k.e.isBuffer(relayout.getInput()))
+  bool isPacked = relayout && k.e.isBuffer(relayout.getInput()) && layoutOf(relayout.getType()).blockedDim >= 0;
+  return isPacked ? relayout.getInput() : Value();
+}
+
+// The same where the columns lie side by side already, as of the values of attention.
+static Value packedAlongRows(KernelBody &k) {
+  Value input = packedInput(k);
+  bool isAlong = input && innermostDim(cast<RankedTensorType>(input.getType())) == k.outputs[0].layout.blockedDim;
+  return isAlong ? input : Value();
+}
+
+// The same where other elements lie side by side, as of the keys of attention, and four by four of them can be
+// transposed in registers.
+static Value packedAcrossRows(KernelBody &k) {
+  Value input = packedInput(k);
+  const Layout &output = k.outputs[0].layout;
+  if (!input || packedAlongRows(k) || k.returned.size() > 1 || output.block % 4 || k.e.target.lanes(32) < 4)
     return {};
-  int64_t panels = layoutOf(relayout.getType()).blockedDim;
-  auto input = cast<RankedTensorType>(relayout.getInput().getType());
-  return panels >= 0 && innermostDim(input) == panels ? relayout.getInput() : Value();
+  auto type = cast<RankedTensorType>(input.getType());
+  int64_t along = innermostDim(type);
+  if (along < 0 || layoutOf(type).blockedDim >= 0 || type.getElementTypeBitWidth() != 32)
+    return {};
+  auto enough = [&](int64_t dim) { return graph::constantSize(graph::sizesOf(type)[dim]).value_or(4) >= 4; };
+  return enough(along) && enough(output.blockedDim) ? input : Value();
+}
+
+static Grid emitTransposed(KernelBody &k, Value input) {
+  Code &c = k.e.c;
+  Grid grid;
+  auto type = cast<RankedTensorType>(input.getType());
+  const Layout &layout = k.outputs[0].layout;
+  int64_t across = layout.blockedDim, along = innermostDim(type), grain = k.schedule["grain"];
+  SmallVector<Loop> outer = loopsOver(type, {}, {across, along});
+  AffineExpr columns = graph::sizesOf(type)[across], depth = graph::sizesOf(type)[along];
+  AffineExpr panels = graph::size::simplified(columns.ceilDiv(layout.block));
+  int64_t ofPanel = layout.block * graph::constantSize(depth).value_or(grain);
+  auto [first, last] = k.taskRange(grid, graph::size::simplified(iterations(outer, k.context()) * panels),
+                                   std::max<int64_t>(1, grain / std::max<int64_t>(1, ofPanel)));
+  Indices index = k.e.zeros(type.getRank());
+  auto copy = [&](Value column, Value step) {
+    index[across] = {column}, index[along] = {step};
+    k.e.store(k.outputs[0], index, k.e.element(input, index, 1), 1);
+  };
+  auto transpose = [&](Value column, Value step) {
+    SmallVector<Value> rows;
+    index[along] = {step, 1};
+    for (int64_t i = 0; i < 4; ++i) {
+      index[across] = {c.add(column, i)};
+      rows.push_back(k.e.element(input, index, 4));
+    }
+    index[across] = {column, 1, 4};
+    for (auto [i, vector] : llvm::enumerate(transposeFour(c, rows))) {
+      index[along] = {c.add(step, i)};
+      k.e.store(k.outputs[0], index, vector, 4);
+    }
+  };
+  auto whole = [&](Value size) { return c.sub(size, c.rem(size, c.i64(4))); };
+  c.loop(first, last, 1, [&](Value panel) {
+    Value count = c.expr(panels);
+    delinearize(c, c.div(panel, count), outer, index);
+    Value low = c.mul(c.rem(panel, count), layout.block), end = c.expr(depth), stepsEnd = whole(end);
+    Value width = c.min(c.i64(layout.block), c.sub(c.expr(columns), low)), columnsEnd = c.add(low, whole(width));
+    c.loop(low, columnsEnd, 4, [&](Value column) {
+      c.loop(c.i64(0), stepsEnd, 4, [&](Value step) { transpose(column, step); });
+      c.loop(stepsEnd, end, 1, [&](Value step) {
+        for (int64_t i = 0; i < 4; ++i)
+          copy(c.add(column, i), step);
+      });
+    });
+    c.loop(columnsEnd, c.add(low, width), 1,
+           [&](Value column) { c.loop(c.i64(0), end, 1, [&](Value step) { copy(column, step); }); });
+  });
+  return grid;
 }
 
 // Whether a result has so few elements along its innermost dimension, as an image has channels, that vectors rather run
@@ -53,6 +121,8 @@ static void storeInterleaved(KernelBody &k, Indices index, const Loop &middle, c
 }
 
 Grid emitMap(KernelBody &k) {
+  if (Value input = packedAcrossRows(k))
+    return emitTransposed(k, input);
   Code &c = k.e.c;
   Grid grid;
   auto type = cast<RankedTensorType>(k.returned[0].getType());
