@@ -71,6 +71,11 @@ static std::string body(const Spec &spec, const std::string &operands, const std
     return llvm::formatv("    %one = arith.constant {1} : {0}\n    %e = math.{2} %x0 : {0}\n"
                          "    %y = arith.addf %e, %one : {0}\n",
                          type, spec.lanes == 1 ? "1.0" : "dense<1.0>", spec.op.substr(strlen("one_plus_")));
+  if (spec.op == "one_plus_erf_of_quotient")
+    return llvm::formatv("    %one = arith.constant {1} : {0}\n    %d = arith.constant {2} : {0}\n"
+                         "    %q = arith.divf %x0, %d : {0}\n    %e = math.erf %q : {0}\n"
+                         "    %y = arith.addf %e, %one : {0}\n",
+                         type, spec.lanes == 1 ? "1.0" : "dense<1.0>", spec.lanes == 1 ? "-1.5" : "dense<-1.5>");
   return llvm::formatv("    %y = {0} {1} : {2}\n", spec.op, operands, type);
 }
 

@@ -38,6 +38,7 @@ const std::vector<Function> &functions() {
       {UNARY("math.erf", std::erf(x)), -7, 7, 4, 1, 4},
       {UNARY("one_plus_tanh", 2 / (1 + std::exp(-2 * x))), -60, 25, 4, 1, 4, -380, 30},
       {UNARY("one_plus_erf", 1 + std::erf(x)), -7, 7, 4, 1, 4, 0, 0, 4.5e-7, 6e-8, 3e-16},
+      {UNARY("one_plus_erf_of_quotient", 1 + std::erf(x / -1.5)), -11, 11, 4, 1, 4, 0, 0, 4.5e-7, 2e-7, 3e-16},
       {UNARY("math.erfc", std::erfc(x)), -7, 28, 4, 1, 4},
       {UNARY("math.cbrt", std::cbrt(x)), -10, 10, 4, 1, 4},
       {UNARY("math.rsqrt", 1 / std::sqrt(x)), 0, 10, 4, 1, 4},
