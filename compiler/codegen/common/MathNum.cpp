@@ -103,21 +103,16 @@ Num polynomial(Num x, Coefficients coefficients) {
   // Pairs first: a chain of half the length, as a vector's worth of lanes is too little to hide the latency of a whole
   // one, and half as many additions of constants, which instructions that overwrite what they add to must copy. Long
   // ones in fours.
-  Num square = x * x;
+  size_t each = count < 12 ? 2 : 4;
+  Num square = x * x, power = each == 2 ? square : square * square;
   auto pair = [&](size_t first) { return first + 1 < count ? fma(x, c[first + 1], c[first]) : x.k(c[first]); };
-  if (count < 12) {
-    i -= i % 2;
-    Num sum = pair(i);
-    while (i > 0)
-      sum = fma(sum, square, pair(i -= 2));
-    return sum;
-  }
-  auto four = [&](size_t first) { return first + 2 < count ? fma(pair(first + 2), square, pair(first)) : pair(first); };
-  Num fourth = square * square;
-  i -= i % 4;
-  Num sum = four(i);
+  auto group = [&](size_t first) {
+    return each == 4 && first + 2 < count ? fma(pair(first + 2), square, pair(first)) : pair(first);
+  };
+  i -= i % each;
+  Num sum = group(i);
   while (i > 0)
-    sum = fma(sum, fourth, four(i -= 4));
+    sum = fma(sum, power, group(i -= each));
   return sum;
 }
 

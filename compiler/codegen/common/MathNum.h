@@ -135,7 +135,7 @@ inline Num powerOfTwo(Int sum, Num like) { return fromBits(sum << mantissaBits(l
 Num widen(Num x);  // f32 to f64
 Num narrow(Num x); // f64 to f32
 
-// The sum of coefficients[i] * x^i by Horner's rule; the second form has its own coefficients for each type.
+// The sum of coefficients[i] * x^i; the second form has its own coefficients for each type.
 using Coefficients = llvm::ArrayRef<double>;
 Num polynomial(Num x, Coefficients coefficients);
 inline Num polynomial(Num x, Coefficients single, Coefficients wide) {
