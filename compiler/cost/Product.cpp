@@ -19,13 +19,12 @@ constexpr double loadStall = 0.05, iterationStart = 1;
 constexpr double packedRowStall = 0.15, blockStall = 0.03, rowStall = 0.22, panelStall = 0.09;
 // What a step costs more where a tile leaves no register for loads that come ahead.
 constexpr double noSpareRegister = 0.3;
+// What remains of the wait for a stream of packed rows of products that take turns: their loads come ahead.
+constexpr double rowsAhead = 0.3;
 // Instructions that transposing a vector takes beside its load and its store, in cycles.
 constexpr double transposing = 0.5;
 // A chain of multiply-adds that is exactly as long as their latency stalls at every hiccup.
 constexpr double latencySlack = 1;
-// What a step takes at least where one of the sums passes through memory. LLVM spills one where a tile occupies all
-// registers but one and its sums may be partial ones that come back (measured on Neoverse-V1 with tiles of 4 x 24).
-constexpr double spilledSum = 11.5;
 // What a load costs more that another row's line threw out of the first-level cache.
 constexpr double collisionStall = 0.6;
 // One stream does not keep a memory busy. What several take of its time (measured on Neoverse-V1: 26 GB/s alone, 37 by
@@ -50,18 +49,13 @@ int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run) {
   return llvm::bit_floor(uint64_t(std::clamp<int64_t>(inFlight / std::max<int64_t>(1, accumulators), 1, 8)));
 }
 
-int64_t packedUnroll(int64_t rows, int64_t columns, int64_t block, const Target &target, unsigned bits) {
-  if (!target.laneFma || block < 32)
+int64_t unrolledSteps(int64_t run, const Target &target, unsigned bits) {
+  if (!target.laneFma)
     return 2;
-  // In a body of 16 steps, LLVM 22 orders the loads of a tile that leaves few registers so that some are spilled, for
-  // cores that look less far ahead (Neoverse-N1: tiles of 8 x 12 were 4.5 % slower).
-  bool isTight = registersOf(rows, columns, true, target, bits) + 3 >= target.vectorRegisters;
-  return block < 128 || block % 16 || (isTight && target.reorderWindow <= 128) ? 8 : 16;
-}
-
-// Whether a tile leaves one register at most.
-static bool fillsRegisters(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits) {
-  return target.laneFma && registersOf(rows, columns, packed, target, bits) + 1 >= target.vectorRegisters;
+  // A vector along each row has the factors of as many steps. Two of them take turns where the reduction is long
+  // enough.
+  int64_t lanes = target.lanes(bits);
+  return run < 4 * lanes ? lanes : 2 * lanes;
 }
 
 double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits) {
@@ -75,7 +69,7 @@ double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, cons
   if (target.laneFma)
     stalls = packed ? leftLoads * packedRowStall + double(vectors) * blockStall
                     : leftLoads * rowStall + double(vectors) * panelStall;
-  if (packed && fillsRegisters(rows, columns, packed, target, bits))
+  if (target.laneFma && packed && registersOf(rows, columns, packed, target, bits) + 1 >= target.vectorRegisters)
     stalls += noSpareRegister;
   // Where every multiply-add takes its factor from another register, they start at half the rate (measured on
   // Neoverse-V1): a tile read in place needs two vectors of columns at least.
@@ -102,7 +96,7 @@ struct Scheduled {
   int64_t panels = llvm::divideCeil(p.columns, s.tileN), taskPanels = std::min(s.taskN, panels);
   int64_t rowTasks = llvm::divideCeil(p.rows, taskRows), panelTasks = llvm::divideCeil(panels, taskPanels);
   // Products that take turns were measured on Neoverse-N1, too, whose multiply-adds take twice as long as
-  // Neoverse-V1's: less is waited for packed rows and at branches, and more for panels.
+  // Neoverse-V1's: less is waited at branches, and more for panels.
   bool takesTurns = p.turns > 1 && target.laneFma;
   double hurry = takesTurns ? target.fmaPerCycle / 4 : 1, panelWait = takesTurns ? 0.04 * (waiting(target) - 0.5) : 0;
   bool collides =
@@ -128,8 +122,6 @@ struct Scheduled {
     int64_t stretch = s.packed ? std::min(blockK, p.run) : p.run, rest = stretch % unroll;
     // Steps that do not fill an iteration load their factors one by one.
     double step = stepCycles(rows, columns, s.packed, sets, target, p.bits) + double(vectors) * panelWait;
-    if (blocks > 1 && fillsRegisters(rows, columns, s.packed, target, p.bits))
-      step = std::max(step, spilledSum);
     double perStretch = double(stretch) * step + double(rest) * double(rows) / target.loadsPerCycle +
                         double(stretch / unroll + rest) * iterationStart * hurry + 4;
     if (collides)
@@ -167,7 +159,8 @@ struct Scheduled {
       // Rows too long to stay while the panels pass come anew with each of them.
       moved += refill(left * passes, leftTile + panel, target);
     } else {
-      moved += refill(left * passes, left * double(p.turns) + panel, target) * hurry;
+      Refill rows = refill(left * passes, left * double(p.turns) + panel, target);
+      moved += takesTurns ? asStream(rows) * rowsAhead : rows;
       moved += asStream(refill(allPanels * again, panel + leftTile, target));
     }
     moved = moved * double(blocks);

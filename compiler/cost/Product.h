@@ -49,8 +49,8 @@ double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, cons
 // Vector registers that a tile occupies, of which so many panels with these columns are multiplied together.
 int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits,
                     int64_t panels = 1);
-// Steps of the reduction that are best unrolled where rows are packed, in blocks of so many.
-int64_t packedUnroll(int64_t rows, int64_t columns, int64_t block, const Target &target, unsigned bits);
+// Steps of a reduction of so many that an iteration takes best.
+int64_t unrolledSteps(int64_t run, const Target &target, unsigned bits);
 // Sets of accumulators that a tile of few of them has.
 int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run);
 

@@ -22,7 +22,8 @@ Estimate estimate(const StrassenProduct &p, const StrassenSchedule &s, const Tar
   int64_t columns = llvm::alignTo(p.halfColumns(), s.tileN);
   Product quarter{.rows = p.pairs(), .columns = columns, .run = p.halfDepth(), .resultStreams = 0};
   quarter.rowStride = p.halfDepth(), quarter.turns = factors;
-  ProductSchedule inner{s.tileM, s.tileN, s.unrollK, s.inFlight, target.laneFma, s.blockK, false, s.taskM, s.taskN};
+  ProductSchedule inner{s.tileM,       s.tileN, s.unrollK, s.inFlight, target.laneFma,
+                        p.halfDepth(), false,   s.taskM,   s.taskN};
   inner.fetchAhead = s.fetchAhead;
   Estimate e = estimate(quarter, inner, target);
   int64_t panels = columns / s.tileN;

@@ -18,7 +18,7 @@ struct StrassenProduct {
 };
 
 struct StrassenSchedule {
-  int64_t tileM = 1, tileN = 1, unrollK = 1, inFlight = 1, blockK = 1;
+  int64_t tileM = 1, tileN = 1, unrollK = 1, inFlight = 1;
   bool fetchAhead = false;
   int64_t taskM = 1, taskN = 1; // pairs of rows, panels
 };

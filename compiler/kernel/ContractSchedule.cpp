@@ -158,21 +158,6 @@ private:
     return list;
   }
 
-  int64_t unrolledSteps(const cost::ProductSchedule &s) {
-    if (!target.laneFma)
-      return 2;
-    // Read in place, a vector along each row has the factors of as many steps. The loop itself costs, too: longer ones
-    // are unrolled more where registers are left for vectors that come ahead.
-    int64_t lanes = target.lanes(p.product.bits), blockK = s.blockK;
-    int64_t registers = cost::registersOf(s.tileM, s.tileN, s.packed, target, p.product.bits, s.streams);
-    bool isLong = blockK >= 64 && blockK % 8 == 0 && p.product.rows > thinRows;
-    if (!s.packed && !(isLong && registers + 2 <= target.vectorRegisters))
-      return lanes;
-    if (s.packed)
-      return cost::packedUnroll(s.tileM, s.tileN, blockK, target, p.product.bits);
-    return blockK < 128 || blockK % 16 ? 8 : 16;
-  }
-
   void overBlocks(cost::ProductSchedule s, llvm::function_ref<void(const cost::ProductSchedule &)> body) {
     int64_t element = p.product.bits / 8, width = s.tileN;
     bool packed = s.packed;
@@ -188,7 +173,7 @@ private:
     int64_t panels = llvm::divideCeil(p.product.columns, width);
     for (int64_t blockK : blocks) {
       s.blockK = blockK;
-      s.unrollK = unrolledSteps(s);
+      s.unrollK = cost::unrolledSteps(blockK, target, p.product.bits);
       for (bool rowsOuter : {false, true})
         for (int64_t taskM : fractions(p.product.rows, s.tileM))
           for (int64_t taskN : fractions(panels, s.streams)) {

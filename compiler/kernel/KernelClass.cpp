@@ -118,8 +118,7 @@ constexpr Knob strassenKnobs[] = {
     {"unroll_k", 1, 16, "steps of the reduction per iteration"},
     {"in_flight", 1, Target::mostInFlight,
      "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
-    {"block_k", 1, 1 << 20, "steps of the reduction that rows pass a panel with at a time"},
-    {"fetch_ahead", 0, 1, "1: tiles that pass a block of a panel fetch the next one meanwhile; 0: they do not"},
+    {"fetch_ahead", 0, 1, "1: tiles that pass a panel fetch the next one meanwhile; 0: they do not"},
     {"task_m", 1, 1 << 30, "pairs of rows of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 

@@ -44,22 +44,14 @@ static void overSchedules(const cost::StrassenProduct &product, int64_t panel, c
   s.inFlight = target.fmaInFlight();
   auto overTasks = [&] {
     int64_t panels = llvm::divideCeil(product.halfColumns(), s.tileN);
-    // Rows side by side pass a block of a panel that fits the first-level cache; others are a stream each, and pass it
-    // whole.
-    SmallVector<int64_t> blocks{int64_t(llvm::alignTo(product.halfDepth(), 4))};
-    if (target.laneFma)
-      blocks = fractions(product.halfDepth(), 4, std::max<int64_t>(64, target.caches[0].bytes * 5 / 8 / (s.tileN * 4)));
-    for (int64_t blockK : blocks) {
-      s.blockK = blockK;
-      s.unrollK = cost::packedUnroll(s.tileM, s.tileN, blockK, target, 32);
-      for (int64_t taskM : fractions(product.pairs(), s.tileM))
-        for (int64_t parts : {1, 2, 4, 8, 16}) {
-          s.taskM = taskM, s.taskN = llvm::divideCeil(panels, parts);
-          s.fetchAhead = canFetchAhead(product, s);
-          if (scratchBytes(product, taskM, s.tileN) <= scratchLimit)
-            body(s);
-        }
-    }
+    s.unrollK = cost::unrolledSteps(product.halfDepth(), target, 32);
+    for (int64_t taskM : fractions(product.pairs(), s.tileM))
+      for (int64_t parts : {1, 2, 4, 8, 16}) {
+        s.taskM = taskM, s.taskN = llvm::divideCeil(panels, parts);
+        s.fetchAhead = canFetchAhead(product, s);
+        if (scratchBytes(product, taskM, s.tileN) <= scratchLimit)
+          body(s);
+      }
   };
   for (int64_t vectors = 1; vectors <= 6; ++vectors) {
     s.tileN = panel ? panel : vectors * lanes;
@@ -89,7 +81,6 @@ static Schedule asKnobs(Operation *op, const cost::StrassenSchedule &schedule) {
   s.set("tile_n", schedule.tileN);
   s.set("unroll_k", schedule.unrollK);
   s.set("in_flight", schedule.inFlight);
-  s.set("block_k", schedule.blockK);
   s.set("fetch_ahead", schedule.fetchAhead);
   s.set("task_m", schedule.taskM);
   s.set("task_n", schedule.taskN);
@@ -97,8 +88,7 @@ static Schedule asKnobs(Operation *op, const cost::StrassenSchedule &schedule) {
 }
 
 static cost::StrassenSchedule fromKnobs(const Schedule &s) {
-  return {s["tile_m"], s["tile_n"], s["unroll_k"], s["in_flight"], s["block_k"], bool(s["fetch_ahead"]),
-          s["task_m"], s["task_n"]};
+  return {s["tile_m"], s["tile_n"], s["unroll_k"], s["in_flight"], bool(s["fetch_ahead"]), s["task_m"], s["task_n"]};
 }
 
 static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {

@@ -35,7 +35,7 @@ static void overSchedules(const cost::WinogradConv &conv, int64_t panel, const T
   int64_t lanes = target.lanes(32);
   cost::WinogradSchedule s;
   s.inFlight = target.fmaInFlight();
-  s.unrollK = target.laneFma ? lanes : 2;
+  s.unrollK = cost::unrolledSteps(conv.channels, target, 32);
   auto overTasks = [&] {
     int64_t panels = llvm::divideCeil(conv.columns, s.tileN);
     for (int64_t taskTiles : fractions(conv.tiles, s.tileM))

@@ -116,14 +116,14 @@ def edited(model, folder, change):
 @pytest.mark.parametrize(
     "change",
     [
-        {"block_k": 16},
+        {"unroll_k": 4},
         {"tile_n": 8},
         {"tile_m": 3, "task_m": 6},
         {"task_m": 8, "task_n": 1},
         {"fetch_ahead": 0},
         {"stored": 4},
         {"stored": 5, "tile_n": 8},
-        {"stored": 6, "task_m": 8, "task_n": 1, "block_k": 16},
+        {"stored": 6, "task_m": 8, "task_n": 1, "unroll_k": 16},
     ],
 )
 def test_other_schedules(change, random, tmp_path):

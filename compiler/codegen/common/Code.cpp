@@ -147,12 +147,17 @@ Value Code::address(Value pointer, Value index, Type element) {
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
+Value Code::addressOutside(Value pointer, Value index, Type element) {
+  auto type = LLVM::LLVMPointerType::get(b.getContext());
+  return LLVM::GEPOp::create(b, loc, type, memoryType(element), pointer, ArrayRef<LLVM::GEPArg>{index});
+}
+
 void Code::prefetch(Value pointer, Value index, Type element, CacheLevel level) {
   constexpr int64_t read = 0, data = 1;
-  auto type = LLVM::LLVMPointerType::get(b.getContext());
-  Value address = LLVM::GEPOp::create(b, loc, type, memoryType(element), pointer, ArrayRef<LLVM::GEPArg>{index});
-  LLVM::Prefetch::create(b, loc, address, read, int64_t(level), data);
+  LLVM::Prefetch::create(b, loc, addressOutside(pointer, index, element), read, int64_t(level), data);
 }
+
+Value Code::whole(Value pointer) { return LLVM::LaunderInvariantGroupOp::create(b, loc, pointer); }
 
 Value Code::load(Value pointer, Value index, Type element, int64_t lanes) {
   Type memory = memoryType(element);

@@ -67,8 +67,12 @@ public:
   // Asks for the cache line with element `index` of a buffer, which may lie outside of it.
   enum class CacheLevel { Second = 2, First = 3 };
   void prefetch(mlir::Value pointer, mlir::Value index, mlir::Type element, CacheLevel level);
-  // The address of element `index` of a buffer.
+  // The address of element `index` of a buffer, and of one that may lie outside of it.
   mlir::Value address(mlir::Value pointer, mlir::Value index, mlir::Type element);
+  mlir::Value addressOutside(mlir::Value pointer, mlir::Value index, mlir::Type element);
+  // The same pointer, which the back end holds in a register: it would else split what it knows of the pointer into
+  // parts that it adds up again and again.
+  mlir::Value whole(mlir::Value pointer);
   mlir::Value load(mlir::Value pointer, mlir::Value index, mlir::Type element, int64_t lanes = 1);
   void store(mlir::Value value, mlir::Value pointer, mlir::Value index, mlir::Type element);
   void memset(mlir::Value pointer, mlir::Value bytes);

@@ -107,13 +107,63 @@ void RegisterTile::prefetch(const Ahead &ahead, Value depth, int64_t steps) cons
     c.prefetch(right, c.add(first, at), rightType, Code::CacheLevel::Second);
 }
 
-SmallVector<Value> RegisterTile::overDepth(Value length, int64_t sets, ValueRange sums, Steps steps) const {
+SmallVector<Value> RegisterTile::overDepth(Value length, ArrayRef<int64_t> counts, const Ahead &ahead, ValueRange sums,
+                                           const std::optional<OrderedLoop> &ordered, Steps steps) const {
   Code &c = e.c;
-  int64_t each = std::max(unroll, sets);
-  Value tail = c.sub(length, c.rem(length, c.i64(each)));
-  SmallVector<Value> carried =
-      c.loop(c.i64(0), tail, each, sums, [&](Value iv, ValueRange values) { return steps(iv, each, values); });
-  return c.loop(tail, length, 1, carried, [&](Value iv, ValueRange values) { return steps(iv, 1, values); });
+  SmallVector<Value> carried = llvm::to_vector(sums);
+  Value from = c.i64(0);
+  for (int64_t each : counts) {
+    Value end = c.sub(length, c.rem(length, c.i64(each)));
+    if (ordered && each == counts[0]) {
+      // It takes one iteration at least.
+      Value iterations = c.div(end, c.i64(each)), once = c.min(iterations, c.i64(1));
+      carried = c.loop(from, once, 1, carried,
+                       [&](Value, ValueRange values) { return ordered->emit(c, iterations, values); });
+    } else {
+      carried = c.loop(from, end, each, carried, [&](Value step, ValueRange values) {
+        if (each > 1 && ahead.perStep)
+          prefetch(ahead, step, each);
+        return steps(step, each, values);
+      });
+    }
+    from = end;
+  }
+  return carried;
+}
+
+std::optional<OrderedLoop> RegisterTile::ordered(LeftVectors left, int64_t rows, ArrayRef<Value> pointers,
+                                                 ArrayRef<int64_t> pieces, int64_t sets, int64_t steps,
+                                                 const Ahead &ahead) const {
+  bool isWhole = panelWidth % 4 == 0 && llvm::all_of(pieces, [](int64_t piece) { return piece == 4; });
+  bool isFloat = acc.isF32() && rightType.isF32();
+  if (!e.target.laneFma || lanes() != 4 || !isFloat || !isWhole || left.loads.empty())
+    return std::nullopt;
+  OrderedLoop loop;
+  loop.streams = std::move(left.streams), loop.loads = std::move(left.loads);
+  int64_t panels = pointers.size(), width = pieces.size(), size = panels * rows * width;
+  int64_t firstStream = loop.streams.size();
+  for (Value pointer : pointers)
+    loop.streams.push_back({pointer, steps * panelWidth * elementBytes(acc)});
+  for (int64_t step = 0; step < steps; ++step) {
+    int64_t firstVector = loop.loads.size();
+    for (int64_t panel = 0; panel < panels; ++panel)
+      for (int64_t piece = 0; piece < width; ++piece)
+        loop.loads.push_back({firstStream + panel, (step * panelWidth + piece * 4) * elementBytes(acc)});
+    int64_t columns = panels * width;
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      int64_t row = left.byColumn ? i % rows : i / columns, column = left.byColumn ? i / rows : i % columns;
+      auto [factors, lane] = left.factor(row, step);
+      int64_t sum = (column / width * rows + row) * width + column % width;
+      loop.body.push_back({step % sets * size + sum, firstVector + column, factors, lane});
+    }
+  }
+  if (ahead.perStep) {
+    int64_t bytes = steps * ahead.perStep * elementBytes(acc);
+    for (int64_t at = 0; at < bytes; at += lineBytes)
+      loop.ahead.push_back({int64_t(loop.streams.size()), at});
+    loop.streams.push_back({e.c.addressOutside(right, ahead.start, acc), bytes});
+  }
+  return loop.order(size * sets, e.target) ? std::optional(std::move(loop)) : std::nullopt;
 }
 
 SmallVector<Value> RegisterTile::pointersTo(ArrayRef<Value> panels) const {
@@ -121,8 +171,7 @@ SmallVector<Value> RegisterTile::pointersTo(ArrayRef<Value> panels) const {
   for (Value panel : panels) {
     Value pointer = e.c.address(right, panel, rightType);
     // At a known distance of each other, the back end would address all panels by large offsets from one register.
-    pointers.push_back(panels.size() == 1 ? pointer
-                                          : Value(LLVM::LaunderInvariantGroupOp::create(e.c.b, e.c.loc, pointer)));
+    pointers.push_back(panels.size() == 1 ? pointer : e.c.whole(pointer));
   }
   return pointers;
 }
@@ -133,10 +182,21 @@ SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Va
   Code &c = e.c;
   size_t ofPanel = starts.size() * pieces.size(), size = panels.size() * ofPanel;
   SmallVector<Value> pointers = pointersTo(panels);
-  return overDepth(length, sets, sums, [&](Value depth, int64_t count, ValueRange carried) {
+  int64_t steps = std::max(unroll, sets), vectorsOfRow = steps / 4;
+  LeftVectors vectors;
+  if (leftType.isF32() && steps % 8 == 0 && Code::constant(length).value_or(shortestOrdered) >= shortestOrdered)
+    for (auto [row, start] : llvm::enumerate(starts)) {
+      vectors.streams.push_back({c.address(left, start, leftType), steps * elementBytes(leftType)});
+      for (int64_t i = 0; i < vectorsOfRow; ++i)
+        vectors.loads.push_back({int64_t(row), i * 16});
+    }
+  vectors.factor = [=](int64_t row, int64_t step) { return std::pair(row * vectorsOfRow + step / 4, step % 4); };
+  SmallVector<int64_t> counts{steps, 1};
+  if (e.target.laneFma && steps > lanes() && steps % lanes() == 0)
+    counts.insert(counts.begin() + 1, lanes());
+  std::optional<OrderedLoop> loop = ordered(vectors, starts.size(), pointers, pieces, sets, steps, ahead);
+  return overDepth(length, counts, ahead, sums, loop, [&](Value depth, int64_t count, ValueRange carried) {
     SmallVector<Value> next = llvm::to_vector(carried), vectors;
-    if (count > 1 && ahead.perStep)
-      prefetch(ahead, depth, count);
     // A vector along each row, whose lanes are the factors of as many steps.
     bool byLane = e.target.laneFma && count > 1;
     if (byLane)
@@ -196,10 +256,20 @@ SmallVector<Value> RegisterTile::multiplyPacked(Value left, Type leftType, Value
                                                 const Ahead &ahead, ValueRange sums) const {
   Code &c = e.c;
   size_t size = rows * pieces.size();
-  return overDepth(length, sets, sums, [&](Value depth, int64_t count, ValueRange carried) {
+  int64_t steps = std::max(unroll, sets);
+  LeftVectors vectors;
+  vectors.byColumn = true;
+  if (leftType.isF32() && height % 4 == 0 && rows % 4 == 0) {
+    vectors.streams.push_back({c.address(left, start, leftType), steps * height * elementBytes(leftType)});
+    for (int64_t step = 0; step < steps; ++step)
+      for (int64_t row = 0; row < rows; row += 4)
+        vectors.loads.push_back({0, (step * height + row) * elementBytes(leftType)});
+  }
+  vectors.factor = [=](int64_t row, int64_t step) { return std::pair((step * rows + row) / 4, row % 4); };
+  Value pointer = c.address(right, panel, rightType);
+  std::optional<OrderedLoop> loop = ordered(vectors, rows, pointer, pieces, sets, steps, ahead);
+  return overDepth(length, {steps, 1}, ahead, sums, loop, [&](Value depth, int64_t count, ValueRange carried) {
     SmallVector<Value> next = llvm::to_vector(carried);
-    if (count > 1 && ahead.perStep)
-      prefetch(ahead, depth, count);
     for (int64_t u = 0; u < count; ++u) {
       Value at = c.add(start, c.mul(c.add(depth, u), height));
       SmallVector<Value> factors;

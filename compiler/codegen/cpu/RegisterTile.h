@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/codegen/common/Emitter.h"
+#include "compiler/codegen/cpu/OrderedLoop.h"
 
 namespace fathom {
 
@@ -72,9 +73,28 @@ private:
                   mlir::Value panelRow, llvm::MutableArrayRef<mlir::Value> sums) const;
   llvm::SmallVector<mlir::Value> pointersTo(llvm::ArrayRef<mlir::Value> panels) const;
   void prefetch(const Ahead &ahead, mlir::Value depth, int64_t steps) const;
-  // Steps of the reduction, unrolled, then the rest one at a time.
+  // Steps of the reduction, as many at a time as `counts` says, each of which divides the one before, down to one: in
+  // the ordered loop first, if there is one.
   using Steps = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value depth, int64_t count, mlir::ValueRange)>;
-  llvm::SmallVector<mlir::Value> overDepth(mlir::Value length, int64_t sets, mlir::ValueRange sums, Steps steps) const;
+  llvm::SmallVector<mlir::Value> overDepth(mlir::Value length, llvm::ArrayRef<int64_t> counts, const Ahead &ahead,
+                                           mlir::ValueRange sums, const std::optional<OrderedLoop> &ordered,
+                                           Steps steps) const;
+  // What a loop in a fixed order loads of the left operand, and which of these vectors has, in which lane, the factor
+  // of a row at a step.
+  struct LeftVectors {
+    // Multiply-adds column by column need the fewest registers. Row by row, neighbours take their factor from the same
+    // register: on Neoverse-V1, they start at half the rate where each takes it from another.
+    bool byColumn = false;
+    llvm::SmallVector<OrderedLoop::Stream> streams;
+    llvm::SmallVector<OrderedLoop::Load> loads; // none: no such loop is possible
+    std::function<std::pair<int64_t, int64_t>(int64_t row, int64_t step)> factor;
+  };
+  // For a shorter reduction, what is kept in registers around such a loop costs more than it saves.
+  static constexpr int64_t shortestOrdered = 20;
+  // A loop of so many steps an iteration, where the target and the types have one.
+  std::optional<OrderedLoop> ordered(LeftVectors left, int64_t rows, llvm::ArrayRef<mlir::Value> pointers,
+                                     llvm::ArrayRef<int64_t> pieces, int64_t sets, int64_t steps,
+                                     const Ahead &ahead) const;
 };
 
 } // namespace fathom

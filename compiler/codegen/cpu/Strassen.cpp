@@ -147,68 +147,50 @@ private:
     });
   }
 
-  // The products of the task's rows with one factor's panel, block by block of the reduction.
+  // The products of the task's rows with one factor's panel.
   void multiply(Value product, Value panel) {
     Value isStored = c.cmp(arith::CmpIPredicate::slt, product, c.i64(stored));
     Value start = c.select(isStored, storedAt(product, panel),
                            c.add(c.mul(c.sub(product, c.i64(stored)), depth * tileN), restAt));
     right = c.select(isStored, weight.pointer, k.scratch);
-    int64_t blockK = std::min(k.schedule["block_k"], depth);
-    auto block = [&](Value step, bool isFirst) {
-      Value length = c.min(c.i64(blockK), c.sub(c.i64(depth), step));
-      auto tile = [&](Value slot, int64_t height) {
-        multiplyTile(product, slot, height, start, step, length, isFirst);
-      };
-      Value count = c.sub(lastPair, firstPair), full = c.sub(count, c.rem(count, c.i64(tileM)));
-      c.loop(c.i64(0), full, tileM, [&](Value slot) { tile(slot, tileM); });
-      // Tasks start at multiples of the tile, so that only one remainder exists.
-      if (int64_t rest = pairs % tileM)
-        c.when(c.cmp(arith::CmpIPredicate::slt, full, count), [&] { tile(full, rest); });
-    };
-    block(c.i64(0), true);
-    c.loop(c.i64(blockK), c.i64(depth), blockK, [&](Value step) { block(step, false); });
+    Value count = c.sub(lastPair, firstPair), full = c.sub(count, c.rem(count, c.i64(tileM)));
+    c.loop(c.i64(0), full, tileM, [&](Value slot) { multiplyTile(product, slot, tileM, start); });
+    // Tasks start at multiples of the tile, so that only one remainder exists.
+    if (int64_t rest = pairs % tileM)
+      c.when(c.cmp(arith::CmpIPredicate::slt, full, count), [&] { multiplyTile(product, full, rest, start); });
   }
 
-  void multiplyTile(Value product, Value slot, int64_t height, Value panel, Value step, Value length, bool isFirst) {
+  void multiplyTile(Value product, Value slot, int64_t height, Value panel) {
     RegisterTile registers = this->registers(k.schedule["unroll_k"]);
     SmallVector<int64_t> pieces = registers.piecesOf(tileN);
     int64_t sets = registers.setsFor(height * pieces.size(), depth);
-    auto eachPiece = [&](llvm::function_ref<void(Value at, int64_t count)> body) {
-      for (int64_t r = 0; r < height; ++r)
-        for (int64_t column = 0; int64_t count : pieces) {
-          body(c.add(productAt(product, c.add(slot, r)), column), count);
-          column += count;
-        }
-    };
     SmallVector<Value> sums = registers.zeros(height * sets, pieces);
-    if (!isFirst) {
-      size_t i = 0;
-      eachPiece([&](Value at, int64_t count) { sums[i++] = c.load(k.scratch, at, element, count); });
-    }
-    Value block = c.add(panel, c.mul(step, tileN)), factor = c.mul(product, factorSize);
-    Ahead ahead = nextBlock(slot, c.add(block, c.mul(length, tileN)));
+    Value factor = c.mul(product, factorSize), length = c.i64(depth);
+    Ahead ahead = nextPanel(slot, c.add(panel, depth * tileN));
     if (e.target.laneFma) {
-      Value rowsAt = c.add(c.add(factor, c.mul(slot, depth)), c.mul(step, tileM));
+      Value rowsAt = c.add(factor, c.mul(slot, depth));
       sums =
-          registers.multiplyPacked(k.scratch, element, rowsAt, tileM, height, block, length, pieces, sets, ahead, sums);
+          registers.multiplyPacked(k.scratch, element, rowsAt, tileM, height, panel, length, pieces, sets, ahead, sums);
     } else {
       SmallVector<Value> starts;
       for (int64_t r = 0; r < height; ++r)
-        starts.push_back(c.add(c.add(factor, c.mul(c.add(slot, r), depth)), step));
-      sums = registers.multiply(k.scratch, element, starts, block, length, pieces, sets, ahead, sums);
+        starts.push_back(c.add(factor, c.mul(c.add(slot, r), depth)));
+      sums = registers.multiply(k.scratch, element, starts, panel, length, pieces, sets, ahead, sums);
     }
-    sums = registers.joinSets(sums, sets);
-    size_t i = 0;
-    eachPiece([&](Value at, int64_t) { c.store(sums[i++], k.scratch, at, element); });
+    // The products of a tile follow each other.
+    Value place = c.whole(c.address(k.scratch, productAt(product, slot), element));
+    for (int64_t at = 0; auto [i, sum] : llvm::enumerate(registers.joinSets(sums, sets))) {
+      c.store(sum, place, c.i64(at), element);
+      at += pieces[i % pieces.size()];
+    }
   }
 
-  // A tile's share of fetching the next block of weights, which follow each other as they are read.
-  Ahead nextBlock(Value slot, Value next) {
+  // A tile's share of fetching the next panel of weights, which follow each other as they are read.
+  Ahead nextPanel(Value slot, Value next) {
     if (!k.schedule["fetch_ahead"])
       return {};
     int64_t tiles = llvm::divideCeil(std::min(taskPairs, pairs), tileM), perStep = llvm::divideCeil(tileN, tiles);
-    int64_t blockK = std::min(k.schedule["block_k"], depth);
-    return {c.add(next, c.mul(c.div(slot, c.i64(tileM)), blockK * perStep)), perStep};
+    return {c.add(next, c.mul(c.div(slot, c.i64(tileM)), depth * perStep)), perStep};
   }
 
   // The results of a pair of rows in a panel of the left half, and in the one as far into the right half. Columns are a

@@ -54,18 +54,6 @@ TEST(ProductCost, PackingIsCountedForEveryPartOfThePanels) {
   EXPECT_DOUBLE_EQ(estimate(product, packed, machine()).packing, 4 * once);
 }
 
-TEST(ProductCost, PartialSumsSpillWhereATileLeavesNoRegister) {
-  ProductSchedule wide{
-      .tileM = 4, .tileN = 24, .unrollK = 16, .inFlight = 16, .packed = true, .taskM = 200, .taskN = 32};
-  auto perStep = [&](int64_t blockK) {
-    wide.blockK = blockK;
-    return estimate(product, wide, machine()).arithmetic;
-  };
-  EXPECT_GT(perStep(384), 1.5 * perStep(768));
-  wide.tileN = 20, wide.taskN = 39; // leaves some
-  EXPECT_LT(perStep(384), 1.1 * perStep(768));
-}
-
 TEST(ProductCost, StreamsSpeedUpReadingNotArithmetic) {
   Product vector = product;
   vector.rows = 1;
@@ -229,19 +217,9 @@ TEST(WinogradCost, MultipliesLessAndTransformsMore) {
   EXPECT_LT(tiled.total(), direct.total());
 }
 
-// A body of many steps spills where a tile leaves few registers, on cores that look less far ahead.
-TEST(ProductCost, TightTilesAreUnrolledLess) {
-  Target near = llvm::cantFail(parseTarget("neoverse-n1")), far = llvm::cantFail(parseTarget("neoverse-v1"));
-  EXPECT_EQ(packedUnroll(8, 12, 768, near, 32), 8);
-  EXPECT_EQ(packedUnroll(4, 20, 768, near, 32), 16);
-  EXPECT_EQ(packedUnroll(8, 12, 768, far, 32), 16);
-  EXPECT_EQ(packedUnroll(4, 20, 100, near, 32), 8);
-  EXPECT_EQ(packedUnroll(4, 20, 16, near, 32), 2);
-}
-
 class StrassenCost : public testing::Test {
 protected:
-  static constexpr StrassenSchedule quarters{8, 12, 16, 16, 384, true, 32, 1 << 20};
+  static constexpr StrassenSchedule quarters{8, 12, 16, 16, true, 32, 1 << 20};
 
   // The same product in rows by columns, with the same tiles.
   static Estimate whole(int64_t rows, int64_t columns, int64_t depth) {

@@ -43,15 +43,14 @@ kernels:
 // WHOLE-DAG: %[[SCALE:.*]] = arith.constant dense<5.000000e-01> : vector<4xf32>
 // WHOLE: scf.for %{{.*}} = {{.*}} step %c4_i64
 // WHOLE: scf.for %{{.*}} = %c0_i64 to %c4_i64 step %c1_i64
-// WHOLE: scf.for {{.*}} iter_args({{.*}}) -> (vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>, vector<4xf32>
-// WHOLE: llvm.intr.fmuladd
+// WHOLE: llvm.inline_asm {{.*}}movi $7.2d, #0\0A{{.*}}fmla
 // WHOLE: arith.mulf {{.*}}%[[SCALE]]
 // WHOLE: vector.shuffle
 // WHOLE: arith.maximumf
 // WHOLE: math.exp {{.*}} : vector<16xf32>
 // WHOLE: arith.divf
 // WHOLE: scf.for %{{.*}} = %c0_i64 to %c2_i64 step %c1_i64
-// WHOLE: llvm.intr.fmuladd
+// WHOLE: llvm.inline_asm {{.*}}fmla
 // WHOLE-NOT: math.exp
 // WHOLE: return
 

@@ -25,12 +25,12 @@ kernels:
 //--- many.mlir
 // Three tiles of rows share a panel of 12 columns, 4 each for every step: 32 floats in 8 steps, two cache lines.
 // CHECK-LABEL: func @MatMul_p.0(
-// CHECK: scf.for {{.*}} step %c8_i64
-// CHECK-COUNT-2: "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 2 : i32, rw = 0 : i32}>
-// CHECK-NOT: llvm.intr.prefetch
-// CHECK-COUNT-192: llvm.intr.fmuladd
+// CHECK: llvm.inline_asm
+// CHECK-SAME: {{\\0A1:\\0Aprfm pldl2keep, \[\$[0-9]+, #0\]\\0Aprfm pldl2keep, \[\$[0-9]+, #64\]\\0Asubs}}
+// CHECK-COUNT-192: fmla
+// CHECK-SAME: b.ne 1b
 // NONE-LABEL: func @MatMul_p.0(
-// NONE-NOT: llvm.intr.prefetch
+// NONE-NOT: prfm
 func.func @main(%x: tensor<24x64xf32>) -> tensor<24x36xf32> {
   %w = graph.Constant dense<2.0> : tensor<64x36xf32> as tensor<64x36xf32>
   %0 = graph.MatMul(%x, %w) {graph.name = "p"} : (tensor<24x64xf32>, tensor<64x36xf32>) -> tensor<24x36xf32>

@@ -8,7 +8,7 @@
 // CHECK-COUNT-16: llvm.load {{.*}} -> vector<4xf32>
 // CHECK-COUNT-28: llvm.store {{.*}} : vector<4xf32>
 // CHECK: scf.for {{.*}} to %c7_i64 step %c1_i64
-// CHECK: llvm.intr.fmuladd
+// CHECK: llvm.inline_asm {{.*}}fmla
 // CHECK: scf.for
 // CHECK-COUNT-7: llvm.load {{.*}} -> vector<4xf32>
 // CHECK: return
@@ -30,7 +30,7 @@ func.func @main(%x: tensor<1x16x32xf32>) -> tensor<1x16x32xf32> {
 // CHECK-COUNT-4: llvm.load {{.*}} -> vector<4xf32>
 // CHECK-COUNT-4: arith.addf
 // CHECK-COUNT-3: llvm.store {{.*}} : vector<4xf32>
-// CHECK: llvm.intr.fmuladd
+// CHECK: llvm.inline_asm {{.*}}fmla
 // CHECK: return
 func.func @main(%x: tensor<1x16x32xf32>) -> tensor<1x16x32xf32> {
   %n = graph.None
