@@ -6,17 +6,19 @@ import time
 # Worker threads of most runtimes spin for a few milliseconds after a run; who comes next must not pay for that.
 REST_SECONDS = 0.05
 TURN_SECONDS = 0.25
+# A single run of a large model says nothing where something else happened meanwhile.
+LEAST_RUNS = 3
 
 
 def turn(run, seconds=TURN_SECONDS):
-    """Rests, warms up once, and times the runs that fit one turn: (wall, CPU) in milliseconds of each.
+    """Rests, warms up once, and times the runs that fit one turn, a few at least: (wall, CPU) in milliseconds of each.
 
     The CPU time is that of all threads of this process; with one thread it is the wall time of a machine with nothing else to do.
     """
     time.sleep(REST_SECONDS)
     run()
     times, end = [], time.perf_counter() + seconds
-    while not times or time.perf_counter() < end:
+    while len(times) < LEAST_RUNS or time.perf_counter() < end:
         wall, cpu = time.perf_counter(), time.process_time()
         run()
         times.append(((time.perf_counter() - wall) * 1e3, (time.process_time() - cpu) * 1e3))
