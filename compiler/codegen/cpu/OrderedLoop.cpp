@@ -65,8 +65,8 @@ struct OrderedLoop::Text {
   }
 
   void iteration(bool isLast) {
-    for (const Load &line : loop.ahead)
-      this->line("prfm pldl2keep, [${0}, #{1}]", address(line.stream), line.bytes);
+    for (const Load &fetched : loop.ahead)
+      line("prfm pldl2keep, [${0}, #{1}]", address(fetched.stream), fetched.bytes);
     if (!isLast)
       line("subs ${0}, ${0}, #1", count());
     for (auto [at, todo] : llvm::enumerate(loop.body)) {
