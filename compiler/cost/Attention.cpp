@@ -59,7 +59,7 @@ Estimate estimate(const AttentionProblem &p, const AttentionSchedule &s, const T
     ProductSchedule schedule{.tileM = s.tileM, .tileN = s.tileN, .unrollK = s.unrollK};
     schedule.inFlight = target.fmaInFlight(), schedule.packed = packed, schedule.blockK = run;
     schedule.rowsOuter = !packed, schedule.taskM = llvm::alignTo(taskM, s.tileM);
-    schedule.taskN = llvm::divideCeil(columns, s.tileN);
+    schedule.taskN = llvm::divideCeil(columns, s.tileN), schedule.loadAhead = s.loadAhead;
     return estimate(product, schedule, target);
   };
   // The last panel of keys is computed whole, whatever is left for it.

@@ -17,6 +17,7 @@ struct AttentionSchedule {
   int64_t blockN = 1; // keys whose scores are kept together
   int64_t taskM = 1;
   bool fetchAhead = false; // a tile of rows fetches the panel behind the current one
+  int64_t loadAhead = 0;
 };
 
 // Whether a tile keeps its rows side by side for every key, or one after the other.

@@ -34,7 +34,15 @@ struct ProductSchedule {
   bool throughScratch = false;
   int64_t streams = 1;     // panels that a tile is multiplied with together
   bool fetchAhead = false; // while rows pass a panel, they fetch the next one
+  int64_t loadAhead = 0;   // multiply-adds that loads of the inner loop come ahead of their use; 0: LLVM orders it
 };
+
+// Whether the loops of a target's 32-bit floats can be ordered ahead of LLVM.
+inline bool canLoadAhead(const Target &target) { return target.laneFma && target.lanes(32) == 4; }
+// How far ahead loads come best in a reduction of so many steps.
+int64_t bestLoadAhead(int64_t run, bool packed, const Target &target);
+// What such a reduction takes in the order that a schedule gives it, in parts of what it takes in the best one.
+double inOrder(int64_t loadAhead, int64_t run, bool packed, const Target &target);
 
 // Whether a schedule can fetch ahead: several tiles of so many rows pass a panel, one at a time. Several panels are as
 // many streams, which the hardware follows from one tile to the next.

@@ -101,7 +101,8 @@ struct Scheduled {
 
   double tile(int64_t pixels) const {
     double turns = double(conv.channels / s.tileI - 1) + (s.unrollW ? 1.0 / double(conv.kernel) : 1.0);
-    double window = double(conv.kernelRows * conv.kernel) * (tap(pixels) + turns * loopTurn);
+    double order = s.canLoadAhead() ? inOrder(s.loadAhead, conv.channels, /*packed=*/false, target) : 1;
+    double window = double(conv.kernelRows * conv.kernel) * (tap(pixels) * order + turns * loopTurn);
     double stores = double(pixels * vectorsOf(s.panel(), target));
     return window + tileStart + stores / target.storesPerCycle;
   }

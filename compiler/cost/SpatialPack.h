@@ -2,7 +2,7 @@
 // output channels, of one group or of several side by side.
 #pragma once
 
-#include "compiler/cost/Estimate.h"
+#include "compiler/cost/Product.h"
 
 namespace fathom::cost {
 
@@ -26,8 +26,11 @@ struct SpatialPackSchedule {
   bool unrollW = false;   // the window's pixels along a row are unrolled, and share what they load
   bool rowsOuter = false; // panels pass by a row, not rows by a panel
   int64_t taskRows = 1, taskPanels = 1;
+  int64_t loadAhead = 0;
 
   int64_t panel() const { return tileO * groups; }
+  // Loads that are shared, and lanes that are shuffled, are left to LLVM.
+  bool canLoadAhead() const { return groups == 1 && !unrollW; }
 };
 
 int64_t panelsOf(const SpatialPackConv &conv, const SpatialPackSchedule &schedule);

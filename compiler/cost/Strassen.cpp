@@ -24,7 +24,7 @@ Estimate estimate(const StrassenProduct &p, const StrassenSchedule &s, const Tar
   quarter.rowStride = p.halfDepth(), quarter.turns = factors;
   ProductSchedule inner{s.tileM,       s.tileN, s.unrollK, s.inFlight, target.laneFma,
                         p.halfDepth(), false,   s.taskM,   s.taskN};
-  inner.fetchAhead = s.fetchAhead;
+  inner.fetchAhead = s.fetchAhead, inner.loadAhead = s.loadAhead;
   Estimate e = estimate(quarter, inner, target);
   int64_t panels = columns / s.tileN;
   e.largest =

@@ -21,6 +21,7 @@ struct StrassenSchedule {
   int64_t tileM = 1, tileN = 1, unrollK = 1, inFlight = 1;
   bool fetchAhead = false;
   int64_t taskM = 1, taskN = 1; // pairs of rows, panels
+  int64_t loadAhead = 0;
 };
 
 Estimate estimate(const StrassenProduct &product, const StrassenSchedule &schedule, const Target &target);

@@ -19,6 +19,7 @@ struct WinogradConv {
 struct WinogradSchedule {
   int64_t tileM = 1, tileN = 1, unrollK = 1, inFlight = 1;
   int64_t taskTiles = 1, taskN = 1;
+  int64_t loadAhead = 0;
 };
 
 Estimate estimate(const WinogradConv &conv, const WinogradSchedule &schedule, const Target &target);

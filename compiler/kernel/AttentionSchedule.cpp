@@ -74,6 +74,7 @@ Schedule asKnobs(const cost::AttentionSchedule &schedule) {
   s.set("tile_m", schedule.tileM);
   s.set("tile_n", schedule.tileN);
   s.set("unroll_k", schedule.unrollK);
+  s.set("load_ahead", schedule.loadAhead);
   s.set("block_n", schedule.blockN);
   s.set("fetch_ahead", schedule.fetchAhead);
   s.set("task_m", schedule.taskM);
@@ -81,7 +82,7 @@ Schedule asKnobs(const cost::AttentionSchedule &schedule) {
 }
 
 cost::AttentionSchedule fromKnobs(const Schedule &s) {
-  return {s["tile_m"], s["tile_n"], s["unroll_k"], s["block_n"], s["task_m"], bool(s["fetch_ahead"])};
+  return {s["tile_m"], s["tile_n"], s["unroll_k"], s["block_n"], s["task_m"], bool(s["fetch_ahead"]), s["load_ahead"]};
 }
 
 // The better way to fetch panels alone: which it is follows from the rest.
@@ -105,6 +106,7 @@ void enumerate(const Problem &p, const Target &target, llvm::function_ref<void(c
           cost::AttentionSchedule s{height, width, target.laneFma && p.cost.depth >= 32 ? 8 : 2, block,
                                     p.mostKeys > block ? std::min(task, mostRows) : task};
           s.fetchAhead = cost::gainsFromFetching(p.cost, s, target);
+          s.loadAhead = cost::bestLoadAhead(p.cost.depth, cost::keepsRowsTogether(target), target);
           if (violationOf(p, s, target).empty())
             body(s);
         }
@@ -113,8 +115,8 @@ void enumerate(const Problem &p, const Target &target, llvm::function_ref<void(c
 
 void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
   enumerate(problemOf(op), target, [&](cost::AttentionSchedule s) {
-    body(asKnobs(s));
-    s.fetchAhead = !s.fetchAhead, body(asKnobs(s));
+    withAndWithout(asKnobs(s), {"load_ahead"}, body);
+    s.fetchAhead = !s.fetchAhead, withAndWithout(asKnobs(s), {"load_ahead"}, body);
   });
 }
 

@@ -25,6 +25,7 @@ struct Problem {
   bool producesLeft = false;                      // the left operand is computed inside the kernel
   bool keepsPartialSums = true;                   // the result's buffer can hold them between blocks of the reduction
   bool wantsPacked = false, wantsInPlace = false; // what was asked for, where it is possible
+  bool canLoadAhead = false;                      // the types have such loops
 };
 
 // Whether the steps of the reduction are known, and there are any: without one, no block would store the result.
@@ -41,6 +42,8 @@ Problem problemOf(Operation *op) {
   p.product.consumerCycles = consumerCycles(op);
   p.panel = layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block;
   p.keepsPartialSums = width >= 32;
+  p.canLoadAhead = llvm::all_of(ValueRange{op->getOperand(0), op->getOperand(1), op->getResult(0)},
+                                [](Value value) { return getElementTypeOrSelf(value.getType()).isF32(); });
   p.wantsPacked = algorithmOf(op) == "gemm", p.wantsInPlace = algorithmOf(op) == "direct";
   if (op->getParentOfType<func::FuncOp>().getName() != "main") {
     p.product.coldPanels = isa<BlockArgument>(op->getOperand(1));
@@ -107,8 +110,8 @@ class ContractSpace {
 public:
   ContractSpace(const Problem &p, const Target &target) : p(p), target(target) {}
 
-  // Every schedule of the space that is worth a look, each of them legal. What can be fetched ahead is: not to do so is
-  // never estimated to be better.
+  // Every schedule of the space that is worth a look, each of them legal. What can be fetched ahead is, and loops have
+  // the better order: the contrary is never estimated to be better.
   void enumerate(llvm::function_ref<void(const cost::ProductSchedule &)> body) {
     for (bool packed : {false, true})
       if (packed ? canPack(p) && !p.wantsInPlace : !p.producesLeft && !(p.wantsPacked && canPack(p)))
@@ -174,6 +177,7 @@ private:
     for (int64_t blockK : blocks) {
       s.blockK = blockK;
       s.unrollK = cost::unrolledSteps(blockK, target, p.product.bits);
+      s.loadAhead = p.canLoadAhead ? cost::bestLoadAhead(p.product.run, packed, target) : 0;
       for (bool rowsOuter : {false, true})
         for (int64_t taskM : fractions(p.product.rows, s.tileM))
           for (int64_t taskN : fractions(panels, s.streams)) {
@@ -225,6 +229,7 @@ static Schedule asKnobs(const cost::ProductSchedule &schedule) {
   s.set("tile_n", schedule.tileN);
   s.set("unroll_k", schedule.unrollK);
   s.set("in_flight", schedule.inFlight);
+  s.set("load_ahead", schedule.loadAhead);
   s.set("pack_a", schedule.packed);
   s.set("block_k", schedule.blockK);
   s.set("rows_outer", schedule.rowsOuter);
@@ -237,17 +242,19 @@ static Schedule asKnobs(const cost::ProductSchedule &schedule) {
 }
 
 static cost::ProductSchedule fromKnobs(const Schedule &s) {
-  return {s["tile_m"],  s["tile_n"],           s["unroll_k"], s["in_flight"], bool(s["pack_a"]),
-          s["block_k"], bool(s["rows_outer"]), s["task_m"],   s["task_n"],    bool(s["through_scratch"]),
-          s["streams"], bool(s["fetch_ahead"])};
+  return {s["tile_m"],           s["tile_n"],
+          s["unroll_k"],         s["in_flight"],
+          bool(s["pack_a"]),     s["block_k"],
+          bool(s["rows_outer"]), s["task_m"],
+          s["task_n"],           bool(s["through_scratch"]),
+          s["streams"],          bool(s["fetch_ahead"]),
+          s["load_ahead"]};
 }
 
 static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
   Problem p = problemOf(op);
-  ContractSpace(p, target).enumerate([&](cost::ProductSchedule schedule) {
-    body(asKnobs(schedule));
-    if (schedule.fetchAhead)
-      schedule.fetchAhead = false, body(asKnobs(schedule));
+  ContractSpace(p, target).enumerate([&](const cost::ProductSchedule &schedule) {
+    withAndWithout(asKnobs(schedule), {"fetch_ahead", "load_ahead"}, body);
   });
 }
 
@@ -281,6 +288,8 @@ static std::string violation(const Schedule &s, Operation *op, const Target &tar
       s["fetch_ahead"] && !cost::canFetchAhead(fromKnobs(s), rows))
     return "fetch_ahead must be 0: it takes several tiles of rows that pass a panel, with rows_outer = 0 and streams = "
            "1";
+  if (s["load_ahead"] && !p.canLoadAhead)
+    return "load_ahead must be 0: LLVM orders the loops of other types than 32-bit floats";
   if (p.producesLeft && !packed)
     return "pack_a must be 1: the left operand is computed inside the kernel";
   if (packed && !canPack(p))

@@ -37,6 +37,17 @@ std::vector<Schedule> sampleSchedules(const Family &family, Operation *op, const
   return chosen;
 }
 
+void withAndWithout(const Schedule &schedule, ArrayRef<StringRef> knobs,
+                    llvm::function_ref<void(const Schedule &)> body) {
+  if (knobs.empty())
+    return body(schedule);
+  withAndWithout(schedule, knobs.drop_front(), body);
+  if (Schedule without = schedule; schedule[knobs[0]]) {
+    without.set(knobs[0], 0);
+    withAndWithout(without, knobs.drop_front(), body);
+  }
+}
+
 SmallVector<int64_t> fractions(int64_t count, int64_t each, int64_t most) {
   SmallVector<int64_t> parts;
   for (int64_t divisor : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {

@@ -30,6 +30,10 @@ Schedule bestSchedule(const Family &family, mlir::Operation *op, const Target &t
 std::vector<Schedule> sampleSchedules(const Family &family, mlir::Operation *op, const Target &target, size_t count,
                                       uint64_t seed);
 
+// A schedule, and what it is with any of these knobs at 0.
+void withAndWithout(const Schedule &schedule, llvm::ArrayRef<llvm::StringRef> knobs,
+                    llvm::function_ref<void(const Schedule &)> body);
+
 // Fractions of a number of units, each rounded up to whole units of `each`: the number itself, a half, a third, ...
 // down to a 64th, as far as they are at most `most`.
 llvm::SmallVector<int64_t> fractions(int64_t count, int64_t each, int64_t most = INT64_MAX);

@@ -2,6 +2,7 @@
 #include "compiler/kernel/KernelClass.h"
 
 #include "compiler/codegen/common/Emitter.h"
+#include "compiler/cost/Product.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/ConvAlgorithm.h"
@@ -75,12 +76,17 @@ int64_t panelWidth(const Schedule &schedule) {
   return schedule["tile_n"] ? schedule["tile_n"] : schedule["tile_o"] * schedule["groups"];
 }
 
+constexpr Knob loadAheadKnob{"load_ahead", 0, 64,
+                             "multiply-adds that the inner loop's loads come ahead of their use, as far as there are "
+                             "registers; 0: LLVM orders that loop"};
+
 constexpr Knob contractKnobs[] = {
     {"tile_m", 1, 32, "rows (pixels) of the register tile"},
     {"tile_n", 1, 256, "columns (channels) of the register tile and of a packed panel"},
     {"unroll_k", 1, 16, "steps of the reduction per iteration"},
     {"in_flight", 1, Target::mostInFlight,
      "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
+    loadAheadKnob,
     {"pack_a", 0, 1, "1: rows are packed block by block, computing fused producers; 0: read in place"},
     {"block_k", 1, 1 << 20, "steps of the reduction per packed block"},
     {"rows_outer", 0, 1, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
@@ -95,6 +101,7 @@ constexpr Knob attentionKnobs[] = {
     {"tile_m", 1, 32, "query rows whose scores are kept together, and rows of the register tile"},
     {"tile_n", 1, 256, "columns of the register tile: of a packed panel of keys, then of values"},
     {"unroll_k", 1, 16, "steps of a reduction per iteration"},
+    loadAheadKnob,
     {"block_n", 1, 1 << 20, "keys whose scores are kept together"},
     {"fetch_ahead", 0, 1,
      "1: a tile of rows fetches the panel behind the current one (where the number of rows is not known, tiles that "
@@ -108,6 +115,7 @@ constexpr Knob winogradKnobs[] = {
     {"unroll_k", 1, 16, "steps of the reduction per iteration"},
     {"in_flight", 1, Target::mostInFlight,
      "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
+    loadAheadKnob,
     {"task_t", 1, 1 << 20, "tiles of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
@@ -118,6 +126,7 @@ constexpr Knob strassenKnobs[] = {
     {"unroll_k", 1, 16, "steps of the reduction per iteration"},
     {"in_flight", 1, Target::mostInFlight,
      "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
+    loadAheadKnob,
     {"fetch_ahead", 0, 1, "1: tiles that pass a panel fetch the next one meanwhile; 0: they do not"},
     {"task_m", 1, 1 << 30, "pairs of rows of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
@@ -128,6 +137,7 @@ constexpr Knob spatialPackKnobs[] = {
     {"groups", 1, 64, "groups in a panel; several of them are there as a whole"},
     {"tile_i", 1, 64, "input channels of a group per step"},
     {"unroll_w", 0, 1, "1: the window's pixels along a row are unrolled and share what they load; 0: they are a loop"},
+    loadAheadKnob,
     {"rows_outer", 0, 1, "1: panels stream past a row of pixels; 0: rows stream past a panel"},
     {"task_h", 1, 1 << 30, "rows of pixels of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
@@ -222,6 +232,8 @@ llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, Op
   for (const Knob &knob : klass.knobs)
     if (llvm::none_of(schedule.knobs, [&](const auto &entry) { return entry.first == knob.name; }))
       return llvm::createStringError("knob '%s' is missing", knob.name.data());
+  if (schedule["load_ahead"] && !cost::canLoadAhead(target))
+    return llvm::createStringError("load_ahead must be 0: LLVM orders the loops of %s", target.cpu.c_str());
   if (std::string violation = klass.family.violation(schedule, anchor, target); !violation.empty())
     return llvm::createStringError("%s", violation.c_str());
   return llvm::Error::success();

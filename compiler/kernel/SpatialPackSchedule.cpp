@@ -63,6 +63,8 @@ static std::string violationOf(const cost::SpatialPackConv &conv, const cost::Sp
     return text("unroll_w = 1 would unroll {0} steps, more than {1}", steps, mostUnrolled);
   if (s.unrollW && s.tileI != conv.channels)
     return text("unroll_w = 1 needs all channels of a group in one step: tile_i must be {0}", conv.channels);
+  if (s.loadAhead && !s.canLoadAhead())
+    return "load_ahead must be 0: LLVM orders what is unrolled, and several groups in a panel";
   if (int64_t need = cost::registersOf(conv, s, target); need > target.vectorRegisters)
     return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s.tileW, s.panel(), need, target.cpu,
                 target.vectorRegisters);
@@ -107,6 +109,7 @@ private:
     for (bool unroll : {false, true})
       for (int64_t width = 1; width <= std::min<int64_t>(conv.width, 16); ++width) {
         s.unrollW = unroll, s.tileW = width;
+        s.loadAhead = s.canLoadAhead() ? cost::bestLoadAhead(conv.channels, /*packed=*/false, target) : 0;
         if (!violationOf(conv, s, panel, target).empty())
           break;
         overTasks(s, body);
@@ -135,6 +138,7 @@ Schedule asKnobs(const cost::SpatialPackSchedule &schedule) {
   s.set("groups", schedule.groups);
   s.set("tile_i", schedule.tileI);
   s.set("unroll_w", schedule.unrollW);
+  s.set("load_ahead", schedule.loadAhead);
   s.set("rows_outer", schedule.rowsOuter);
   s.set("task_h", schedule.taskRows);
   s.set("task_n", schedule.taskPanels);
@@ -155,13 +159,13 @@ Choice<cost::SpatialPackSchedule> bestSpatialPack(Operation *op, const Target &t
 static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
   if (std::optional<cost::SpatialPackConv> conv = spatialPackProblem(op))
     SpatialPackSpace(*conv, packedPanel(op), target).enumerate([&](const cost::SpatialPackSchedule &schedule) {
-      body(asKnobs(schedule));
+      withAndWithout(asKnobs(schedule), {"load_ahead"}, body);
     });
 }
 
 static cost::SpatialPackSchedule fromKnobs(const Schedule &s) {
-  return {s["tile_w"],         s["tile_o"],           s["groups"], s["tile_i"],
-          bool(s["unroll_w"]), bool(s["rows_outer"]), s["task_h"], s["task_n"]};
+  return {s["tile_w"],           s["tile_o"], s["groups"], s["tile_i"],    bool(s["unroll_w"]),
+          bool(s["rows_outer"]), s["task_h"], s["task_n"], s["load_ahead"]};
 }
 
 static double score(Operation *op, const Schedule &s, const Target &target) {

@@ -42,6 +42,7 @@ static void overSchedules(const cost::StrassenProduct &product, int64_t panel, c
   int64_t lanes = target.lanes(32);
   cost::StrassenSchedule s;
   s.inFlight = target.fmaInFlight();
+  s.loadAhead = cost::bestLoadAhead(product.halfDepth(), target.laneFma, target);
   auto overTasks = [&] {
     int64_t panels = llvm::divideCeil(product.halfColumns(), s.tileN);
     s.unrollK = cost::unrolledSteps(product.halfDepth(), target, 32);
@@ -81,6 +82,7 @@ static Schedule asKnobs(Operation *op, const cost::StrassenSchedule &schedule) {
   s.set("tile_n", schedule.tileN);
   s.set("unroll_k", schedule.unrollK);
   s.set("in_flight", schedule.inFlight);
+  s.set("load_ahead", schedule.loadAhead);
   s.set("fetch_ahead", schedule.fetchAhead);
   s.set("task_m", schedule.taskM);
   s.set("task_n", schedule.taskN);
@@ -88,14 +90,13 @@ static Schedule asKnobs(Operation *op, const cost::StrassenSchedule &schedule) {
 }
 
 static cost::StrassenSchedule fromKnobs(const Schedule &s) {
-  return {s["tile_m"], s["tile_n"], s["unroll_k"], s["in_flight"], bool(s["fetch_ahead"]), s["task_m"], s["task_n"]};
+  return {s["tile_m"], s["tile_n"], s["unroll_k"],  s["in_flight"], bool(s["fetch_ahead"]),
+          s["task_m"], s["task_n"], s["load_ahead"]};
 }
 
 static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
-  overSchedules(problemOf(op), panelOf(op), target, [&](cost::StrassenSchedule schedule) {
-    body(asKnobs(op, schedule));
-    if (schedule.fetchAhead)
-      schedule.fetchAhead = false, body(asKnobs(op, schedule));
+  overSchedules(problemOf(op), panelOf(op), target, [&](const cost::StrassenSchedule &schedule) {
+    withAndWithout(asKnobs(op, schedule), {"fetch_ahead", "load_ahead"}, body);
   });
 }
 

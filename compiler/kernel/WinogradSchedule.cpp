@@ -35,6 +35,7 @@ static void overSchedules(const cost::WinogradConv &conv, int64_t panel, const T
   int64_t lanes = target.lanes(32);
   cost::WinogradSchedule s;
   s.inFlight = target.fmaInFlight();
+  s.loadAhead = cost::bestLoadAhead(conv.channels, /*packed=*/false, target);
   s.unrollK = cost::unrolledSteps(conv.channels, target, 32);
   auto overTasks = [&] {
     int64_t panels = llvm::divideCeil(conv.columns, s.tileN);
@@ -72,6 +73,7 @@ static Schedule asKnobs(WinogradConvOp op, const cost::WinogradSchedule &schedul
   s.set("tile_n", schedule.tileN);
   s.set("unroll_k", schedule.unrollK);
   s.set("in_flight", schedule.inFlight);
+  s.set("load_ahead", schedule.loadAhead);
   s.set("task_t", schedule.taskTiles);
   s.set("task_n", schedule.taskN);
   return s;
@@ -79,12 +81,14 @@ static Schedule asKnobs(WinogradConvOp op, const cost::WinogradSchedule &schedul
 
 static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
   auto conv = cast<WinogradConvOp>(op);
-  overSchedules(problemOf(conv), panelOf(conv), target,
-                [&](const cost::WinogradSchedule &schedule) { body(asKnobs(conv, schedule)); });
+  overSchedules(problemOf(conv), panelOf(conv), target, [&](const cost::WinogradSchedule &schedule) {
+    withAndWithout(asKnobs(conv, schedule), {"load_ahead"}, body);
+  });
 }
 
 static double score(Operation *op, const Schedule &s, const Target &target) {
-  cost::WinogradSchedule schedule{s["tile_m"], s["tile_n"], s["unroll_k"], s["in_flight"], s["task_t"], s["task_n"]};
+  cost::WinogradSchedule schedule{s["tile_m"], s["tile_n"], s["unroll_k"],  s["in_flight"],
+                                  s["task_t"], s["task_n"], s["load_ahead"]};
   return cost::overThreads(cost::estimate(problemOf(cast<WinogradConvOp>(op)), schedule, target), target);
 }
 

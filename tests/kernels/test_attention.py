@@ -87,7 +87,7 @@ def fused_plan(proto, **options):
     if parts:
         ops = [op for text in parts for op in re.findall(r"(?m)^ +- (\S+)$", text)]
         kernels = [text for text in kernels if text not in parts]
-        kernels.append(kernel("y", "attention", ops, tile_m=4, tile_n=8, unroll_k=2, block_n=512, fetch_ahead=0, task_m=8))
+        kernels.append(kernel("y", "attention", ops, tile_m=4, tile_n=8, unroll_k=2, load_ahead=0, block_n=512, fetch_ahead=0, task_m=8))
     return head + "".join(kernels)
 
 
@@ -330,7 +330,7 @@ def test_one_after_the_other(random):
     close(run(fathom.compile(proto), feed)[0], reference(first, feed["k"], feed["v"]))
 
 
-CONTRACT = {"tile_m": 4, "tile_n": 8, "unroll_k": 4, "in_flight": 16, "pack_a": 0, "block_k": 64, "rows_outer": 0, "through_scratch": 0, "streams": 1,
+CONTRACT = {"tile_m": 4, "tile_n": 8, "unroll_k": 4, "in_flight": 16, "load_ahead": 0, "pack_a": 0, "block_k": 64, "rows_outer": 0, "through_scratch": 0, "streams": 1,
             "fetch_ahead": 1, "task_m": 8, "task_n": 2}
 
 

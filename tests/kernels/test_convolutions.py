@@ -240,6 +240,7 @@ def test_a_plan_says_which_algorithm(algorithm, tmp_path):
         ("tile_i", 3, "must divide the 4 input channels of a group"),
         ("groups", 9, "more than the 8 that there are"),
         ("tile_w", 32, "vector registers"),
+        ("load_ahead", 8, "load_ahead must be 0"),
     ],
 )
 def test_impossible_plans_are_refused(knob, number, reason, tmp_path):

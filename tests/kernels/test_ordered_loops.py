@@ -5,26 +5,38 @@ import re
 
 import numpy as np
 import pytest
+import sizes
 from conftest import make_model
-from onnx import helper
+from onnx import TensorProto, helper
 
 import fathom
 
-KNOBS = {"in_flight": 8, "rows_outer": 0, "through_scratch": 0, "streams": 1, "fetch_ahead": 0, "task_m": 2**3 * 3 * 5 * 7 * 13, "task_n": 1000}
+# Elsewhere LLVM orders them, and the same products are computed.
+AHEAD = 24 if platform.machine() == "aarch64" else 0
+KNOBS = {"in_flight": 8, "load_ahead": AHEAD, "rows_outer": 0, "through_scratch": 0, "streams": 1, "fetch_ahead": 0, "task_m": 2**3 * 3 * 5 * 7 * 13, "task_n": 1000}
 
 
-def check(seed, tmp_path, rows, depth, columns, **knobs):
+def product(seed, rows, depth, columns):
     data = np.random.default_rng(seed)
     x, w = (data.standard_normal(shape).astype(np.float32) for shape in ((rows, depth), (depth, columns)))
-    model = make_model([helper.make_node("MatMul", ["x", "w"], ["y"], name="product")], {"x": x}, {"w": w})
-    text = fathom.compile(model, emit="plan", matmul_algorithm="contract")
-    for knob, value in (KNOBS | knobs).items():
+    return make_model([helper.make_node("MatMul", ["x", "w"], ["y"], name="product")], {"x": x}, {"w": w}), x, w
+
+
+def planned(model, tmp_path, knobs, **options):
+    options |= {"matmul_algorithm": "contract"}
+    text = fathom.compile(model, emit="plan", **options)
+    for knob, value in knobs.items():
         text, found = re.subn(rf"\b{knob}: +\d+", f"{knob}: {value}", text)
         assert found
     path = tmp_path / "plan"
     path.write_text(text)
+    return fathom.compile(model, plan=str(path), **options)
+
+
+def check(seed, tmp_path, rows, depth, columns, **knobs):
+    model, x, w = product(seed, rows, depth, columns)
     try:
-        session = fathom.Session(fathom.compile(model, plan=str(path), matmul_algorithm="contract"))
+        session = fathom.Session(planned(model, tmp_path, KNOBS | knobs))
     except fathom.Error as error:
         if platform.machine() == "aarch64" or "vector registers" not in str(error):
             raise
@@ -50,3 +62,23 @@ def test_tiles_of_packed_rows(tile, unroll, seed, tmp_path):
 @pytest.mark.parametrize("packed", [0, 1])
 def test_depths(depth, packed, seed, tmp_path):
     check(seed, tmp_path, 8, depth, 8, tile_m=4, tile_n=8, unroll_k=8, pack_a=packed, block_k=depth)
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 5, 8, 64])
+@pytest.mark.parametrize("packed", [0, 1])
+def test_distances(ahead, packed, seed, tmp_path):
+    check(seed, tmp_path, 19, 61, 29, tile_m=8, tile_n=12 if packed else 8, unroll_k=8, pack_a=packed, block_k=61, load_ahead=ahead * bool(AHEAD))
+
+
+@pytest.mark.parametrize("ahead, target, reason", [(65, "neoverse-n1", "outside"), (8, "x86-64-v3", "LLVM orders the loops of x86-64-v3")])
+def test_impossible_orders_are_refused(ahead, target, reason, tmp_path):
+    model, _, _ = product(0, 8, 64, 32)
+    with pytest.raises(fathom.Error, match=reason):
+        planned(model, tmp_path, {"load_ahead": ahead}, target=target)
+
+
+def test_orders_of_other_types_are_refused(tmp_path):
+    double = TensorProto.DOUBLE
+    model = sizes.model([sizes.node("MatMul", "x w", "y")], [("x", double, [8, 64])], [("y", double)], {"w": np.ones((64, 32))})
+    with pytest.raises(fathom.Error, match="other types than 32-bit floats"):
+        planned(model, tmp_path, {"load_ahead": 8}, target="neoverse-n1")

@@ -121,6 +121,7 @@ def edited(model, folder, change):
         {"tile_m": 3, "task_m": 6},
         {"task_m": 8, "task_n": 1},
         {"fetch_ahead": 0},
+        {"load_ahead": 0},
         {"stored": 4},
         {"stored": 5, "tile_n": 8},
         {"stored": 6, "task_m": 8, "task_n": 1, "unroll_k": 16},

@@ -99,7 +99,8 @@ private:
     return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, areTogether(height)};
   }
   RegisterTile registers(const Buffer &right) {
-    return {e, f32, tileN, k.schedule["unroll_k"], e.target.fmaInFlight(), right.pointer, f32};
+    const Schedule &s = k.schedule;
+    return {e, f32, tileN, s["unroll_k"], e.target.fmaInFlight(), s["load_ahead"], right.pointer, f32};
   }
 
   // The panel behind this one, to be fetched meanwhile, where the schedule says so. Where the number of rows is not

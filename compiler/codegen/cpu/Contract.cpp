@@ -74,7 +74,8 @@ void Contraction::describeConv(ConvOp op) {
 }
 
 RegisterTile Contraction::registers() {
-  return {e, acc, tileN, k.schedule["unroll_k"], k.schedule["in_flight"], right.pointer, rightType};
+  const Schedule &s = k.schedule;
+  return {e, acc, tileN, s["unroll_k"], s["in_flight"], s["load_ahead"], right.pointer, rightType};
 }
 
 Value Contraction::rowStart(ArrayRef<Index> index, Value panel) {

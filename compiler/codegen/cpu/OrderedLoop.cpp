@@ -8,7 +8,7 @@ using namespace mlir;
 
 namespace fathom {
 
-bool OrderedLoop::order(int64_t sums, const Target &target) {
+bool OrderedLoop::order(int64_t sums, int64_t distance, const Target &target) {
   SmallVector<VectorUse> uses(loads.size(), {-1, -1});
   for (auto [at, multiplyAdd] : llvm::enumerate(body))
     for (int64_t load : {multiplyAdd.vector, multiplyAdd.factors}) {

@@ -27,11 +27,9 @@ struct OrderedLoop {
   llvm::SmallVector<MultiplyAdd> body;
   llvm::SmallVector<Load> ahead;
 
-  // Multiply-adds that a load comes ahead of its first use, where there are registers.
-  static constexpr int64_t distance = 24;
-
-  // Chooses the order of the loads beside so many sums. False: there are too few registers.
-  bool order(int64_t sums, const Target &target);
+  // Chooses the order of the loads beside so many sums: up to `distance` multiply-adds ahead of their first use, where
+  // there are registers. False: there are too few of them.
+  bool order(int64_t sums, int64_t distance, const Target &target);
   // What the sums are after `iterations`, of which there is at least one.
   llvm::SmallVector<mlir::Value> emit(Code &c, mlir::Value iterations, mlir::ValueRange sums) const;
 

@@ -136,7 +136,7 @@ std::optional<OrderedLoop> RegisterTile::ordered(LeftVectors left, int64_t rows,
                                                  const Ahead &ahead) const {
   bool isWhole = panelWidth % 4 == 0 && llvm::all_of(pieces, [](int64_t piece) { return piece == 4; });
   bool isFloat = acc.isF32() && rightType.isF32();
-  if (!e.target.laneFma || lanes() != 4 || !isFloat || !isWhole || left.loads.empty())
+  if (!loadAhead || !cost::canLoadAhead(e.target) || !isFloat || !isWhole || left.loads.empty())
     return std::nullopt;
   OrderedLoop loop;
   loop.streams = std::move(left.streams), loop.loads = std::move(left.loads);
@@ -163,7 +163,7 @@ std::optional<OrderedLoop> RegisterTile::ordered(LeftVectors left, int64_t rows,
       loop.ahead.push_back({int64_t(loop.streams.size()), at});
     loop.streams.push_back({e.c.addressOutside(right, ahead.start, acc), bytes});
   }
-  return loop.order(size * sets, e.target) ? std::optional(std::move(loop)) : std::nullopt;
+  return loop.order(size * sets, loadAhead, e.target) ? std::optional(std::move(loop)) : std::nullopt;
 }
 
 SmallVector<Value> RegisterTile::pointersTo(ArrayRef<Value> panels) const {
@@ -184,7 +184,7 @@ SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Va
   SmallVector<Value> pointers = pointersTo(panels);
   int64_t steps = std::max(unroll, sets), vectorsOfRow = steps / 4;
   LeftVectors vectors;
-  if (leftType.isF32() && steps % 8 == 0 && Code::constant(length).value_or(shortestOrdered) >= shortestOrdered)
+  if (leftType.isF32() && steps % 8 == 0)
     for (auto [row, start] : llvm::enumerate(starts)) {
       vectors.streams.push_back({c.address(left, start, leftType), steps * elementBytes(leftType)});
       for (int64_t i = 0; i < vectorsOfRow; ++i)

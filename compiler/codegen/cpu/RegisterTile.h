@@ -22,6 +22,7 @@ struct RegisterTile {
   int64_t panelWidth;   // columns of a panel; its rows follow each other
   int64_t unroll;       // steps of the reduction per iteration
   int64_t inFlight;     // multiply-adds at a time that the schedule wants
+  int64_t loadAhead;    // multiply-adds that loads come ahead of their use; 0: LLVM orders them
   mlir::Value right;    // the packed operand
   mlir::Type rightType; // of its elements
 
@@ -89,9 +90,7 @@ private:
     llvm::SmallVector<OrderedLoop::Load> loads; // none: no such loop is possible
     std::function<std::pair<int64_t, int64_t>(int64_t row, int64_t step)> factor;
   };
-  // For a shorter reduction, what is kept in registers around such a loop costs more than it saves.
-  static constexpr int64_t shortestOrdered = 20;
-  // A loop of so many steps an iteration, where the target and the types have one.
+  // A loop of so many steps an iteration, where the schedule wants one, and the target and the types have it.
   std::optional<OrderedLoop> ordered(LeftVectors left, int64_t rows, llvm::ArrayRef<mlir::Value> pointers,
                                      llvm::ArrayRef<int64_t> pieces, int64_t sets, int64_t steps,
                                      const Ahead &ahead) const;

@@ -235,7 +235,7 @@ private:
   }
 
   RegisterTile registers(int64_t unroll) {
-    return {e, element, tileN, unroll, k.schedule["in_flight"], right, element};
+    return {e, element, tileN, unroll, k.schedule["in_flight"], k.schedule["load_ahead"], right, element};
   }
 
   KernelBody &k;

@@ -100,7 +100,8 @@ private:
 
   // The products of all tiles at one position of a tile with one panel of the weights there.
   void multiply(Value position, Value panel, Value count) {
-    RegisterTile registers{e, element, tileN, k.schedule["unroll_k"], k.schedule["in_flight"], weight.pointer, element};
+    const Schedule &s = k.schedule;
+    RegisterTile registers{e, element, tileN, s["unroll_k"], s["in_flight"], s["load_ahead"], weight.pointer, element};
     SmallVector<int64_t> pieces = registers.piecesOf(tileN);
     Value panelStart =
         c.add(c.mul(panel, c.expr(weight.layout.blockStride)), c.mul(position, c.expr(weight.layout.strides[0])));
@@ -148,7 +149,7 @@ private:
 
   void transformOutput(Value slot, Value tile, Value panel) {
     prefetchOperands(tile, panel);
-    RegisterTile registers{e, element, tileN, 1, 1, weight.pointer, element};
+    RegisterTile registers{e, element, tileN, 1, 1, 0, weight.pointer, element};
     for (int64_t column = 0; int64_t lanes : registers.piecesOf(tileN)) {
       SmallVector<Value> products;
       for (int64_t p = 0; p < positions; ++p)

@@ -64,6 +64,27 @@ TEST(ProductCost, StreamsSpeedUpReadingNotArithmetic) {
   EXPECT_GT(estimate(product, four, machine()).total(), 0.9 * estimate(product, one, machine()).total());
 }
 
+TEST(ProductCost, LongLoopsGainFromLoadsThatComeAhead) {
+  auto gain = [](int64_t run, bool packed) {
+    Product reduction = product;
+    reduction.run = run;
+    ProductSchedule ordered = schedule, plain = schedule;
+    ordered.packed = plain.packed = packed, ordered.tileM = plain.tileM = 4;
+    ordered.loadAhead = 24;
+    return estimate(reduction, plain, machine()).arithmetic - estimate(reduction, ordered, machine()).arithmetic;
+  };
+  EXPECT_GT(gain(768, false), 0);
+  EXPECT_GT(gain(768, true), gain(16, true));
+  EXPECT_GT(gain(16, true), 0);
+  EXPECT_LT(gain(16, false), 0);
+  EXPECT_GT(bestLoadAhead(768, false, machine()), 0);
+  EXPECT_EQ(bestLoadAhead(16, false, machine()), 0);
+  Target other = machine();
+  other.laneFma = false;
+  EXPECT_EQ(bestLoadAhead(768, false, other), 0);
+  EXPECT_EQ(inOrder(0, 768, false, other), 1);
+}
+
 TEST(ProductCost, FetchingAheadHidesWaitingWhereSeveralTilesPassAPanel) {
   ProductSchedule several = schedule, one = schedule;
   one.taskM = one.tileM;

@@ -15,7 +15,7 @@ kernels:
   - kernel: y
     class: attention
     ops: [ s, t, p, y ]
-    schedule: { tile_m: 4, tile_n: 8, unroll_k: 4, block_n: 40, fetch_ahead: 0, task_m: 32 }
+    schedule: { tile_m: 4, tile_n: 8, unroll_k: 4, load_ahead: 24, block_n: 40, fetch_ahead: 0, task_m: 32 }
 
 //--- blocks
 fathom-plan: 1
@@ -27,7 +27,7 @@ kernels:
   - kernel: y
     class: attention
     ops: [ s, t, p, y ]
-    schedule: { tile_m: 4, tile_n: 8, unroll_k: 4, block_n: 16, fetch_ahead: 0, task_m: 32 }
+    schedule: { tile_m: 4, tile_n: 8, unroll_k: 4, load_ahead: 24, block_n: 16, fetch_ahead: 0, task_m: 32 }
 
 //--- attention.mlir
 // Values are packed in the order of memory, by vectors that stay within a panel.

@@ -11,7 +11,7 @@ kernels:
   - kernel: p
     class: contract
     ops: [ p ]
-    schedule: { tile_m: 8, tile_n: 12, unroll_k: 8, in_flight: 8, pack_a: 1, block_k: 64, rows_outer: 0, through_scratch: 0, streams: 1, fetch_ahead: 1, task_m: 24, task_n: 3 }
+    schedule: { tile_m: 8, tile_n: 12, unroll_k: 8, in_flight: 8, load_ahead: 24, pack_a: 1, block_k: 64, rows_outer: 0, through_scratch: 0, streams: 1, fetch_ahead: 1, task_m: 24, task_n: 3 }
 
 //--- none
 fathom-plan: 1
@@ -20,7 +20,7 @@ kernels:
   - kernel: p
     class: contract
     ops: [ p ]
-    schedule: { tile_m: 8, tile_n: 12, unroll_k: 8, in_flight: 8, pack_a: 1, block_k: 64, rows_outer: 0, through_scratch: 0, streams: 1, fetch_ahead: 0, task_m: 24, task_n: 3 }
+    schedule: { tile_m: 8, tile_n: 12, unroll_k: 8, in_flight: 8, load_ahead: 24, pack_a: 1, block_k: 64, rows_outer: 0, through_scratch: 0, streams: 1, fetch_ahead: 0, task_m: 24, task_n: 3 }
 
 //--- many.mlir
 // Three tiles of rows share a panel of 12 columns, 4 each for every step: 32 floats in 8 steps, two cache lines.

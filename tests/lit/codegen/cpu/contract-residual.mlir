@@ -10,7 +10,7 @@ kernels:
   - kernel: y
     class: contract
     ops: [ p, b, y ]
-    schedule: { tile_m: 4, tile_n: 16, unroll_k: 4, in_flight: 8, pack_a: 0, block_k: 8, rows_outer: 1, through_scratch: 0, streams: 1, fetch_ahead: 0, task_m: 40, task_n: 2 }
+    schedule: { tile_m: 4, tile_n: 16, unroll_k: 4, in_flight: 8, load_ahead: 0, pack_a: 0, block_k: 8, rows_outer: 1, through_scratch: 0, streams: 1, fetch_ahead: 0, task_m: 40, task_n: 2 }
 
 //--- model.mlir
 // CHECK-LABEL: func @MatMul_Add_Add_y.0(

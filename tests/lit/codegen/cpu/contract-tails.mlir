@@ -10,7 +10,7 @@ kernels:
   - kernel: p
     class: contract
     ops: [ p ]
-    schedule: { tile_m: 10, tile_n: 8, unroll_k: 4, in_flight: 8, pack_a: 0, block_k: 8, rows_outer: 1, through_scratch: 0, streams: 1, fetch_ahead: 0, task_m: 40, task_n: 2 }
+    schedule: { tile_m: 10, tile_n: 8, unroll_k: 4, in_flight: 8, load_ahead: 0, pack_a: 0, block_k: 8, rows_outer: 1, through_scratch: 0, streams: 1, fetch_ahead: 0, task_m: 40, task_n: 2 }
 
 //--- shared.mlir
 // 13 columns are a panel of 8 and one of 5, which takes as many vectors: one tile in a loop over both, and two ways to

@@ -12,7 +12,7 @@ kernels:
   - kernel: p
     class: contract
     ops: [ p ]
-    schedule: { tile_m: 2, tile_n: 8, unroll_k: 8, in_flight: 4, pack_a: 0, block_k: 29, rows_outer: 0, through_scratch: 0, streams: 1, fetch_ahead: 0, task_m: 4, task_n: 1 }
+    schedule: { tile_m: 2, tile_n: 8, unroll_k: 8, in_flight: 4, load_ahead: 24, pack_a: 0, block_k: 29, rows_outer: 0, through_scratch: 0, streams: 1, fetch_ahead: 0, task_m: 4, task_n: 1 }
 
 //--- floats.mlir
 // Four sums of two rows begin with zero. An iteration is eight steps of four multiply-adds; the last one, which has

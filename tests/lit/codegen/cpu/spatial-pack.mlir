@@ -17,7 +17,7 @@ kernels:
   - kernel: y
     class: spatial_pack
     ops: [ y ]
-    schedule: { tile_w: 3, tile_o: 2, groups: 2, tile_i: 2, unroll_w: 1, rows_outer: 1, task_h: 4, task_n: 4 }
+    schedule: { tile_w: 3, tile_o: 2, groups: 2, tile_i: 2, unroll_w: 1, load_ahead: 0, rows_outer: 1, task_h: 4, task_n: 4 }
   - kernel: y.rows
     class: map
     ops: [ y.rows ]
