@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 
+from load import Load
 from page.page import render
 from peers.process import PeerProcess
 from peers.registry import REFERENCE, Unavailable, install, parse_peers
@@ -39,7 +40,7 @@ class Benchmark:
 
     def __init__(self, arguments):
         self.arguments = arguments
-        self.data = {"context": describe_machine(arguments), "benchmarks": [], "models": [], "skipped": [], "rooflines": []}
+        self.data = {"context": describe_machine(arguments), "benchmarks": [], "models": [], "loads": [], "skipped": [], "rooflines": []}
         self.pythons = {}
         for peer in arguments.peers:
             try:
@@ -74,6 +75,7 @@ class Benchmark:
         with contextlib.ExitStack() as stack:
             sides = self.start(path, artifact, threads, inputs, stack)
             times = {name: [] for name in sides}
+            load = Load(side.process.pid for side in sides.values())
             for _ in range(self.arguments.rounds):
                 for name, side in list(sides.items()):
                     try:
@@ -81,6 +83,7 @@ class Benchmark:
                     except Unavailable as reason:
                         self.skip(name, reason, model=path.stem, threads=threads)
                         del sides[name], times[name]
+            self.data["loads"].append({"model": path.stem, "threads": threads, "others": load.share()})
             self.data["benchmarks"] += [describe(path.stem, threads, name, values) for name, values in times.items()]
             ours, theirs = ({**sides[name].ask("memory"), "before": sides[name].before} for name in ("fathom", REFERENCE))
             return memory_of(session.manifest, threads, ours, theirs, weight_bytes(path))

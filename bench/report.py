@@ -122,6 +122,30 @@ def memory_lines(data):
     return lines
 
 
+def scaling_lines(data):
+    found, counts = scalings(data)
+    if not found:
+        return []
+    few, many = counts
+    peers = peer_names(data)
+    lines = [f"{f'speed-up, {few} to {many} threads':28}" + "".join(f"{peer:>18}" for peer in peers)]
+    for model, row in found.items():
+        lines.append(f"{model:28}" + "".join(f"{row[peer]:18.2f}" if peer in row else f"{'-':>18}" for peer in peers))
+    return lines
+
+
+# The share of the CPUs that others may take before it is said.
+QUIET = 0.01
+
+
+def load_lines(data):
+    return [
+        f"other processes took {entry['others']:.0%} of the CPUs: {entry['model']} with {entry['threads']} thread{'s' * (entry['threads'] > 1)}"
+        for entry in data.get("loads", [])
+        if (entry["others"] or 0) > QUIET
+    ]
+
+
 def row_text(model, threads, row, peers):
     """A line of the table; a peer that has no time gets a dash."""
     cells = [f"{model:24} {threads:7} {row['fathom']:10.3f}"]
@@ -141,7 +165,7 @@ def summary_lines(data):
     for threads, row in mean_ratios(data).items():
         means = ", ".join(f"{peer} {mean:.2f} ({count})" for peer, (mean, count) in row.items())
         lines.append(f"geometric mean of the ratios with {threads} thread{'s' * (threads > 1)} (models): {means}")
-    lines += memory_lines(data)
+    lines += scaling_lines(data) + memory_lines(data) + load_lines(data)
     for entry in data.get("skipped", []):
         where = f" on {entry['model']} with {entry['threads']} threads" if entry.get("model") else ""
         lines.append(f"left out: {entry['peer']}{where}: {entry['reason']}")

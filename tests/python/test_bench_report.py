@@ -1,5 +1,6 @@
 """What `./dev bench` makes of measured times: ratios, means, memory, and what it says of peers that are left out."""
 
+import os
 import sys
 
 import numpy as np
@@ -8,6 +9,7 @@ from networks import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
 
+import load  # noqa: E402
 import report  # noqa: E402
 import timing  # noqa: E402
 from peers.process import first_line  # noqa: E402
@@ -45,6 +47,48 @@ def test_scaling_needs_two_numbers_of_threads():
     one = [("a", 1, "fathom", 4), ("b", 1, "fathom", 6)]
     assert report.scalings(measured(*one)) == ({}, None)
     assert report.scalings(measured(*one, ("a", 2, "fathom", 2), ("a", 2, "iree", 3))) == ({"a": {"fathom": 2}}, (1, 2))
+
+
+def test_scaling_is_printed():
+    rows = [("a", 1, "fathom", 4), ("a", 1, "iree", 3), ("a", 2, "fathom", 2), ("b", 1, "fathom", 6), ("b", 1, "iree", 6), ("b", 2, "fathom", 4), ("b", 2, "iree", 4)]
+    assert [line.split() for line in report.scaling_lines(measured(*rows))] == [
+        ["speed-up,", "1", "to", "2", "threads", "fathom", "iree"],
+        ["a", "2.00", "-"],
+        ["b", "1.50", "1.50"],
+    ]
+    assert report.scaling_lines(measured(*rows[:2])) == []
+
+
+def test_what_others_took_is_said_where_it_matters():
+    loads = [{"model": "a", "threads": 1, "others": None}, {"model": "a", "threads": 2, "others": 0.001}, {"model": "b", "threads": 2, "others": 0.25}]
+    assert report.load_lines({"loads": loads}) == ["other processes took 25% of the CPUs: b with 2 threads"]
+
+
+def test_cpu_times_are_read():
+    ticks = os.sysconf("SC_CLK_TCK")
+    assert load.busy_seconds(f"cpu {ticks} 0 {ticks} 99 99 0 0 {ticks} 99 99\ncpu0 5") == 3
+    assert load.used_seconds(f"7 (a) b) S 1 2 3 4 5 6 7 8 9 10 {2 * ticks} {ticks} 11") == 3
+
+
+def test_own_work_is_not_that_of_others(tmp_path, monkeypatch):
+    ticks, clock = os.sysconf("SC_CLK_TCK"), [0.0]
+
+    def machine(busy, **used):
+        (tmp_path / "stat").write_text(f"cpu {busy * ticks} 0 0 0 0 0 0 0 0 0\n")
+        for process, seconds in used.items():
+            (tmp_path / process.strip("p")).mkdir(exist_ok=True)
+            (tmp_path / process.strip("p") / "stat").write_text(f"1 (x) S 1 2 3 4 5 6 7 8 9 10 {seconds * ticks} 0 11")
+
+    monkeypatch.setattr(load, "PROC", tmp_path)
+    monkeypatch.setattr(load.os, "getpid", lambda: 1)
+    monkeypatch.setattr(load.os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(load.time, "perf_counter", lambda: clock[0])
+    machine(100, p1=3, p7=5)
+    found = load.Load([7])
+    machine(120, p1=4, p7=22)  # 20 seconds, of which 18 are the two processes'
+    clock[0] = 10.0
+    assert found.share() == pytest.approx(0.1)
+    assert load.Load([8]).share() is None  # no such process
 
 
 def test_nothing_measured():
