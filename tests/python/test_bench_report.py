@@ -99,13 +99,13 @@ def test_nothing_measured():
 def test_memory_counts_scratch_of_every_thread():
     ours, theirs = {"now": 1, "peak": 90, "before": 1}, {"now": 150, "peak": 200, "before": 60}
     found = report.memory_of({"arena_bytes": 10, "scratch_bytes": 3}, 4, ours, theirs, weights=50)
-    assert found == {"fathom": 22, "onnxruntime": 150, "onnxruntime_model": 40, "fathom_process": 90, "onnxruntime_process": 200}
+    assert found == {"fathom": 22, "onnxruntime": 150, "onnxruntime_model": 40, "onnxruntime_before": 60, "fathom_process": 90, "onnxruntime_process": 200}
     assert report.memory_of({"arena_bytes": None, "scratch_bytes": 3}, 4, ours, theirs, 50) is None
 
 
-@pytest.mark.parametrize("ours, theirs, text", [(2, 3, ""), (4, 3, "larger"), (2, -1, "not comparable")])
+@pytest.mark.parametrize("ours, theirs, text", [(2, 3, ""), (4, 3, "larger"), (2, -1, "not comparable"), (4, 2, "not comparable")])
 def test_memory_is_compared_where_that_says_something(ours, theirs, text):
-    memory = dict.fromkeys(report.MEMORY_COLUMNS, 1) | {"fathom": ours, "onnxruntime": theirs}
+    memory = dict.fromkeys(report.MEMORY_COLUMNS, 1) | {"fathom": ours, "onnxruntime": theirs, "onnxruntime_before": 2}
     assert report.memory_verdict(memory).startswith(text)
     assert text in report.summary_lines({"models": [{"model": "m", "memory": memory}, {"model": "n", "memory": None}]})[-1]
 
