@@ -152,16 +152,18 @@ private:
     Value isStored = c.cmp(arith::CmpIPredicate::slt, product, c.i64(stored));
     Value start = c.select(isStored, storedAt(product, panel),
                            c.add(c.mul(c.sub(product, c.i64(stored)), depth * tileN), restAt));
-    right = c.select(isStored, weight.pointer, k.scratch);
+    const Schedule &s = k.schedule;
+    Value right = c.select(isStored, weight.pointer, k.scratch);
+    RegisterTile registers{e, element, tileN, s["unroll_k"], s["in_flight"], s["load_ahead"], right, element};
     Value count = c.sub(lastPair, firstPair), full = c.sub(count, c.rem(count, c.i64(tileM)));
-    c.loop(c.i64(0), full, tileM, [&](Value slot) { multiplyTile(product, slot, tileM, start); });
+    c.loop(c.i64(0), full, tileM, [&](Value slot) { multiplyTile(registers, product, slot, tileM, start); });
     // Tasks start at multiples of the tile, so that only one remainder exists.
     if (int64_t rest = pairs % tileM)
-      c.when(c.cmp(arith::CmpIPredicate::slt, full, count), [&] { multiplyTile(product, full, rest, start); });
+      c.when(c.cmp(arith::CmpIPredicate::slt, full, count),
+             [&] { multiplyTile(registers, product, full, rest, start); });
   }
 
-  void multiplyTile(Value product, Value slot, int64_t height, Value panel) {
-    RegisterTile registers = this->registers(k.schedule["unroll_k"]);
+  void multiplyTile(const RegisterTile &registers, Value product, Value slot, int64_t height, Value panel) {
     SmallVector<int64_t> pieces = registers.piecesOf(tileN);
     int64_t sets = registers.setsFor(height * pieces.size(), depth);
     SmallVector<Value> sums = registers.zeros(height * sets, pieces);
@@ -234,10 +236,6 @@ private:
       }
   }
 
-  RegisterTile registers(int64_t unroll) {
-    return {e, element, tileN, unroll, k.schedule["in_flight"], k.schedule["load_ahead"], right, element};
-  }
-
   KernelBody &k;
   Emitter &e;
   Code &c;
@@ -254,7 +252,6 @@ private:
   int64_t rows = 0, pairs = 0, taskPairs = 0;
   int64_t factorSize = 0, productsAt = 0, restAt = 0;
   Value firstPair, lastPair;
-  Value right; // the factor that is multiplied with
 };
 
 } // namespace
