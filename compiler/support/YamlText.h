@@ -8,9 +8,41 @@
 
 namespace fathom {
 
+// How deep brackets, and dashes in a line, nest.
+inline int64_t nestingOf(llvm::StringRef text) {
+  int64_t brackets = 0, dashes = 0, deepest = 0;
+  char before = '\n', quote = 0; // the last character that is no space, and the quote that is open
+  for (char character : text) {
+    bool begins = llvm::StringRef("\n,:[{-?").contains(before);
+    if (quote) {
+      if (character == quote && (quote == '\'' || before != '\\'))
+        quote = 0;
+    } else if (begins && (character == '\'' || character == '"')) {
+      quote = character;
+    } else if (begins && (character == '[' || character == '{')) {
+      ++brackets;
+    } else if (character == ']' || character == '}') {
+      brackets = std::max<int64_t>(0, brackets - 1);
+    } else if (begins && (character == '-' || character == '?')) {
+      ++dashes;
+    }
+    if (character == '\n')
+      dashes = 0;
+    if (!llvm::StringRef(" \t\r").contains(character))
+      before = character;
+    deepest = std::max(deepest, brackets + dashes);
+  }
+  return deepest;
+}
+
 // `what` names the kind of file in the message.
 template <typename T>
 llvm::Expected<T> parseYaml(llvm::StringRef text, llvm::StringRef fileName, llvm::StringRef what) {
+  // The parser calls itself for each level.
+  constexpr int64_t deepest = 100;
+  if (nestingOf(text) > deepest)
+    return llvm::createStringError(what + " '" + fileName + "' cannot be read: it nests deeper than " +
+                                   llvm::Twine(deepest) + " levels");
   std::string message;
   auto collect = [](const llvm::SMDiagnostic &diagnostic, void *context) {
     auto &message = *static_cast<std::string *>(context);
@@ -32,6 +64,8 @@ llvm::Expected<T> parseYaml(llvm::StringRef text, llvm::StringRef fileName, llvm
   yaml >> value;
   if (yaml.error())
     return llvm::createStringError(what + " '" + fileName + "' cannot be read: " + message);
+  if (yaml.nextDocument())
+    return llvm::createStringError(what + " '" + fileName + "' cannot be read: something follows behind its end");
   return value;
 }
 

@@ -162,6 +162,22 @@ def test_plan_that_is_no_plan(fathom, save, tmp_path, text):
     fathom("compile", save(relu_model()), "-o", "x.fathom", "--plan", "bad.plan").expect(1, "[F1009]", "bad.plan")
 
 
+@pytest.mark.parametrize("text", ["[" * 100000, "- " * 100000, "fathom-plan: { a: " + "[{b: " * 100000], ids=["brackets", "dashes", "both"])
+def test_plan_that_nests(fathom, save, tmp_path, text):
+    (tmp_path / "deep.plan").write_text(text)
+    fathom("compile", save(relu_model()), "-o", "x.fathom", "--plan", "deep.plan").expect(1, "[F1009]", "nests deeper than")
+
+
+def test_plan_with_something_behind_its_end(fathom, save, tmp_path):
+    model, plan = save(add_model()), tmp_path / "add.plan"
+    fathom("compile", model, "--emit", "plan", "-o", "add.plan").expect(0)
+    whole = plan.read_text()
+    plan.write_text(whole + "# '[[[\n")
+    fathom("compile", model, "-o", "x.fathom", "--plan", "add.plan").expect(0)
+    plan.write_text(whole + "load_ahead: 65\n")
+    fathom("compile", model, "-o", "x.fathom", "--plan", "add.plan").expect(1, "[F1009]", "behind its end")
+
+
 def test_plan_of_another_model(fathom, save, tmp_path):
     fathom("compile", save(add_model()), "--emit", "plan", "-o", "add.plan").expect(0)
     other = make_model([helper.make_node("Relu", ["x"], ["z"])], [value("x", [2, 3])], [value("z", [2, 3])])
