@@ -81,6 +81,8 @@ class Benchmark:
                     try:
                         times[name] += side.ask("turn", seconds=TURN_SECONDS)["times"]
                     except Unavailable as reason:
+                        if name in ("fathom", REFERENCE):
+                            sys.exit(f"{path.stem}: {name}: {reason}")
                         self.skip(name, reason, model=path.stem, threads=threads)
                         del sides[name], times[name]
             self.data["loads"].append({"model": path.stem, "threads": threads, "others": load.share()})
@@ -132,6 +134,12 @@ def roofline(model, artifact, threads):
     return {"model": model, "peak": told["peak"], "kernels": [{key: kernel.get(key) for key in keys} for kernel in told["kernels"]]}
 
 
+def positive(text):
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError("at least 1 is wanted")
+    return int(text)
+
+
 def peers_argument(text):
     try:
         return parse_peers(text)
@@ -146,7 +154,7 @@ def parse_arguments():
     parser.add_argument("--peers", type=peers_argument, default="", metavar="NAMES", help="others to measure besides ONNX Runtime: torch, torch-compile, openvino, iree, tvm, or all")
     parser.add_argument("--threads", type=thread_counts, default="1,2", metavar="N,N", help="numbers of threads, separated by commas (default: 1,2)")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="compare wall times, or CPU times with one thread, for a machine that does other things too (default: wall)")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each side (default: 5)")
+    parser.add_argument("--rounds", type=positive, default=5, help="turns of each side (default: 5)")
     parser.add_argument("--limit", type=float, default=600, metavar="SECONDS", help="a peer that takes longer to load a model is left out (default: 600)")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs (default: 0)")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results there")
@@ -155,6 +163,9 @@ def parse_arguments():
     arguments = parser.parse_args()
     if arguments.clock == "cpu" and arguments.threads != [1]:
         parser.error("--clock cpu says something with --threads 1 only")
+    for file in (arguments.json, arguments.html):
+        if file and not file.parent.is_dir():
+            parser.error(f"there is no folder '{file.parent}'")
     for name in arguments.models:
         if not is_model(name):
             parser.error(f"there is no model '{name}'; a name in models/ or a path to an .onnx file is wanted")

@@ -98,7 +98,7 @@ def memory_of(manifest, threads, ours, theirs, weights):
 
 def memory_verdict(memory):
     """Whether we need more than ONNX Runtime does, where that can be said."""
-    if memory["onnxruntime"] <= memory["onnxruntime_before"]:
+    if memory["onnxruntime"] < memory["onnxruntime_before"]:
         return "not comparable: not all of its weights were resident"
     return "larger" if memory["fathom"] > memory["onnxruntime"] else ""
 

@@ -103,7 +103,7 @@ def test_memory_counts_scratch_of_every_thread():
     assert report.memory_of({"arena_bytes": None, "scratch_bytes": 3}, 4, ours, theirs, 50) is None
 
 
-@pytest.mark.parametrize("ours, theirs, text", [(2, 3, ""), (4, 3, "larger"), (2, -1, "not comparable"), (4, 2, "not comparable")])
+@pytest.mark.parametrize("ours, theirs, text", [(2, 3, ""), (4, 3, "larger"), (2, -1, "not comparable"), (4, 1, "not comparable"), (4, 2, "larger")])
 def test_memory_is_compared_where_that_says_something(ours, theirs, text):
     memory = dict.fromkeys(report.MEMORY_COLUMNS, 1) | {"fathom": ours, "onnxruntime": theirs, "onnxruntime_before": 2}
     assert report.memory_verdict(memory).startswith(text)
