@@ -62,15 +62,23 @@ int64_t unrolledSteps(int64_t run, const Target &target, unsigned bits) {
 // Read in place, what an ordered loop keeps in registers around it costs more than it saves in fewer steps.
 static int64_t shortestOrdered(bool packed) { return packed ? 0 : 20; }
 
-int64_t bestLoadAhead(int64_t run, bool packed, const Target &target) {
+bool canLoadAhead(const ProductSchedule &s, int64_t run, const Target &target) {
+  if (!canLoadAhead(target) || s.tileN % 4)
+    return false;
+  // Packed rows lie side by side in vectors; two vectors along a row take turns.
+  int64_t sets = accumulatorSets(s.tileM * (s.tileN / 4) * s.streams, s.inFlight, run);
+  return s.packed ? s.tileM % 4 == 0 : std::max(s.unrollK, sets) % 8 == 0;
+}
+
+int64_t bestLoadAhead(const ProductSchedule &s, int64_t run, const Target &target) {
   // Loads that come 8 multiply-adds ahead are in time; more does no harm.
-  return canLoadAhead(target) && run >= shortestOrdered(packed) ? 24 : 0;
+  return canLoadAhead(s, run, target) && run >= shortestOrdered(s.packed) ? 24 : 0;
 }
 
 double inOrder(int64_t loadAhead, int64_t run, bool packed, const Target &target) {
   // Whole networks are 1 to 3 % slower in LLVM's order, on Neoverse-N1.
   constexpr double worse = 0.02;
-  bool isBest = (loadAhead > 0) == (bestLoadAhead(run, packed, target) > 0);
+  bool isBest = (loadAhead > 0) == (canLoadAhead(target) && run >= shortestOrdered(packed));
   return isBest ? 1 : 1 + worse * std::abs(1 - double(shortestOrdered(packed)) / double(std::max<int64_t>(1, run)));
 }
 

@@ -37,10 +37,11 @@ struct ProductSchedule {
   int64_t loadAhead = 0;   // multiply-adds that loads of the inner loop come ahead of their use; 0: LLVM orders it
 };
 
-// Whether the loops of a target's 32-bit floats can be ordered ahead of LLVM.
+// Whether the loops of a target's 32-bit floats can be ordered ahead of LLVM: at all, and in tiles of whole vectors.
 inline bool canLoadAhead(const Target &target) { return target.laneFma && target.lanes(32) == 4; }
-// How far ahead loads come best in a reduction of so many steps.
-int64_t bestLoadAhead(int64_t run, bool packed, const Target &target);
+bool canLoadAhead(const ProductSchedule &schedule, int64_t run, const Target &target);
+// How far ahead loads come best in a reduction of so many steps, where they can.
+int64_t bestLoadAhead(const ProductSchedule &schedule, int64_t run, const Target &target);
 // What such a reduction takes in the order that a schedule gives it, in parts of what it takes in the best one.
 double inOrder(int64_t loadAhead, int64_t run, bool packed, const Target &target);
 

@@ -16,16 +16,20 @@ constexpr double restSums = 1, restLoads = 2, restStores = 1;
 // Rows side by side, as lane-wise multiply-adds take them, are transposed on their way.
 constexpr double transposing = 0.5;
 
+ProductSchedule ofQuarter(const StrassenProduct &p, const StrassenSchedule &s, const Target &target) {
+  ProductSchedule inner{s.tileM,       s.tileN, s.unrollK, s.inFlight, target.laneFma,
+                        p.halfDepth(), false,   s.taskM,   s.taskN};
+  inner.fetchAhead = s.fetchAhead, inner.loadAhead = s.loadAhead;
+  return inner;
+}
+
 Estimate estimate(const StrassenProduct &p, const StrassenSchedule &s, const Target &target) {
   constexpr int64_t factors = 7;
   // The last panel is computed whole.
   int64_t columns = llvm::alignTo(p.halfColumns(), s.tileN);
   Product quarter{.rows = p.pairs(), .columns = columns, .run = p.halfDepth(), .resultStreams = 0};
   quarter.rowStride = p.halfDepth(), quarter.turns = factors;
-  ProductSchedule inner{s.tileM,       s.tileN, s.unrollK, s.inFlight, target.laneFma,
-                        p.halfDepth(), false,   s.taskM,   s.taskN};
-  inner.fetchAhead = s.fetchAhead, inner.loadAhead = s.loadAhead;
-  Estimate e = estimate(quarter, inner, target);
+  Estimate e = estimate(quarter, ofQuarter(p, s, target), target);
   int64_t panels = columns / s.tileN;
   e.largest =
       double(std::min(s.taskM, p.pairs())) / double(p.pairs()) * double(std::min(s.taskN, panels)) / double(panels);

@@ -24,6 +24,9 @@ struct StrassenSchedule {
   int64_t loadAhead = 0;
 };
 
+// The schedule of the product of two quarters.
+ProductSchedule ofQuarter(const StrassenProduct &product, const StrassenSchedule &schedule, const Target &target);
+
 Estimate estimate(const StrassenProduct &product, const StrassenSchedule &schedule, const Target &target);
 
 } // namespace fathom::cost

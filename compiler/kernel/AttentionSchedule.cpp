@@ -45,6 +45,13 @@ Problem problemOf(Operation *op) {
 // Rows that fit scratch with their queries, their sums and a few numbers more.
 int64_t mostWaiting(const Problem &p) { return scratchLimit / 4 / (p.cost.depth + p.cost.columns + 64); }
 
+// Both products.
+cost::ProductSchedule ofProduct(const cost::AttentionSchedule &s, const Target &target) {
+  cost::ProductSchedule product{s.tileM, s.tileN, s.unrollK, target.fmaInFlight(), cost::keepsRowsTogether(target)};
+  product.loadAhead = s.loadAhead;
+  return product;
+}
+
 std::string violationOf(const Problem &p, const cost::AttentionSchedule &s, const Target &target) {
   auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
   int64_t unit = cost::rowUnit(target);
@@ -57,6 +64,8 @@ std::string violationOf(const Problem &p, const cost::AttentionSchedule &s, cons
   for (int64_t panel : p.panels)
     if (panel != s.tileN)
       return text("tile_n = {0} differs from the width {1} of a packed operand", s.tileN, panel);
+  if (std::string reason = loadAheadViolation(ofProduct(s, target), p.cost.depth, target); !reason.empty())
+    return reason;
   if (s.blockN % s.tileN)
     return text("block_n = {0} must be a multiple of tile_n = {1}", s.blockN, s.tileN);
   if (s.taskM % s.tileM)
@@ -106,7 +115,7 @@ void enumerate(const Problem &p, const Target &target, llvm::function_ref<void(c
           cost::AttentionSchedule s{height, width, target.laneFma && p.cost.depth >= 32 ? 8 : 2, block,
                                     p.mostKeys > block ? std::min(task, mostRows) : task};
           s.fetchAhead = cost::gainsFromFetching(p.cost, s, target);
-          s.loadAhead = cost::bestLoadAhead(p.cost.depth, cost::keepsRowsTogether(target), target);
+          s.loadAhead = cost::bestLoadAhead(ofProduct(s, target), p.cost.depth, target);
           if (violationOf(p, s, target).empty())
             body(s);
         }

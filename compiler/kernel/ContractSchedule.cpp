@@ -177,7 +177,7 @@ private:
     for (int64_t blockK : blocks) {
       s.blockK = blockK;
       s.unrollK = cost::unrolledSteps(blockK, target, p.product.bits);
-      s.loadAhead = p.canLoadAhead ? cost::bestLoadAhead(p.product.run, packed, target) : 0;
+      s.loadAhead = p.canLoadAhead ? cost::bestLoadAhead(s, p.product.run, target) : 0;
       for (bool rowsOuter : {false, true})
         for (int64_t taskM : fractions(p.product.rows, s.tileM))
           for (int64_t taskN : fractions(panels, s.streams)) {
@@ -290,6 +290,8 @@ static std::string violation(const Schedule &s, Operation *op, const Target &tar
            "1";
   if (s["load_ahead"] && !p.canLoadAhead)
     return "load_ahead must be 0: LLVM orders the loops of other types than 32-bit floats";
+  if (std::string reason = loadAheadViolation(fromKnobs(s), p.product.run, target); !reason.empty())
+    return reason;
   if (p.producesLeft && !packed)
     return "pack_a must be 1: the left operand is computed inside the kernel";
   if (packed && !canPack(p))

@@ -37,6 +37,16 @@ std::vector<Schedule> sampleSchedules(const Family &family, Operation *op, const
   return chosen;
 }
 
+std::string loadAheadViolation(const cost::ProductSchedule &s, int64_t run, const Target &target) {
+  if (!s.loadAhead || cost::canLoadAhead(s, run, target))
+    return "";
+  if (!cost::canLoadAhead(target))
+    return "load_ahead must be 0: LLVM orders the loops of " + target.cpu;
+  return "load_ahead must be 0: LLVM orders loops of other tiles than of whole vectors, with packed rows a multiple of "
+         "4 "
+         "or, in place, a multiple of 8 steps per iteration";
+}
+
 void withAndWithout(const Schedule &schedule, ArrayRef<StringRef> knobs,
                     llvm::function_ref<void(const Schedule &)> body) {
   if (knobs.empty())

@@ -1,6 +1,7 @@
 // Families of kernels: for each of them the space of its schedules, and what a schedule is judged by.
 #pragma once
 
+#include "compiler/cost/Product.h"
 #include "compiler/schedule/Schedule.h"
 #include "compiler/target/Target.h"
 #include "mlir/IR/Operation.h"
@@ -29,6 +30,10 @@ Schedule bestSchedule(const Family &family, mlir::Operation *op, const Target &t
 // So many schedules of the space, each as likely as any other; all of them where there are fewer.
 std::vector<Schedule> sampleSchedules(const Family &family, mlir::Operation *op, const Target &target, size_t count,
                                       uint64_t seed);
+
+// Why loads cannot come ahead in the loops of such a tile, for a reduction of so many steps; empty if they can, or need
+// not.
+std::string loadAheadViolation(const cost::ProductSchedule &schedule, int64_t run, const Target &target);
 
 // A schedule, and what it is with any of these knobs at 0.
 void withAndWithout(const Schedule &schedule, llvm::ArrayRef<llvm::StringRef> knobs,

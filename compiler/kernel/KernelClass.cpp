@@ -2,7 +2,6 @@
 #include "compiler/kernel/KernelClass.h"
 
 #include "compiler/codegen/common/Emitter.h"
-#include "compiler/cost/Product.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/ConvAlgorithm.h"
@@ -78,7 +77,7 @@ int64_t panelWidth(const Schedule &schedule) {
 
 constexpr Knob loadAheadKnob{"load_ahead", 0, 64,
                              "multiply-adds that the inner loop's loads come ahead of their use, as far as there are "
-                             "registers; 0: LLVM orders that loop"};
+                             "registers; 0, or with too few of them for any order: LLVM orders that loop"};
 
 constexpr Knob contractKnobs[] = {
     {"tile_m", 1, 32, "rows (pixels) of the register tile"},
@@ -232,8 +231,6 @@ llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, Op
   for (const Knob &knob : klass.knobs)
     if (llvm::none_of(schedule.knobs, [&](const auto &entry) { return entry.first == knob.name; }))
       return llvm::createStringError("knob '%s' is missing", knob.name.data());
-  if (schedule["load_ahead"] && !cost::canLoadAhead(target))
-    return llvm::createStringError("load_ahead must be 0: LLVM orders the loops of %s", target.cpu.c_str());
   if (std::string violation = klass.family.violation(schedule, anchor, target); !violation.empty())
     return llvm::createStringError("%s", violation.c_str());
   return llvm::Error::success();

@@ -45,6 +45,13 @@ static int64_t packedPanel(Operation *op) {
   return layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block;
 }
 
+// A pixel of the window.
+static cost::ProductSchedule ofTap(const cost::SpatialPackSchedule &s) {
+  cost::ProductSchedule product{s.tileW, s.tileO, s.tileI};
+  product.loadAhead = s.loadAhead;
+  return product;
+}
+
 static std::string violationOf(const cost::SpatialPackConv &conv, const cost::SpatialPackSchedule &s, int64_t panel,
                                const Target &target) {
   auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
@@ -65,6 +72,8 @@ static std::string violationOf(const cost::SpatialPackConv &conv, const cost::Sp
     return text("unroll_w = 1 needs all channels of a group in one step: tile_i must be {0}", conv.channels);
   if (s.loadAhead && !s.canLoadAhead())
     return "load_ahead must be 0: LLVM orders what is unrolled, and several groups in a panel";
+  if (std::string reason = loadAheadViolation(ofTap(s), conv.channels, target); !reason.empty())
+    return reason;
   if (int64_t need = cost::registersOf(conv, s, target); need > target.vectorRegisters)
     return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s.tileW, s.panel(), need, target.cpu,
                 target.vectorRegisters);
@@ -109,7 +118,7 @@ private:
     for (bool unroll : {false, true})
       for (int64_t width = 1; width <= std::min<int64_t>(conv.width, 16); ++width) {
         s.unrollW = unroll, s.tileW = width;
-        s.loadAhead = s.canLoadAhead() ? cost::bestLoadAhead(conv.channels, /*packed=*/false, target) : 0;
+        s.loadAhead = s.canLoadAhead() ? cost::bestLoadAhead(ofTap(s), conv.channels, target) : 0;
         if (!violationOf(conv, s, panel, target).empty())
           break;
         overTasks(s, body);

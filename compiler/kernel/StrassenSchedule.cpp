@@ -42,10 +42,10 @@ static void overSchedules(const cost::StrassenProduct &product, int64_t panel, c
   int64_t lanes = target.lanes(32);
   cost::StrassenSchedule s;
   s.inFlight = target.fmaInFlight();
-  s.loadAhead = cost::bestLoadAhead(product.halfDepth(), target.laneFma, target);
   auto overTasks = [&] {
     int64_t panels = llvm::divideCeil(product.halfColumns(), s.tileN);
     s.unrollK = cost::unrolledSteps(product.halfDepth(), target, 32);
+    s.loadAhead = cost::bestLoadAhead(cost::ofQuarter(product, s, target), product.halfDepth(), target);
     for (int64_t taskM : fractions(product.pairs(), s.tileM))
       for (int64_t parts : {1, 2, 4, 8, 16}) {
         s.taskM = taskM, s.taskN = llvm::divideCeil(panels, parts);
@@ -123,6 +123,10 @@ static std::string violation(const Schedule &s, Operation *op, const Target &tar
     return text("task_m = {0} must be a multiple of tile_m = {1}", s["task_m"], s["tile_m"]);
   if (s["fetch_ahead"] && !canFetchAhead(product, fromKnobs(s)))
     return "fetch_ahead must be 0: it takes several tiles of rows that pass a panel";
+  if (std::string reason =
+          loadAheadViolation(cost::ofQuarter(product, fromKnobs(s), target), product.halfDepth(), target);
+      !reason.empty())
+    return reason;
   if (int64_t bytes = scratchBytes(product, s["task_m"], s["tile_n"]); bytes > scratchLimit)
     return text("task_m = {0} pairs of rows need {1} bytes of scratch, more than {2}", s["task_m"], bytes,
                 scratchLimit);

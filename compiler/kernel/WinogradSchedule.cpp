@@ -30,15 +30,22 @@ cost::WinogradConv winogradProblem(Operation *op, Value input, int64_t tile) {
 
 static cost::WinogradConv problemOf(WinogradConvOp op) { return winogradProblem(op, op.getInput(), op.getTile()); }
 
+// The product at each position of a tile.
+static cost::ProductSchedule ofPosition(const cost::WinogradSchedule &s) {
+  cost::ProductSchedule product{s.tileM, s.tileN, s.unrollK, s.inFlight};
+  product.loadAhead = s.loadAhead;
+  return product;
+}
+
 static void overSchedules(const cost::WinogradConv &conv, int64_t panel, const Target &target,
                           llvm::function_ref<void(const cost::WinogradSchedule &)> body) {
   int64_t lanes = target.lanes(32);
   cost::WinogradSchedule s;
   s.inFlight = target.fmaInFlight();
-  s.loadAhead = cost::bestLoadAhead(conv.channels, /*packed=*/false, target);
   s.unrollK = cost::unrolledSteps(conv.channels, target, 32);
   auto overTasks = [&] {
     int64_t panels = llvm::divideCeil(conv.columns, s.tileN);
+    s.loadAhead = cost::bestLoadAhead(ofPosition(s), conv.channels, target);
     for (int64_t taskTiles : fractions(conv.tiles, s.tileM))
       for (int64_t parts : {1, 2, 4, 8, 16}) {
         s.taskTiles = taskTiles, s.taskN = llvm::divideCeil(panels, parts);
@@ -86,10 +93,12 @@ static void overSpace(Operation *op, const Target &target, llvm::function_ref<vo
   });
 }
 
+static cost::WinogradSchedule fromKnobs(const Schedule &s) {
+  return {s["tile_m"], s["tile_n"], s["unroll_k"], s["in_flight"], s["task_t"], s["task_n"], s["load_ahead"]};
+}
+
 static double score(Operation *op, const Schedule &s, const Target &target) {
-  cost::WinogradSchedule schedule{s["tile_m"], s["tile_n"], s["unroll_k"],  s["in_flight"],
-                                  s["task_t"], s["task_n"], s["load_ahead"]};
-  return cost::overThreads(cost::estimate(problemOf(cast<WinogradConvOp>(op)), schedule, target), target);
+  return cost::overThreads(cost::estimate(problemOf(cast<WinogradConvOp>(op)), fromKnobs(s), target), target);
 }
 
 static Schedule best(Operation *op, const Target &target) {
@@ -109,6 +118,8 @@ static std::string violation(const Schedule &s, Operation *op, const Target &tar
                 target.cpu, target.vectorRegisters);
   if (panel && panel != s["tile_n"])
     return text("tile_n = {0} differs from the width {1} of the packed weights", s["tile_n"], panel);
+  if (std::string reason = loadAheadViolation(ofPosition(fromKnobs(s)), problem.channels, target); !reason.empty())
+    return reason;
   if (int64_t bytes = scratchBytes(problem, s["task_t"], s["tile_n"]); bytes > scratchLimit)
     return text("task_t = {0} tiles need {1} bytes of scratch, more than {2}", s["task_t"], bytes, scratchLimit);
   return "";

@@ -11,7 +11,7 @@ import fathom
 
 PACKED = {"tile_m": 8, "tile_n": 12, "unroll_k": 16, "in_flight": 16, "pack_a": 1, "block_k": 64, "rows_outer": 0, "through_scratch": 0,
           "fetch_ahead": 1, "task_m": 24, "task_n": 3}
-IN_PLACE = PACKED | {"tile_m": 4, "unroll_k": 4, "pack_a": 0, "task_m": 12}
+IN_PLACE = PACKED | {"tile_m": 4, "unroll_k": 8, "pack_a": 0, "task_m": 12}
 
 
 def planned(model, schedule, rows, tmp_path):

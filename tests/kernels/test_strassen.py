@@ -118,7 +118,7 @@ def edited(model, folder, change):
     [
         {"unroll_k": 4},
         {"tile_n": 8},
-        {"tile_m": 3, "task_m": 6},
+        {"tile_m": 3, "load_ahead": 0, "task_m": 6},
         {"task_m": 8, "task_n": 1},
         {"fetch_ahead": 0},
         {"load_ahead": 0},

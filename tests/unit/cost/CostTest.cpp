@@ -77,12 +77,32 @@ TEST(ProductCost, LongLoopsGainFromLoadsThatComeAhead) {
   EXPECT_GT(gain(768, true), gain(16, true));
   EXPECT_GT(gain(16, true), 0);
   EXPECT_LT(gain(16, false), 0);
-  EXPECT_GT(bestLoadAhead(768, false, machine()), 0);
-  EXPECT_EQ(bestLoadAhead(16, false, machine()), 0);
   Target other = machine();
   other.laneFma = false;
-  EXPECT_EQ(bestLoadAhead(768, false, other), 0);
   EXPECT_EQ(inOrder(0, 768, false, other), 1);
+}
+
+TEST(ProductCost, LoadsComeAheadInTilesOfWholeVectors) {
+  auto best = [](ProductSchedule s, int64_t run) { return bestLoadAhead(s, run, machine()); };
+  ProductSchedule inPlace{.tileM = 5, .tileN = 16, .unrollK = 8, .inFlight = 16}, packed = inPlace, changed = inPlace;
+  packed.packed = true, packed.tileM = 8;
+  EXPECT_GT(best(inPlace, 768), 0);
+  EXPECT_EQ(best(inPlace, 16), 0);
+  EXPECT_GT(best(packed, 16), 0);
+  changed.tileN = 18;
+  EXPECT_EQ(best(changed, 768), 0);
+  changed = inPlace, changed.unrollK = 4;
+  EXPECT_EQ(best(changed, 768), 0);
+  changed = packed, changed.unrollK = 4;
+  EXPECT_GT(best(changed, 768), 0);
+  changed.tileM = 6;
+  EXPECT_EQ(best(changed, 768), 0);
+  // Sets of accumulators are as many steps.
+  changed = {.tileM = 1, .tileN = 4, .unrollK = 1, .inFlight = 64};
+  EXPECT_GT(best(changed, 768), 0);
+  Target other = machine();
+  other.laneFma = false;
+  EXPECT_EQ(bestLoadAhead(inPlace, 768, other), 0);
 }
 
 TEST(ProductCost, FetchingAheadHidesWaitingWhereSeveralTilesPassAPanel) {
