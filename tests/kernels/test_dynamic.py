@@ -135,6 +135,21 @@ def test_nms_with_run_time_limits(random):
     agree(proto, feeds)
 
 
+@pytest.mark.parametrize("center", [0, 1])
+def test_nms_of_many_boxes(center, random):
+    # Small boxes hardly overlap: most stay, and are compared with in whole vectors. Without a width none overlaps, and all stay.
+    inputs = [("boxes", FLOAT, ["b", "n", 4]), ("scores", FLOAT, ["b", "c", "n"]), ("most", INT64, [1]), ("overlap", FLOAT, [1])]
+    proto = model([node("NonMaxSuppression", "boxes scores most overlap", "y", center_point_box=center)], inputs, [("y", INT64)])
+    feeds = []
+    for count, width in [(1, 0), (16, 0), (31, 0.1), (64, 0), (127, 0.2), (512, 0.05), (911, 0.1)]:
+        middle, size = random.random((2, count, 2)), random.random((2, count, 2)) * width
+        boxes = np.concatenate([middle, size] if center else [middle - size / 2, middle + size / 2], axis=2)
+        scores = random.permuted(np.linspace(0, 1, 2 * 3 * count)).reshape(2, 3, count)
+        feed = {"boxes": boxes.astype(np.float32), "scores": scores.astype(np.float32)}
+        feeds.append(feed | {"most": np.array([count]), "overlap": (random.random(1) / 4).astype(np.float32)})
+    agree(proto, feeds)
+
+
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
 def test_pad(mode, random):
     inputs = [("x", FLOAT, ["a", "b"]), ("p", INT64, [4]), ("v", FLOAT, [])]

@@ -45,17 +45,21 @@ Grid emitNonZero(KernelBody &k) {
 
 namespace {
 
-// A box by its corners and area.
+// Boxes by their corners and areas, one in each lane.
 struct Box {
   Value low[2], high[2], area;
 };
 
-class Boxes {
+// The boxes of a class that were selected. While the class is being looked at, their corners lie in their result rows,
+// where batch and class go in the end, so that comparing with all of them reads memory in order: vector by vector where
+// there are enough rows for that, which then hold all first corners, all second ones, and so on, and all indices.
+class SelectedBoxes {
 public:
-  Boxes(KernelBody &k, NonMaxSuppressionOp op, const Buffer &selected)
-      : e(k.e), c(k.e.c), op(op), selected(selected), f32(c.b.getF32Type()) {}
+  SelectedBoxes(KernelBody &k, NonMaxSuppressionOp op, const Buffer &rows)
+      : e(k.e), c(k.e.c), op(op), memory(rows.pointer), f32(c.b.getF32Type()), i64(c.b.getI64Type()),
+        lanes(e.target.lanes(32)) {}
 
-  Box load(Value batch, Value row) {
+  Box candidate(Value batch, Value row) {
     Value v[4];
     for (int64_t i = 0; i < 4; ++i)
       v[i] = e.element(op.getBoxes(), Indices{{batch, 0}, {row, 0}, {c.i64(i), 0}}, 1);
@@ -73,57 +77,132 @@ public:
     return withArea(box);
   }
 
-  // While a class is being looked at, the corners of its selected boxes lie in their result rows, where batch and class
-  // go in the end: the comparison with all of them reads memory in order.
-  void keep(Value row, const Box &box, Value index) {
+  // Adds a box as row `end` behind those in [first, end).
+  void add(Value first, Value end, const Box &box, Value index) {
     Value corners[] = {box.low[0], box.low[1], box.high[0], box.high[1]};
     for (auto [i, corner] : llvm::enumerate(corners))
-      c.store(corner, selected.pointer, c.add(c.mul(row, 6), i), f32);
-    e.store(selected, Indices{{row, 0}, {c.i64(2), 0}}, index, 1);
-  }
-  Box kept(Value row) {
-    Value at = c.mul(row, 6);
-    auto corner = [&](int64_t i) { return c.load(selected.pointer, c.add(at, i), f32); };
-    return {{corner(0), corner(1)}, {corner(2), corner(3)}, Value()};
-  }
-  void label(Value row, Value batch, Value category) {
-    e.store(selected, Indices{{row, 0}, {c.i64(0), 0}}, batch, 1);
-    e.store(selected, Indices{{row, 0}, {c.i64(1), 0}}, category, 1);
+      c.store(corner, memory, c.add(c.mul(end, 6), i), f32);
+    c.store(index, memory, c.add(c.mul(end, 3), 2), i64);
+    Value next = c.add(end, 1);
+    c.when(c.cmp(P::eq, wholeVectors(first, next), next), [&] { gather(c.sub(next, c.i64(lanes))); });
   }
 
-  // Whether intersection over union exceeds the threshold. Most pairs do not meet at all.
-  Value overlaps(const Box &a, Box b, Value threshold) {
-    Value low[2], high[2], meet;
-    for (int axis = 0; axis < 2; ++axis) {
-      low[axis] = arith::MaximumFOp::create(c.b, c.loc, a.low[axis], b.low[axis]);
-      high[axis] = arith::MinimumFOp::create(c.b, c.loc, a.high[axis], b.high[axis]);
-      Value crosses = arith::CmpFOp::create(c.b, c.loc, F::OGT, high[axis], low[axis]);
-      meet = meet ? c.both(meet, crosses) : crosses;
-    }
-    return c.when(
-        meet,
-        [&] {
-          Value both = arith::MulFOp::create(c.b, c.loc, extent(low[0], high[0]), extent(low[1], high[1]));
-          Value sum = arith::AddFOp::create(c.b, c.loc, a.area, withArea(b).area);
-          Value ratio = arith::DivFOp::create(c.b, c.loc, both, arith::SubFOp::create(c.b, c.loc, sum, both));
-          return Value(arith::CmpFOp::create(c.b, c.loc, F::OGT, ratio, threshold));
-        },
-        [&] { return truth(false); });
+  // Whether no box in [first, end) overlaps; stops at the first that does.
+  Value isFree(const Box &box, Value first, Value end, Value threshold) {
+    Value rest = wholeVectors(first, end);
+    return noneOverlaps(box, first, rest, lanes, threshold, noneOverlaps(box, rest, end, 1, threshold, truth(true)));
   }
+
+  // Turns all of them into results.
+  void label(Value first, Value end, Value batch, Value category) {
+    auto finish = [&](Value row, Value index) {
+      Value values[] = {batch, category, index};
+      for (auto [i, value] : llvm::enumerate(values))
+        c.store(value, memory, c.add(c.mul(row, 3), i), i64);
+    };
+    Value rest = wholeVectors(first, end);
+    c.loop(first, rest, lanes, [&](Value start) {
+      // In order: no row is as far ahead as the indices of the rows behind it.
+      c.loop(lanes, [&](Value i) {
+        finish(c.add(start, i), c.load(memory, c.add(c.add(c.mul(start, 3), 2 * lanes), i), i64));
+      });
+    });
+    c.loop(rest, end, 1, [&](Value row) { finish(row, c.load(memory, c.add(c.mul(row, 3), 2), i64)); });
+  }
+
   Value truth(bool value) { return arith::ConstantOp::create(c.b, c.loc, c.b.getBoolAttr(value)); }
 
 private:
-  Value extent(Value low, Value high) { return arith::SubFOp::create(c.b, c.loc, high, low); }
+  // Where the rows begin that do not fill a vector.
+  Value wholeVectors(Value first, Value end) {
+    return c.add(first, c.mul(c.div(c.sub(end, first), c.i64(lanes)), lanes));
+  }
+
+  // Brings `lanes` rows into the order of vectors.
+  void gather(Value start) {
+    SmallVector<Value> corners(4, c.undefined(vectorType(f32, lanes)));
+    Value indices = c.undefined(vectorType(i64, lanes));
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      Value row = c.add(start, lane);
+      for (auto [i, corner] : llvm::enumerate(corners))
+        corner = c.insert(c.load(memory, c.add(c.mul(row, 6), i), f32), corner, lane);
+      indices = c.insert(c.load(memory, c.add(c.mul(row, 3), 2), i64), indices, lane);
+    }
+    for (auto [i, corner] : llvm::enumerate(corners))
+      c.store(corner, memory, c.add(c.mul(start, 6), i * lanes), f32);
+    c.store(indices, memory, c.add(c.mul(start, 3), 2 * lanes), i64);
+  }
+
+  // `width` boxes from a row on.
+  Box load(Value row, int64_t width) {
+    auto corner = [&](int64_t i) { return c.load(memory, c.add(c.mul(row, 6), i * width), f32, width); };
+    return withArea({{corner(0), corner(1)}, {corner(2), corner(3)}, Value()});
+  }
+
+  // Whether none of [first, end) overlaps, nor `others`; `width` at a time.
+  Value noneOverlaps(const Box &box, Value first, Value end, int64_t width, Value threshold, Value others) {
+    auto search = scf::WhileOp::create(
+        c.b, c.loc, TypeRange{i64, c.b.getI1Type()}, ValueRange{first, others},
+        [&](OpBuilder &, Location, ValueRange at) {
+          scf::ConditionOp::create(c.b, c.loc, c.both(at[1], c.cmp(P::slt, at[0], end)), at);
+        },
+        [&](OpBuilder &, Location, ValueRange at) {
+          Value hit = anyOverlaps(splat(box, width), load(at[0], width), c.splat(threshold, width));
+          Value isClear = arith::XOrIOp::create(c.b, c.loc, hit, truth(true));
+          scf::YieldOp::create(c.b, c.loc, ValueRange{c.add(at[0], width), isClear});
+        });
+    return search.getResult(1);
+  }
+
+  // Whether intersection over union exceeds the threshold in any lane. Most pairs do not meet at all, which corners of
+  // opposite sides tell at once.
+  Value anyOverlaps(const Box &a, const Box &b, Value threshold) {
+    Value near;
+    for (int axis = 0; axis < 2; ++axis)
+      for (Value crosses : {exceeds(a.high[axis], b.low[axis]), exceeds(b.high[axis], a.low[axis])})
+        near = near ? Value(arith::AndIOp::create(c.b, c.loc, near, crosses)) : crosses;
+    return c.when(any(near), [&] { return any(overlaps(a, b, threshold)); }, [&] { return truth(false); });
+  }
+  Value overlaps(const Box &a, const Box &b, Value threshold) {
+    Box shared;
+    for (int axis = 0; axis < 2; ++axis) {
+      shared.low[axis] = arith::MaximumFOp::create(c.b, c.loc, a.low[axis], b.low[axis]);
+      shared.high[axis] = arith::MinimumFOp::create(c.b, c.loc, a.high[axis], b.high[axis]);
+    }
+    shared = withArea(shared);
+    Value sum = arith::AddFOp::create(c.b, c.loc, a.area, b.area);
+    Value all = arith::SubFOp::create(c.b, c.loc, sum, shared.area);
+    Value result = exceeds(arith::DivFOp::create(c.b, c.loc, shared.area, all), threshold);
+    for (int axis = 0; axis < 2; ++axis)
+      result = arith::AndIOp::create(c.b, c.loc, result, exceeds(shared.high[axis], shared.low[axis]));
+    return result;
+  }
+  Value exceeds(Value x, Value y) { return arith::CmpFOp::create(c.b, c.loc, F::OGT, x, y); }
+  Value any(Value flags) {
+    return isa<VectorType>(flags.getType())
+               ? Value(vector::ReductionOp::create(c.b, c.loc, vector::CombiningKind::OR, flags))
+               : flags;
+  }
+
   Box withArea(Box box) {
-    box.area = arith::MulFOp::create(c.b, c.loc, extent(box.low[0], box.high[0]), extent(box.low[1], box.high[1]));
+    Value sides[2];
+    for (int axis = 0; axis < 2; ++axis)
+      sides[axis] = arith::SubFOp::create(c.b, c.loc, box.high[axis], box.low[axis]);
+    box.area = arith::MulFOp::create(c.b, c.loc, sides[0], sides[1]);
+    return box;
+  }
+  Box splat(Box box, int64_t width) {
+    for (Value *value : {&box.low[0], &box.low[1], &box.high[0], &box.high[1], &box.area})
+      *value = c.splat(*value, width);
     return box;
   }
 
   Emitter &e;
   Code &c;
   NonMaxSuppressionOp op;
-  const Buffer &selected;
-  Type f32;
+  Value memory;
+  Type f32, i64;
+  int64_t lanes;
 };
 
 } // namespace
@@ -136,7 +215,7 @@ Grid emitNonMaxSuppression(KernelBody &k) {
   const Buffer *selected = nullptr, *count = nullptr;
   for (auto [result, output] : llvm::zip(k.returned, k.outputs))
     (result == op.getSelected() ? selected : count) = &output;
-  Boxes boxes(k, op, *selected);
+  SelectedBoxes boxes(k, op, *selected);
   auto scalar = [&](Value operand) -> Value {
     if (isa<NoneType>(operand.getType()))
       return c.number(c.b.getF32Type(), 0);
@@ -146,22 +225,8 @@ Grid emitNonMaxSuppression(KernelBody &k) {
   bool hasLeast = !isa<NoneType>(op.getScoreThreshold().getType());
   Value limit = e.integerAt(op.getMaxOutput(), e.zeros(cast<RankedTensorType>(op.getMaxOutput().getType()).getRank()));
   Value room = e.size(op.getSelected(), 0), candidates = e.size(op.getScores(), 2), classes = e.size(op.getScores(), 1);
-  Type i64 = c.b.getI64Type(), i1 = c.b.getI1Type();
+  Type i64 = c.b.getI64Type();
 
-  // Whether no box in [first, end) of the selected ones overlaps; stops at the first that does.
-  auto isFree = [&](const Box &box, Value first, Value end) {
-    auto search = scf::WhileOp::create(
-        c.b, c.loc, TypeRange{i64, i1}, ValueRange{first, boxes.truth(true)},
-        [&](OpBuilder &, Location, ValueRange at) {
-          scf::ConditionOp::create(c.b, c.loc, c.both(at[1], c.cmp(P::slt, at[0], end)), at);
-        },
-        [&](OpBuilder &, Location, ValueRange at) {
-          Value hit = boxes.overlaps(box, boxes.kept(at[0]), iou);
-          Value isClear = arith::XOrIOp::create(c.b, c.loc, hit, boxes.truth(true));
-          scf::YieldOp::create(c.b, c.loc, ValueRange{c.add(at[0], 1), isClear});
-        });
-    return search.getResult(1);
-  };
   auto selectClass = [&](Value batch, Value category, Value first) {
     auto loop = scf::WhileOp::create(
         c.b, c.loc, TypeRange{i64, i64}, ValueRange{c.i64(0), first},
@@ -177,13 +242,13 @@ Grid emitNonMaxSuppression(KernelBody &k) {
           Value counts = boxes.truth(true);
           if (hasLeast)
             counts = arith::CmpFOp::create(c.b, c.loc, F::OGT, e.element(op.getScores(), where, 1), least);
-          Box box = boxes.load(batch, row);
-          Value stays = c.when(counts, [&] { return isFree(box, first, at[1]); }, [&] { return counts; });
-          c.when(stays, [&] { boxes.keep(at[1], box, row); });
+          Box box = boxes.candidate(batch, row);
+          Value stays = c.when(counts, [&] { return boxes.isFree(box, first, at[1], iou); }, [&] { return counts; });
+          c.when(stays, [&] { boxes.add(first, at[1], box, row); });
           scf::YieldOp::create(c.b, c.loc, ValueRange{c.add(at[0], 1), c.select(stays, c.add(at[1], 1), at[1])});
         });
     Value end = loop.getResult(1);
-    c.loop(first, end, 1, [&](Value row) { boxes.label(row, batch, category); });
+    boxes.label(first, end, batch, category);
     return end;
   };
   Value total =
