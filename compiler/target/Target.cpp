@@ -164,8 +164,13 @@ static Target hostTarget() {
   describe(target);
   if (llvm::StringRef machine = builtinMachine(target.cpu); !machine.empty())
     llvm::cantFail(applyMachineFile(machine, target.cpu, target));
-  for (auto [level, bytes] : llvm::zip(target.caches, hostCacheBytes()))
-    level.bytes = bytes;
+  // Caches behind the second are shared, and what the system tells is the size of all of one: what a core can use of it
+  // is what the description says, and no more than there is.
+  for (auto [index, bytes] : llvm::enumerate(hostCacheBytes()))
+    if (index < target.caches.size()) {
+      int64_t &usable = target.caches[index].bytes;
+      usable = index < 2 ? bytes : std::min(usable, bytes);
+    }
   target.cores = std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN));
   return target;
 }
