@@ -126,6 +126,8 @@ struct Scheduled {
   bool collides =
       !s.packed && setsFilled(double(s.tileM), int64_t(double(p.rowStride) * element), target.caches[0]) > 1;
 
+  bool fetches = s.fetchAhead && canFetchAhead(s, p.rows);
+
   // The heights of the tiles that so many rows are computed in, with how often each occurs. What is left by full ones
   // is one tile where it is known ahead, else tiles of powers of two.
   template <typename Body> void overTiles(int64_t rows, Body body) const {
@@ -184,7 +186,9 @@ struct Scheduled {
       // Rows too long to stay while the panels pass come anew with each of them.
       moved += refill(left * passes, leftTile + panel, target);
     } else {
-      Refill rows = refill(left * passes, left * double(p.turns) + panel, target);
+      // The panel that is fetched meanwhile needs room, too.
+      double beside = fetches ? 2 * panel : panel;
+      Refill rows = refill(left * passes, left * double(p.turns) + beside, target);
       moved += takesTurns ? asStream(rows) * rowsAhead : rows;
       moved += asStream(refill(allPanels * again, panel + leftTile, target));
     }
@@ -206,7 +210,6 @@ struct Scheduled {
     double left = double(p.batches * p.rows * p.depth()) * element / double(p.sharedRows);
     double right = bytesOfRight();
     moved += refill(left, left * double(p.turns), target) * double(panelTasks);
-    bool fetches = s.fetchAhead && canFetchAhead(s, p.rows);
     Refill again = refill(right, right * double(p.turns), target) * double(rowTasks - 1);
     moved += fetches && takesTurns ? asStream(again) : again;
     return moved += fetches ? asStream(firstReading()) : firstReading();
