@@ -36,7 +36,7 @@ Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Tar
   double weights = double(conv.channels * columns) * positions * element;
   Refill moved = refill((transformed + 2 * products) * double(taskPanels), transformed + products, target) * e.tasks;
   moved += refill(weights, weights, target) * double(tileTasks - 1);
-  moved += coldRefill(weights, target);
+  moved += s.fetchAhead ? asStream(coldRefill(weights, target)) : coldRefill(weights, target);
   double side = positions / target.loadsPerCycle;
   e.packing = double(panelTasks) * tiles * channelVectors *
               (inputOperations(conv.size) / transformsPerCycle + side + positions / target.storesPerCycle);

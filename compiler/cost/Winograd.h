@@ -20,6 +20,7 @@ struct WinogradSchedule {
   int64_t tileM = 1, tileN = 1, unrollK = 1, inFlight = 1;
   int64_t taskTiles = 1, taskN = 1;
   int64_t loadAhead = 0;
+  bool fetchAhead = true; // the weights of the next position, while tiles pass those of the current one
 };
 
 Estimate estimate(const WinogradConv &conv, const WinogradSchedule &schedule, const Target &target);

@@ -115,6 +115,7 @@ constexpr Knob winogradKnobs[] = {
     {"in_flight", 1, Target::mostInFlight,
      "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
     loadAheadKnob,
+    {"fetch_ahead", 0, 1, "1: tiles that pass the weights of a position fetch the next ones meanwhile; 0: they do not"},
     {"task_t", 1, 1 << 20, "tiles of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 

@@ -81,6 +81,7 @@ static Schedule asKnobs(WinogradConvOp op, const cost::WinogradSchedule &schedul
   s.set("unroll_k", schedule.unrollK);
   s.set("in_flight", schedule.inFlight);
   s.set("load_ahead", schedule.loadAhead);
+  s.set("fetch_ahead", schedule.fetchAhead);
   s.set("task_t", schedule.taskTiles);
   s.set("task_n", schedule.taskN);
   return s;
@@ -89,12 +90,13 @@ static Schedule asKnobs(WinogradConvOp op, const cost::WinogradSchedule &schedul
 static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
   auto conv = cast<WinogradConvOp>(op);
   overSchedules(problemOf(conv), panelOf(conv), target, [&](const cost::WinogradSchedule &schedule) {
-    withAndWithout(asKnobs(conv, schedule), {"load_ahead"}, body);
+    withAndWithout(asKnobs(conv, schedule), {"fetch_ahead", "load_ahead"}, body);
   });
 }
 
 static cost::WinogradSchedule fromKnobs(const Schedule &s) {
-  return {s["tile_m"], s["tile_n"], s["unroll_k"], s["in_flight"], s["task_t"], s["task_n"], s["load_ahead"]};
+  return {s["tile_m"], s["tile_n"], s["unroll_k"],   s["in_flight"],
+          s["task_t"], s["task_n"], s["load_ahead"], bool(s["fetch_ahead"])};
 }
 
 static double score(Operation *op, const Schedule &s, const Target &target) {

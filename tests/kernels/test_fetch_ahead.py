@@ -55,3 +55,21 @@ def test_windows(seed, tmp_path):
     windows = np.lib.stride_tricks.sliding_window_view(x[0].astype(np.float64), (3, 3), axis=(1, 2))
     want = np.einsum("chwij,ocij->ohw", windows, w)[None]
     np.testing.assert_allclose(planned(model, IN_PLACE, 35, tmp_path).run(None, {"x": x})[0], want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+@pytest.mark.parametrize("algorithm", ["winograd2", "winograd4"])
+@pytest.mark.parametrize("channels, side, columns", [(1, 3, 1), (5, 7, 29), (64, 13, 131)])
+def test_positions_of_a_tile(ahead, algorithm, channels, side, columns, seed, tmp_path):
+    data = np.random.default_rng(seed)
+    x, w = data.standard_normal((1, channels, side, side)).astype(np.float32), data.standard_normal((columns, channels, 3, 3)).astype(np.float32)
+    model = make_model([helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1], name="conv")], {"x": x}, {"w": w})
+    options = {"conv_algorithm": algorithm, "max_weight_growth": 10000}
+    text = fathom.compile(model, emit="plan", **options)
+    assert re.search(r"\bfetch_ahead: +1", text) and "winograd" in text
+    path = tmp_path / "plan"
+    path.write_text(re.sub(r"\bfetch_ahead: +1", f"fetch_ahead: {ahead}", text))
+    padded = np.pad(x[0].astype(np.float64), ((0, 0), (1, 1), (1, 1)))
+    want = np.einsum("chwij,ocij->ohw", np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2)), w)[None]
+    got = fathom.Session(fathom.compile(model, plan=str(path), **options)).run(None, {"x": x})[0]
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-4 * max(1, np.abs(want).max()))

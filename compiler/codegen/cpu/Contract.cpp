@@ -107,10 +107,9 @@ Ahead Contraction::nextPanel(Value row, Value panelStart, Value depth) {
   if (!k.schedule["fetch_ahead"])
     return {};
   int64_t rows = std::min(k.schedule["task_m"], constantSize(iterations(rowLoops, k.context())).value_or(INT64_MAX));
-  int64_t tiles = llvm::divideCeil(rows, tileM), perStep = llvm::divideCeil(tileN, tiles);
   Value tile = c.div(c.sub(row, rowLow), c.i64(tileM));
   Value next = c.add(panelStart, c.expr(right.layout.blockStride));
-  return {c.add(next, c.mul(c.mul(tile, depth), perStep)), perStep};
+  return shareOfPanel(c, next, tile, llvm::divideCeil(rows, tileM), depth, tileN);
 }
 
 Value Contraction::panelStart(Value panel) { return c.add(c.mul(panel, c.expr(right.layout.blockStride)), batchRight); }

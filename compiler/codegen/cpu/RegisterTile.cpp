@@ -7,6 +7,11 @@ using namespace mlir;
 
 namespace fathom {
 
+Ahead shareOfPanel(Code &c, Value next, Value tile, int64_t tiles, Value depth, int64_t panelWidth) {
+  int64_t perStep = llvm::divideCeil(panelWidth, tiles);
+  return {c.add(next, c.mul(c.mul(tile, depth), perStep)), perStep};
+}
+
 SmallVector<Value> transposeFour(Code &c, ArrayRef<Value> v) {
   auto shuffle = [&](Value x, Value y, ArrayRef<int64_t> mask) {
     return Value(vector::ShuffleOp::create(c.b, c.loc, x, y, mask));

@@ -13,6 +13,9 @@ struct Ahead {
   int64_t perStep = 0; // 0: none
 };
 
+// What one of so many tiles that pass a panel fetches of the next one, while its reduction takes `depth` steps.
+Ahead shareOfPanel(Code &c, mlir::Value next, mlir::Value tile, int64_t tiles, mlir::Value depth, int64_t panelWidth);
+
 // Four vectors of four lanes, transposed: the first of the result has the first lanes of all.
 llvm::SmallVector<mlir::Value> transposeFour(Code &c, llvm::ArrayRef<mlir::Value> vectors);
 

@@ -191,8 +191,8 @@ private:
   Ahead nextPanel(Value slot, Value next) {
     if (!k.schedule["fetch_ahead"])
       return {};
-    int64_t tiles = llvm::divideCeil(std::min(taskPairs, pairs), tileM), perStep = llvm::divideCeil(tileN, tiles);
-    return {c.add(next, c.mul(c.div(slot, c.i64(tileM)), depth * perStep)), perStep};
+    int64_t tiles = llvm::divideCeil(std::min(taskPairs, pairs), tileM);
+    return shareOfPanel(c, next, c.div(slot, c.i64(tileM)), tiles, c.i64(depth), tileN);
   }
 
   // The results of a pair of rows in a panel of the left half, and in the one as far into the right half. Columns are a

@@ -98,23 +98,36 @@ private:
     });
   }
 
+  Value weightsAt(Value position, Value panel) {
+    return c.add(c.mul(panel, c.expr(weight.layout.blockStride)), c.mul(position, c.expr(weight.layout.strides[0])));
+  }
+
+  // What a register tile fetches of the weights that come next: those of the next position, or of the next panel.
+  Ahead nextPanel(Value position, Value panel, Value row) {
+    if (!k.schedule["fetch_ahead"])
+      return {};
+    Value next = c.add(position, 1), isLast = c.cmp(arith::CmpIPredicate::eq, next, c.i64(positions));
+    Value start = c.select(isLast, weightsAt(c.i64(0), c.add(panel, 1)), weightsAt(next, panel));
+    int64_t tiles = llvm::divideCeil(taskTiles, tileM);
+    return shareOfPanel(c, start, c.div(row, c.i64(tileM)), tiles, c.i64(channels), tileN);
+  }
+
   // The products of all tiles at one position of a tile with one panel of the weights there.
   void multiply(Value position, Value panel, Value count) {
     const Schedule &s = k.schedule;
     RegisterTile registers{e, element, tileN, s["unroll_k"], s["in_flight"], s["load_ahead"], weight.pointer, element};
     SmallVector<int64_t> pieces = registers.piecesOf(tileN);
-    Value panelStart =
-        c.add(c.mul(panel, c.expr(weight.layout.blockStride)), c.mul(position, c.expr(weight.layout.strides[0])));
+    Value panelStart = weightsAt(position, panel);
     auto rows = [&](Value row, int64_t height) {
       int64_t sets = registers.setsFor(height * pieces.size(), channels);
       Value first = c.add(c.mul(position, taskTiles), row);
       SmallVector<Value> starts;
       for (int64_t r = 0; r < height; ++r)
         starts.push_back(c.add(c.mul(position, positionSize), c.mul(c.add(row, r), channels)));
-      SmallVector<Value> sums =
-          registers.joinSets(registers.multiply(k.scratch, element, starts, panelStart, c.i64(channels), pieces, sets,
-                                                Ahead(), registers.zeros(height * sets, pieces)),
-                             sets);
+      SmallVector<Value> sums = registers.joinSets(
+          registers.multiply(k.scratch, element, starts, panelStart, c.i64(channels), pieces, sets,
+                             nextPanel(position, panel, row), registers.zeros(height * sets, pieces)),
+          sets);
       for (int64_t r = 0; r < height; ++r)
         for (int64_t p = 0, column = 0; p < int64_t(pieces.size()); column += pieces[p++])
           c.store(sums[r * pieces.size() + p], k.scratch, c.add(c.mul(c.add(first, r), tileN), productsAt + column),

@@ -7,6 +7,10 @@
 // CHECK-COUNT-16: llvm.load {{.*}} -> vector<4xf32>
 // CHECK-COUNT-16: llvm.store {{.*}} : vector<4xf32>
 // CHECK: scf.for {{.*}} to %c16_i64 step %c1_i64
+// The weights of the next position, or those of the next panel, are fetched while tiles pass these.
+// CHECK: arith.cmpi eq
+// CHECK: arith.select
+// CHECK: llvm.intr.prefetch
 // CHECK: llvm.intr.fmuladd
 // CHECK: arith.minsi
 // CHECK: return
