@@ -37,7 +37,7 @@ int32_t launch(void *Host, int32_t Kernel, fathom_task_fn Fn, const void *Env, i
   if (Tasks < 0)
     return FATHOM_FAULT_SHAPE;
   int64_t Start = Context.Profiling ? nowNs() : 0;
-  Fault Result = Context.Pool.launch(Fn, Env, Tasks);
+  Fault Result = Context.Pool.launch(Fn, Env, Tasks, Context.takeTurn(Kernel));
   // An entry for which there is no memory is left out; a profile is not worth failing a run.
   if (Context.Profiling && !Context.addToProfile(Kernel, Start, Tasks))
     Context.Profiling = false;
@@ -72,7 +72,8 @@ fathom_status *fathom_context::init(fathom_model *SharedModel, const fathom_cont
   const fathom_artifact &Artifact = *Model->Artifact;
   if (!Symbols.allocate(Artifact.symbol_count) || !Sizes.allocate(1 + Model->OutputRanks) ||
       !InputDims.allocate(Artifact.input_count) || !InputData.allocate(Artifact.input_count) ||
-      !OutputData.allocate(Artifact.output_count) || !OwnOutputs.allocate(Artifact.output_count))
+      !OutputData.allocate(Artifact.output_count) || !OwnOutputs.allocate(Artifact.output_count) ||
+      !Backwards.allocate(Artifact.kernel_count))
     return outOfMemory("the context", sizeof(fathom_context));
   for (uint32_t I = 0; I < Artifact.output_count; ++I) {
     if (!isDataSized(Artifact.outputs[I]))
@@ -228,6 +229,7 @@ bool fathom_context::addToProfile(int32_t Kernel, int64_t Start, int64_t Tasks) 
 fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_tensor *Given) {
   Profile.clear();
   Parts.clear();
+  std::fill_n(Backwards.data(), Backwards.size(), false);
   Outputs = Given;
   if (fathom_status *Status = checkInputs(Inputs))
     return Status;

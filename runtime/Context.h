@@ -8,6 +8,8 @@
 #include "Model.h"
 #include "ThreadPool.h"
 
+#include <utility>
+
 struct fathom_context {
   [[nodiscard]] fathom_status *init(fathom_model *SharedModel, const fathom_context_options &Options);
 
@@ -39,6 +41,13 @@ struct fathom_context {
   const fathom_tensor *Outputs = nullptr; // the caller's, during a run
   // What the last run gave for outputs whose dimensions data decides (the others' are planned).
   fathom::Array<fathom::Buffer *> OwnOutputs;
+
+  // By kernel: whether its next launch in this run begins with the last tasks. One that a loop launches again begins
+  // with the data that it has seen last, and finds it in the caches: weights of a recurrent layer, for example.
+  fathom::Array<bool> Backwards;
+  bool takeTurn(int32_t Kernel) {
+    return uint32_t(Kernel) < Backwards.size() && std::exchange(Backwards[size_t(Kernel)], !Backwards[size_t(Kernel)]);
+  }
 
   bool Profiling = false;
   int64_t RunStart = 0;

@@ -106,12 +106,20 @@ ThreadPool::~ThreadPool() {
 Fault ThreadPool::runInline(const Job &J) {
   forgetParts();
   int64_t Start = Timed ? nowNs() : 0;
-  for (int64_t T = 0; T < J.Tasks; ++T)
+  Fault Lowest;
+  auto Run = [&](int64_t T) {
     if (int32_t Code = J.Fn(J.Env, T, Scratch))
-      return {Code, T};
+      Lowest = {Code, T};
+  };
+  if (J.Backwards)
+    for (int64_t T = J.Tasks - 1; T >= 0; --T)
+      Run(T);
+  else
+    for (int64_t T = 0; T < J.Tasks && !Lowest.Code; ++T)
+      Run(T);
   if (Timed)
     Parts[0] = {Start, nowNs(), J.Tasks};
-  return {};
+  return Lowest;
 }
 
 void ThreadPool::forgetParts() {
@@ -176,8 +184,13 @@ int64_t ThreadPool::takeShare(int32_t Index, char *WorkerScratch, int64_t &Start
       continue;
     if (Timed && !Finished)
       Start = nowNs();
-    int64_t Begin = Current.shareEnd(Index) - Left;
-    runTasks(Begin, Begin + Count, WorkerScratch);
+    if (Current.Backwards) {
+      int64_t End = Current.shareEnd(Index - 1) + Left;
+      runTasks(End - Count, End, WorkerScratch);
+    } else {
+      int64_t Begin = Current.shareEnd(Index) - Left;
+      runTasks(Begin, Begin + Count, WorkerScratch);
+    }
     Finished += Count;
     Left = Share.load(std::memory_order_relaxed);
   }
@@ -185,9 +198,18 @@ int64_t ThreadPool::takeShare(int32_t Index, char *WorkerScratch, int64_t &Start
 }
 
 void ThreadPool::runTasks(int64_t Begin, int64_t End, char *WorkerScratch) {
-  for (int64_t T = Begin; T < End && T < FaultTask.load(std::memory_order_relaxed); ++T)
+  auto Run = [&](int64_t T) {
     if (int32_t Code = Current.Fn(Current.Env, T, WorkerScratch))
-      return recordFault(T, Code);
+      recordFault(T, Code);
+  };
+  // Where no task needs to run any more.
+  auto Limit = [&](int64_t T) { return std::min(T, FaultTask.load(std::memory_order_relaxed)); };
+  if (Current.Backwards)
+    for (int64_t T = Limit(End) - 1; T >= Begin; T = Limit(T) - 1)
+      Run(T);
+  else
+    for (int64_t T = Begin; T < Limit(End); ++T)
+      Run(T);
 }
 
 void ThreadPool::recordFault(int64_t Task, int32_t Code) {

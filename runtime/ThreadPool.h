@@ -36,11 +36,12 @@ public:
                                    size_t ScratchStride);
 
   // Runs Fn(Env, T, scratch) for T in [0, Tasks) and waits. When tasks fault, the fault of the lowest T is returned,
-  // whatever the threads' timing: every task below it has run, and tasks above it may be left out.
-  Fault launch(fathom_task_fn Fn, const void *Env, int64_t Tasks) {
+  // whatever the threads' timing: every task below it has run, and tasks above it may be left out. Backwards, a thread
+  // begins with the last task of its share.
+  Fault launch(fathom_task_fn Fn, const void *Env, int64_t Tasks, bool Backwards = false) {
     if (Tasks == 1 || Threads == 1)
-      return runInline({Fn, Env, Tasks});
-    return runParallel({Fn, Env, Tasks});
+      return runInline({Fn, Env, Tasks, Backwards});
+    return runParallel({Fn, Env, Tasks, Backwards});
   }
 
   int32_t threads() const { return Threads; }
@@ -59,6 +60,7 @@ private:
     fathom_task_fn Fn;
     const void *Env;
     int64_t Tasks;
+    bool Backwards = false;
     int64_t Shares = 1;
 
     int64_t shareEnd(int64_t Index) const { return Tasks / Shares * (Index + 1) + std::min(Index + 1, Tasks % Shares); }

@@ -345,3 +345,15 @@ TEST(Run, TakesAnOutputInTheMemoryOfAnInputOnlyWhereTheArtifactAllowsIt) {
   // The same memory, and not just some of it.
   expectError(run(Context, {Whole}, {Shifted}), FATHOM_ERROR_INVALID_ARGUMENT, "'y' lies in the memory of input 'x'");
 }
+
+// What a loop launches again begins where it ended; every run begins with the first task.
+TEST(Run, PassesTasksToAndFro) {
+  ModelPtr Model = load("again");
+  ContextPtr Context = makeContext(Model.get());
+  std::vector<int64_t> Dims{9};
+  for (int Round = 0; Round < 2; ++Round) {
+    std::vector<float> Order(9, -1);
+    expectOk(run(Context, {}, {tensor(Order, Dims)}));
+    EXPECT_EQ(Order, (std::vector<float>{0, 1, 2, 2, 1, 0, 0, 1, 2}));
+  }
+}

@@ -16,11 +16,11 @@ struct Pool {
   explicit Pool(int32_t Threads, size_t Stride = 128) : Scratch(size_t(Threads) * Stride) {
     expectOk(Threads_.start(Threads, Scratch.data(), Stride));
   }
-  template <typename Body> Fault launch(int64_t Tasks, Body &B) {
+  template <typename Body> Fault launch(int64_t Tasks, Body &B, bool Backwards = false) {
     auto Call = [](const void *Env, int64_t Task, void *TaskScratch) -> int32_t {
       return (*static_cast<Body *>(const_cast<void *>(Env)))(Task, static_cast<char *>(TaskScratch));
     };
-    return Threads_.launch(Call, &B, Tasks);
+    return Threads_.launch(Call, &B, Tasks, Backwards);
   }
   std::vector<char> Scratch;
   ThreadPool Threads_;
@@ -31,14 +31,15 @@ struct Pool {
 TEST(ThreadPool, RunsEachTaskOnce) {
   for (int32_t Threads : {1, 2, 5, 16}) {
     Pool P(Threads);
-    for (int64_t Tasks : {0, 1, 2, 3, 15, 16, 17, 1000, 100003}) {
-      // Plain ints: a task run twice or unordered with the check below is a data race.
-      std::vector<int> Runs(size_t(Tasks), 0);
-      auto Body = [&](int64_t Task, char *) { return Runs[size_t(Task)]++, 0; };
-      Fault Result = P.launch(Tasks, Body);
-      EXPECT_EQ(Result.Code, 0);
-      EXPECT_EQ(std::count(Runs.begin(), Runs.end(), 1), Tasks);
-    }
+    for (int64_t Tasks : {0, 1, 2, 3, 15, 16, 17, 1000, 100003})
+      for (bool Backwards : {false, true}) {
+        // Plain ints: a task run twice or unordered with the check below is a data race.
+        std::vector<int> Runs(size_t(Tasks), 0);
+        auto Body = [&](int64_t Task, char *) { return Runs[size_t(Task)]++, 0; };
+        Fault Result = P.launch(Tasks, Body, Backwards);
+        EXPECT_EQ(Result.Code, 0);
+        EXPECT_EQ(std::count(Runs.begin(), Runs.end(), 1), Tasks);
+      }
   }
 }
 
@@ -53,6 +54,15 @@ TEST(ThreadPool, OrdersLaunches) {
     Values.swap(Next);
   }
   EXPECT_EQ(std::accumulate(Values.begin(), Values.end(), 0), 300 * 3000);
+}
+
+TEST(ThreadPool, RunsBackwards) {
+  Pool P(1);
+  std::vector<int64_t> Order;
+  auto Body = [&](int64_t Task, char *) { return Order.push_back(Task), 0; };
+  P.launch(4, Body, true);
+  P.launch(2, Body);
+  EXPECT_EQ(Order, (std::vector<int64_t>{3, 2, 1, 0, 0, 1}));
 }
 
 TEST(ThreadPool, WakesAfterSleeping) {
@@ -101,7 +111,7 @@ TEST(ThreadPool, ReportsTheLowestFault) {
     for (int64_t First : {0, 1, 499, 777, 9999})
       for (int Repeat = 0; Repeat < 20; ++Repeat) {
         auto Body = [&](int64_t Task, char *) { return Task >= First ? int32_t(Task) + 5 : 0; };
-        Fault Result = P.launch(10000, Body);
+        Fault Result = P.launch(10000, Body, Repeat % 2);
         EXPECT_EQ(Result.Task, First);
         EXPECT_EQ(Result.Code, First + 5);
       }
