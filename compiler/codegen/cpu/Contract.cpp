@@ -119,9 +119,10 @@ SmallVector<Value> Contraction::firstSums(int64_t rows, ArrayRef<int64_t> pieces
                         : registers().zeros(rows, pieces);
 }
 
-SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> pieces,
+SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> stored,
                                          ArrayRef<Value> panels) {
   RegisterTile tile = registers();
+  SmallVector<int64_t> pieces = tile.wholePieces(stored);
   int64_t rows = starts.size() * panels.size();
   int64_t sets = tile.setsFor(rows * pieces.size(), constantSize(run));
   Value length = c.expr(run), steps = length;
@@ -131,7 +132,7 @@ SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, Arra
   Ahead ahead = panels.size() == 1 ? nextPanel(row, panelStart(panels[0]), steps) : Ahead();
   SmallVector<Value> first;
   for (Value panel : panels)
-    llvm::append_range(first, firstSums(starts.size(), pieces, panel));
+    llvm::append_range(first, tile.resized(firstSums(starts.size(), stored, panel), pieces));
   llvm::append_range(first, tile.zeros(rows * (sets - 1), pieces));
   std::function<SmallVector<Value>(size_t, Value, Value, SmallVector<Value>)> nest =
       [&](size_t depth, Value offset, Value position, SmallVector<Value> carried) -> SmallVector<Value> {
@@ -149,7 +150,7 @@ SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, Arra
       panelRows.push_back(c.add(panelStart(panel), c.mul(before, tileN)));
     return tile.multiply(left.pointer, leftType, moved, panelRows, length, pieces, sets, part, carried);
   };
-  return tile.joinSets(nest(0, c.i64(0), c.i64(0), first), sets);
+  return tile.resized(tile.joinSets(nest(0, c.i64(0), c.i64(0), first), sets), stored);
 }
 
 void Contraction::tile(Value row, int64_t rows, ArrayRef<Value> panels, std::optional<int64_t> count) {

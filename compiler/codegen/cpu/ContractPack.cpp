@@ -92,27 +92,30 @@ Value Contraction::leftVector(ArrayRef<Index> index, Value start, Value depth, i
 
 // The same on a packed block: tiles of rows, each with the rows' elements side by side for every step of the reduction
 // where a vector of them holds as many factors, else row by row.
-SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> pieces, Value panel,
+SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> stored, Value panel,
                                                ValueRange sums) {
   RegisterTile tile = registers();
+  SmallVector<int64_t> pieces = tile.wholePieces(stored);
   Value block = c.add(panelStart(panel), c.mul(blockStart, tileN)), before = c.sub(row, rowLow);
   Ahead ahead = nextPanel(row, block, c.i64(blockK));
   int64_t sets = tile.setsFor(sums.size(), constantSize(run));
-  SmallVector<Value> first = llvm::to_vector(sums);
+  SmallVector<Value> first = tile.resized(sums, pieces);
   llvm::append_range(first, tile.zeros(rows * (sets - 1), pieces));
   if (!e.target.laneFma) {
     SmallVector<Value> starts;
     for (int64_t r = 0; r < rows; ++r)
       starts.push_back(c.mul(c.add(before, r), blockK));
-    return tile.joinSets(tile.multiply(k.scratch, leftType, starts, block, blockLength, pieces, sets, ahead, first),
-                         sets);
+    return tile.resized(
+        tile.joinSets(tile.multiply(k.scratch, leftType, starts, block, blockLength, pieces, sets, ahead, first), sets),
+        stored);
   }
   // A tail may start inside a packed tile.
   Value within = c.rem(before, c.i64(tileM));
   Value tileStart = c.add(c.mul(c.sub(before, within), blockK), within);
-  return tile.joinSets(
-      tile.multiplyPacked(k.scratch, leftType, tileStart, tileM, rows, block, blockLength, pieces, sets, ahead, first),
-      sets);
+  return tile.resized(tile.joinSets(tile.multiplyPacked(k.scratch, leftType, tileStart, tileM, rows, block, blockLength,
+                                                        pieces, sets, ahead, first),
+                                    sets),
+                      stored);
 }
 
 } // namespace fathom

@@ -60,18 +60,7 @@ void Contraction::storeThroughScratch(Value row, int64_t rows, ArrayRef<int64_t>
 // The first of a panel's columns, where it is the last one and has no more.
 void Contraction::storeSharedTail(ArrayRef<Indices> rowIndices, ValueRange accumulators, Value firstColumn) {
   SmallVector<int64_t> pieces = registers().piecesOf(*sharedTail);
-  SmallVector<Value> narrow(accumulators);
-  for (size_t i = pieces.size() - 1; i < narrow.size(); i += pieces.size()) {
-    auto type = dyn_cast<VectorType>(narrow[i].getType());
-    if (!type || type.getNumElements() == pieces.back())
-      continue;
-    if (pieces.back() == 1)
-      narrow[i] = c.extract(narrow[i], 0);
-    else
-      narrow[i] = vector::ShuffleOp::create(c.b, c.loc, narrow[i], narrow[i],
-                                            llvm::to_vector(llvm::seq<int64_t>(0, pieces.back())));
-  }
-  storeTile(rowIndices, pieces, narrow, firstColumn);
+  storeTile(rowIndices, pieces, registers().resized(accumulators, pieces), firstColumn);
 }
 
 // What the consumers of a tile read arrives while the tile is computed.

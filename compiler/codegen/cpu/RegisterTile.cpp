@@ -29,6 +29,40 @@ SmallVector<int64_t> RegisterTile::piecesOf(int64_t columns) const {
   return pieces;
 }
 
+SmallVector<int64_t> RegisterTile::wholePieces(ArrayRef<int64_t> pieces) const {
+  SmallVector<int64_t> whole(pieces);
+  if (int64_t(pieces.size()) * lanes() <= panelWidth)
+    whole.back() = lanes();
+  return whole;
+}
+
+SmallVector<Value> RegisterTile::resized(ValueRange sums, ArrayRef<int64_t> pieces) const {
+  Code &c = e.c;
+  auto lanesOf = [](Value value) {
+    auto vector = dyn_cast<VectorType>(value.getType());
+    return vector ? vector.getNumElements() : 1;
+  };
+  SmallVector<Value> result(sums);
+  for (size_t i = pieces.size() - 1; i < result.size(); i += pieces.size()) {
+    Value &sum = result[i];
+    int64_t from = lanesOf(sum), to = pieces.back();
+    if (from == to)
+      continue;
+    if (to == 1) {
+      sum = c.extract(sum, 0);
+    } else if (from == 1) {
+      sum = c.insert(sum, c.number(vectorType(acc, to), 0), 0);
+    } else {
+      // Lanes behind the last come from a vector of zeros.
+      SmallVector<int64_t> mask;
+      for (int64_t lane = 0; lane < to; ++lane)
+        mask.push_back(std::min(lane, from));
+      sum = vector::ShuffleOp::create(c.b, c.loc, sum, c.number(vectorType(acc, from), 0), mask);
+    }
+  }
+  return result;
+}
+
 SmallVector<Value> RegisterTile::zeros(int64_t rows, ArrayRef<int64_t> pieces) const {
   SmallVector<Value> sums;
   for (int64_t r = 0; r < rows; ++r)

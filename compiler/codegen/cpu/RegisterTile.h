@@ -32,6 +32,11 @@ struct RegisterTile {
   int64_t lanes() const { return e.target.lanes(acc.getIntOrFloatBitWidth()); }
   // Columns in vectors, the last of them narrower where they do not come out even.
   llvm::SmallVector<int64_t> piecesOf(int64_t columns) const;
+  // The same with a whole vector instead of a narrower one, where the panel has its columns: what lies behind the last
+  // one is computed with, never stored. Vectors of one width leave the back end more registers.
+  llvm::SmallVector<int64_t> wholePieces(llvm::ArrayRef<int64_t> pieces) const;
+  // The sums with the last of each row's as wide as the last of these pieces; what is new is zero.
+  llvm::SmallVector<mlir::Value> resized(mlir::ValueRange sums, llvm::ArrayRef<int64_t> pieces) const;
   llvm::SmallVector<mlir::Value> zeros(int64_t rows, llvm::ArrayRef<int64_t> pieces) const;
   // The same, or the bias of each column where there is one: nothing is to be added to them later.
   llvm::SmallVector<mlir::Value> firstSums(mlir::Value bias, mlir::Value firstColumn, int64_t rows,

@@ -34,10 +34,13 @@ func.func @main(%x: tensor<40x8xf32>) -> tensor<40x13xf32> {
 }
 
 //--- own.mlir
-// 9 columns are a panel of 8 and one of 1, which has a tile of its own.
+// 9 columns are a panel of 8 and one of 1, which has a tile of its own: a whole vector for each row, of which one element
+// is stored.
 // CHECK-LABEL: func @MatMul_p.0(
-// CHECK: llvm.intr.fmuladd{{.*}} : (vector<4xf32>
-// CHECK: llvm.intr.fmuladd{{.*}} : (f32
+// CHECK-COUNT-80: llvm.intr.fmuladd{{.*}} : (vector<4xf32>
+// CHECK-COUNT-20: llvm.store {{.*}} : vector<4xf32>
+// CHECK-COUNT-40: llvm.intr.fmuladd{{.*}} : (vector<4xf32>
+// CHECK-COUNT-10: llvm.store {{.*}} : f32
 func.func @main(%x: tensor<40x8xf32>) -> tensor<40x9xf32> {
   %w = graph.Constant dense<2.0> : tensor<8x9xf32> as tensor<8x9xf32>
   %0 = graph.MatMul(%x, %w) {graph.name = "p"} : (tensor<40x8xf32>, tensor<8x9xf32>) -> tensor<40x9xf32>
