@@ -44,13 +44,13 @@ Refill asStream(Refill refill) { return {refill.full, refill.exposed * exposedSt
 
 double Refill::beside(double arithmetic) const { return std::max(exposed, full - arithmetic); }
 
-Refill refill(double bytes, double residentBytes, const Target &target) {
+Refill refill(double bytes, double residentBytes, const Target &target, double fetchedAhead) {
   if (residentBytes <= double(target.caches[0].bytes) * usableCapacity)
     return {};
   double share = exposedNear;
   for (const CacheLevel &level : llvm::ArrayRef(target.caches).drop_front()) {
     double cycles = bytes / level.bytesPerCycle;
-    if (residentBytes <= double(level.bytes) * usableCapacity)
+    if (residentBytes + fetchedAhead <= double(level.bytes) * usableCapacity)
       return {cycles, share * cycles};
     share = exposedFar;
   }

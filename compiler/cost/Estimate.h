@@ -38,8 +38,9 @@ struct Refill {
   // What remains to be waited for beside so many cycles of arithmetic.
   double beside(double arithmetic) const;
 };
-// From where a working set of `residentBytes` stays, and from memory in any case.
-Refill refill(double bytes, double residentBytes, const Target &target);
+// From where a working set of `residentBytes` stays, beside what is fetched ahead into the second-level cache, and from
+// memory in any case.
+Refill refill(double bytes, double residentBytes, const Target &target, double fetchedAhead = 0);
 Refill coldRefill(double bytes, const Target &target);
 // What of it remains where it is one stream, which is prefetched from any distance.
 Refill asStream(Refill refill);

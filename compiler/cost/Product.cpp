@@ -186,9 +186,7 @@ struct Scheduled {
       // Rows too long to stay while the panels pass come anew with each of them.
       moved += refill(left * passes, leftTile + panel, target);
     } else {
-      // The panel that is fetched meanwhile needs room, too.
-      double beside = fetches ? 2 * panel : panel;
-      Refill rows = refill(left * passes, left * double(p.turns) + beside, target);
+      Refill rows = refill(left * passes, left * double(p.turns) + panel, target, fetches ? panel : 0);
       moved += takesTurns ? asStream(rows) * rowsAhead : rows;
       moved += asStream(refill(allPanels * again, panel + leftTile, target));
     }
