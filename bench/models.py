@@ -17,6 +17,7 @@ import json
 import os
 import pathlib
 import platform
+import statistics
 import subprocess
 import sys
 import time
@@ -40,7 +41,8 @@ class Benchmark:
 
     def __init__(self, arguments):
         self.arguments = arguments
-        self.data = {"context": describe_machine(arguments), "benchmarks": [], "models": [], "loads": [], "skipped": [], "rooflines": []}
+        lists = ("benchmarks", "models", "loads", "registers", "skipped", "rooflines")
+        self.data = {"context": describe_machine(arguments)} | {name: [] for name in lists}
         self.pythons = {}
         for peer in arguments.peers:
             try:
@@ -74,7 +76,7 @@ class Benchmark:
         inputs = random_inputs(session, self.arguments.seed)
         with contextlib.ExitStack() as stack:
             sides = self.start(path, artifact, threads, inputs, stack)
-            times = {name: [] for name in sides}
+            times, registers = {name: [] for name in sides}, []
             load = Load(side.process.pid for side in sides.values())
             for _ in range(self.arguments.rounds):
                 for name, side in list(sides.items()):
@@ -85,7 +87,9 @@ class Benchmark:
                             sys.exit(f"{path.stem}: {name}: {reason}")
                         self.skip(name, reason, model=path.stem, threads=threads)
                         del sides[name], times[name]
+                registers += register_times(threads)
             self.data["loads"].append({"model": path.stem, "threads": threads, "others": load.share()})
+            self.data["registers"].append({"model": path.stem, "threads": threads, "ms": statistics.median(registers)})
             self.data["benchmarks"] += [describe(path.stem, threads, name, values) for name, values in times.items()]
             ours, theirs = ({**sides[name].ask("memory"), "before": sides[name].before} for name in ("fathom", REFERENCE))
             return memory_of(session.manifest, threads, ours, theirs, weight_bytes(path))
@@ -124,6 +128,12 @@ def describe_machine(arguments):
         "clock": arguments.clock,
         "versions": {},
     }
+
+
+def register_times(threads):
+    """Milliseconds of the same work on registers alone in every thread, for a turn."""
+    command = [BUILD / "bin/machine_bench", str(threads), str(TURN_SECONDS / 2)]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
 def roofline(model, artifact, threads):

@@ -77,6 +77,16 @@ def scalings(data):
     return found, (few, many)
 
 
+def register_scalings(data, few, many):
+    """{model: what threads that need registers only gained meanwhile}: every thread has the same work."""
+    times = {(entry["model"], entry["threads"]): entry["ms"] for entry in data.get("registers", [])}
+    return {
+        model: many / few * times[model, few] / times[model, many]
+        for model, threads in times
+        if threads == few and times.get((model, many))
+    }
+
+
 def memory_of(manifest, threads, ours, theirs, weights):
     """Bytes that a run needs: ours by plan, ONNX Runtime's as its process shows it, less the weights; and the largest resident size of both processes.
 
@@ -128,10 +138,12 @@ def scaling_lines(data):
     if not found:
         return []
     few, many = counts
-    peers = peer_names(data)
-    lines = [f"{f'speed-up, {few} to {many} threads':28}" + "".join(f"{peer:>18}" for peer in peers)]
+    alone = register_scalings(data, few, many)
+    columns = peer_names(data) + ["registers alone"] * bool(alone)
+    lines = [f"{f'speed-up, {few} to {many} threads':28}" + "".join(f"{column:>18}" for column in columns)]
     for model, row in found.items():
-        lines.append(f"{model:28}" + "".join(f"{row[peer]:18.2f}" if peer in row else f"{'-':>18}" for peer in peers))
+        row = row | ({"registers alone": alone[model]} if model in alone else {})
+        lines.append(f"{model:28}" + "".join(f"{row[column]:18.2f}" if column in row else f"{'-':>18}" for column in columns))
     return lines
 
 

@@ -59,6 +59,16 @@ def test_scaling_is_printed():
     assert report.scaling_lines(measured(*rows[:2])) == []
 
 
+def test_scaling_stands_beside_the_machines_own():
+    data = measured(("a", 1, "fathom", 4), ("a", 2, "fathom", 2.5), ("b", 1, "fathom", 4), ("b", 2, "fathom", 2))
+    data["registers"] = [{"model": "a", "threads": 1, "ms": 3}, {"model": "a", "threads": 2, "ms": 4}, {"model": "b", "threads": 1, "ms": 3}]
+    assert [line.split() for line in report.scaling_lines(data)] == [
+        ["speed-up,", "1", "to", "2", "threads", "fathom", "registers", "alone"],
+        ["a", "1.60", "1.50"],
+        ["b", "2.00", "-"],
+    ]
+
+
 def test_what_others_took_is_said_where_it_matters():
     loads = [{"model": "a", "threads": 1, "others": None}, {"model": "a", "threads": 2, "others": 0.001}, {"model": "b", "threads": 2, "others": 0.25}]
     assert report.load_lines({"loads": loads}) == ["other processes took 25% of the CPUs: b with 2 threads"]
