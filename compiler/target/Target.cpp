@@ -151,6 +151,12 @@ static std::vector<std::string> impliedFeatures(const Target &target, llvm::Stri
   return names;
 }
 
+void setCacheBytes(Target &target, llvm::ArrayRef<int64_t> found) {
+  for (auto [index, level] : llvm::enumerate(target.caches))
+    if (index < found.size())
+      level.bytes = index < 2 ? found[index] : std::min(level.bytes, found[index]);
+}
+
 static Target hostTarget() {
   Target target;
   target.triple = llvm::Triple(llvm::sys::getProcessTriple()).isAArch64() ? aarch64Triple.str() : x86Triple.str();
@@ -164,13 +170,7 @@ static Target hostTarget() {
   describe(target);
   if (llvm::StringRef machine = builtinMachine(target.cpu); !machine.empty())
     llvm::cantFail(applyMachineFile(machine, target.cpu, target));
-  // Caches behind the second are shared, and what the system tells is the size of all of one: what a core can use of it
-  // is what the description says, and no more than there is.
-  for (auto [index, bytes] : llvm::enumerate(hostCacheBytes()))
-    if (index < target.caches.size()) {
-      int64_t &usable = target.caches[index].bytes;
-      usable = index < 2 ? bytes : std::min(usable, bytes);
-    }
+  setCacheBytes(target, hostCacheBytes());
   target.cores = std::max<long>(1, sysconf(_SC_NPROCESSORS_ONLN));
   return target;
 }

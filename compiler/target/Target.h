@@ -61,6 +61,10 @@ llvm::Expected<Target> parseTarget(llvm::StringRef text);
 // The CPU names that parseTarget takes, for --target help.
 std::vector<std::string> knownCpus();
 
+// Takes over the sizes of caches that the system tells. Those behind the second level are shared, and it tells the size
+// of the whole: what a core can use of one is what the description says, and no more than there is.
+void setCacheBytes(Target &target, llvm::ArrayRef<int64_t> found);
+
 // LLVM's feature list for the host: what was detected, then, switched off, what the CPU's name or another feature
 // implies although the machine lacks it. `missing` says so of a name; one it does not know is left alone.
 std::string hostFeatures(const llvm::StringMap<bool> &detected, llvm::ArrayRef<std::string> implied,

@@ -36,6 +36,26 @@ TEST(HostFeatures, SwitchOffAfterWhatWouldSwitchOn) {
   EXPECT_EQ(features, "+sve2,-sve");
 }
 
+static std::vector<int64_t> cacheBytes(std::vector<CacheLevel> described, llvm::ArrayRef<int64_t> found) {
+  Target target;
+  target.caches = std::move(described);
+  setCacheBytes(target, found);
+  std::vector<int64_t> bytes;
+  for (const CacheLevel &level : target.caches)
+    bytes.push_back(level.bytes);
+  return bytes;
+}
+
+TEST(HostTarget, TakesTheSystemsCaches) {
+  std::vector<CacheLevel> described{{32 << 10, 64}, {1 << 20, 32}, {32 << 20, 8}};
+  auto bytes = [](int64_t first, int64_t second, int64_t third) { return std::vector<int64_t>{first, second, third}; };
+  EXPECT_EQ(cacheBytes(described, {48 << 10, 2 << 20, 16 << 20}), bytes(48 << 10, 2 << 20, 16 << 20));
+  // A core cannot use all of what hundreds share.
+  EXPECT_EQ(cacheBytes(described, {48 << 10, 2 << 20, 480 << 20}), bytes(48 << 10, 2 << 20, 32 << 20));
+  EXPECT_EQ(cacheBytes(described, {48 << 10}), bytes(48 << 10, 1 << 20, 32 << 20));
+  EXPECT_EQ(cacheBytes(described, {48 << 10, 2 << 20, 16 << 20, 64 << 20}), bytes(48 << 10, 2 << 20, 16 << 20));
+}
+
 TEST(HostTarget, RequiresOnlyWhatTheLoaderFinds) {
   for (const std::string &name : llvm::cantFail(parseTarget("host")).required)
     EXPECT_EQ(cpuFeature(name.c_str()), Feature::Present) << name;
