@@ -168,8 +168,8 @@ private:
     // The constants and temporaries of math functions do not fit beside a tile.
     s.throughScratch = p.product.consumerCycles > 0;
     SmallVector<int64_t> blocks{int64_t(llvm::alignTo(p.product.run, 4))};
-    // A block of a panel fits the first-level cache with room for the rows that stream past. Where every factor is loaded
-    // anyway, a small part of the second-level cache is near enough (measured on Granite Rapids).
+    // A block of a panel fits the first-level cache with room for the rows that stream past. Where every factor is
+    // loaded anyway, a small part of the second-level cache is near enough (measured on Granite Rapids).
     if (packed && p.keepsPartialSums) {
       int64_t room = target.laneFma ? target.caches[0].bytes * 5 / 8 : target.caches[1].bytes / 16;
       int64_t most = std::max<int64_t>(64, room / (width * element));

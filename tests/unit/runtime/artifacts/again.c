@@ -1,4 +1,5 @@
-// A fake artifact that launches one kernel of three tasks three times, as a loop would, and tells in which order they ran.
+// A fake artifact that launches one kernel of three tasks three times, as a loop would, and tells in which order they
+// ran.
 #include "abi.h"
 
 struct Order {
