@@ -14,9 +14,9 @@ def busy_seconds(text):
 
 
 def used_seconds(text):
-    """CPU time of a process, as its file /proc/PID/stat tells it. Its name, which comes before, may hold anything."""
+    """CPU time of a process and of those it started that have ended, as its file /proc/PID/stat tells it. Its name, which comes before, may hold anything."""
     fields = text.rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 class Load:

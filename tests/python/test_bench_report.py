@@ -77,7 +77,7 @@ def test_what_others_took_is_said_where_it_matters():
 def test_cpu_times_are_read():
     ticks = os.sysconf("SC_CLK_TCK")
     assert load.busy_seconds(f"cpu {ticks} 0 {ticks} 99 99 0 0 {ticks} 99 99\ncpu0 5") == 3
-    assert load.used_seconds(f"7 (a) b) S 1 2 3 4 5 6 7 8 9 10 {2 * ticks} {ticks} 11") == 3
+    assert load.used_seconds(f"7 (a) b) S 1 2 3 4 5 6 7 8 9 10 {2 * ticks} {ticks} {3 * ticks} {4 * ticks} 11") == 10
 
 
 def test_own_work_is_not_that_of_others(tmp_path, monkeypatch):
@@ -87,7 +87,7 @@ def test_own_work_is_not_that_of_others(tmp_path, monkeypatch):
         (tmp_path / "stat").write_text(f"cpu {busy * ticks} 0 0 0 0 0 0 0 0 0\n")
         for process, seconds in used.items():
             (tmp_path / process.strip("p")).mkdir(exist_ok=True)
-            (tmp_path / process.strip("p") / "stat").write_text(f"1 (x) S 1 2 3 4 5 6 7 8 9 10 {seconds * ticks} 0 11")
+            (tmp_path / process.strip("p") / "stat").write_text(f"1 (x) S 1 2 3 4 5 6 7 8 9 10 {seconds * ticks} 0 0 0 11")
 
     monkeypatch.setattr(load, "PROC", tmp_path)
     monkeypatch.setattr(load.os, "getpid", lambda: 1)
