@@ -184,13 +184,8 @@ int64_t ThreadPool::takeShare(int32_t Index, char *WorkerScratch, int64_t &Start
       continue;
     if (Timed && !Finished)
       Start = nowNs();
-    if (Current.Backwards) {
-      int64_t End = Current.shareEnd(Index - 1) + Left;
-      runTasks(End - Count, End, WorkerScratch);
-    } else {
-      int64_t Begin = Current.shareEnd(Index) - Left;
-      runTasks(Begin, Begin + Count, WorkerScratch);
-    }
+    int64_t Begin = Current.Backwards ? Current.shareEnd(Index - 1) + Left - Count : Current.shareEnd(Index) - Left;
+    runTasks(Begin, Begin + Count, WorkerScratch);
     Finished += Count;
     Left = Share.load(std::memory_order_relaxed);
   }

@@ -34,13 +34,13 @@ private:
   Ahead nextPanel(mlir::Value row, mlir::Value panelStart, mlir::Value depth);
   llvm::SmallVector<mlir::Value> firstSums(int64_t rows, llvm::ArrayRef<int64_t> pieces, mlir::Value panel);
   llvm::SmallVector<mlir::Value> multiply(mlir::Value row, llvm::ArrayRef<mlir::Value> starts,
-                                          llvm::ArrayRef<int64_t> pieces, llvm::ArrayRef<mlir::Value> panels);
+                                          llvm::ArrayRef<int64_t> stored, llvm::ArrayRef<mlir::Value> panels);
 
   // ContractPack.cpp: the left operand in blocks
   void emitPacked(llvm::function_ref<void()> overTiles);
   void packRows();
   mlir::Value leftVector(llvm::ArrayRef<Index> index, mlir::Value start, mlir::Value depth, int64_t count);
-  llvm::SmallVector<mlir::Value> multiplyPacked(mlir::Value row, int64_t rows, llvm::ArrayRef<int64_t> pieces,
+  llvm::SmallVector<mlir::Value> multiplyPacked(mlir::Value row, int64_t rows, llvm::ArrayRef<int64_t> stored,
                                                 mlir::Value panel, mlir::ValueRange sums);
 
   // ContractStore.cpp: what becomes of a tile

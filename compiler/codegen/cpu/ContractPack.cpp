@@ -101,21 +101,20 @@ SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef
   int64_t sets = tile.setsFor(sums.size(), constantSize(run));
   SmallVector<Value> first = tile.resized(sums, pieces);
   llvm::append_range(first, tile.zeros(rows * (sets - 1), pieces));
-  if (!e.target.laneFma) {
+  SmallVector<Value> products;
+  if (e.target.laneFma) {
+    // A tail may start inside a packed tile.
+    Value within = c.rem(before, c.i64(tileM));
+    Value tileStart = c.add(c.mul(c.sub(before, within), blockK), within);
+    products = tile.multiplyPacked(k.scratch, leftType, tileStart, tileM, rows, block, blockLength, pieces, sets, ahead,
+                                   first);
+  } else {
     SmallVector<Value> starts;
     for (int64_t r = 0; r < rows; ++r)
       starts.push_back(c.mul(c.add(before, r), blockK));
-    return tile.resized(
-        tile.joinSets(tile.multiply(k.scratch, leftType, starts, block, blockLength, pieces, sets, ahead, first), sets),
-        stored);
+    products = tile.multiply(k.scratch, leftType, starts, block, blockLength, pieces, sets, ahead, first);
   }
-  // A tail may start inside a packed tile.
-  Value within = c.rem(before, c.i64(tileM));
-  Value tileStart = c.add(c.mul(c.sub(before, within), blockK), within);
-  return tile.resized(tile.joinSets(tile.multiplyPacked(k.scratch, leftType, tileStart, tileM, rows, block, blockLength,
-                                                        pieces, sets, ahead, first),
-                                    sets),
-                      stored);
+  return tile.resized(tile.joinSets(products, sets), stored);
 }
 
 } // namespace fathom
