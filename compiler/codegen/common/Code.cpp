@@ -159,6 +159,13 @@ void Code::prefetch(Value pointer, Value index, Type element, CacheLevel level) 
 
 Value Code::whole(Value pointer) { return LLVM::LaunderInvariantGroupOp::create(b, loc, pointer); }
 
+void Code::keepLoadsBehind() {
+  LLVM::InlineAsmOp::create(b, loc, TypeRange(), ValueRange(), /*asm_string=*/"", /*constraints=*/"~{memory}",
+                            /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                            /*asm_dialect=*/nullptr,
+                            /*operand_attrs=*/nullptr);
+}
+
 Value Code::load(Value pointer, Value index, Type element, int64_t lanes) {
   Type memory = memoryType(element);
   Value value = LLVM::LoadOp::create(b, loc, lanes == 1 ? memory : VectorType::get({lanes}, memory),

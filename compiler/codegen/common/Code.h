@@ -73,6 +73,8 @@ public:
   // The same pointer, which the back end holds in a register: it would else split what it knows of the pointer into
   // parts that it adds up again and again.
   mlir::Value whole(mlir::Value pointer);
+  // The back end moves no load from behind it ahead: in long straight code it would load more than the registers hold.
+  void keepLoadsBehind();
   mlir::Value load(mlir::Value pointer, mlir::Value index, mlir::Type element, int64_t lanes = 1);
   void store(mlir::Value value, mlir::Value pointer, mlir::Value index, mlir::Type element);
   void memset(mlir::Value pointer, mlir::Value bytes);

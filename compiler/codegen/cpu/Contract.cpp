@@ -119,9 +119,10 @@ SmallVector<Value> Contraction::firstSums(int64_t rows, ArrayRef<int64_t> pieces
                         : registers().zeros(rows, pieces);
 }
 
-SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, ArrayRef<int64_t> stored,
+SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, bool apart, ArrayRef<int64_t> stored,
                                          ArrayRef<Value> panels) {
   RegisterTile tile = registers();
+  tile.rowsApart = apart && !e.target.laneFma;
   SmallVector<int64_t> pieces = tile.wholePieces(stored);
   int64_t rows = starts.size() * panels.size();
   int64_t sets = tile.setsFor(rows * pieces.size(), constantSize(run));
@@ -172,7 +173,7 @@ void Contraction::tile(Value row, int64_t rows, ArrayRef<Value> panels, std::opt
       starts.push_back(rowStart(index, panels[0]));
     for (Value panel : panels)
       prefetchOperands(rowIndices, panel, count);
-    SmallVector<Value> sums = multiply(row, starts, pieces, panels);
+    SmallVector<Value> sums = multiply(row, starts, !together && rowLoops.size() > 1, pieces, panels);
     size_t each = sums.size() / panels.size();
     for (auto [i, panel] : llvm::enumerate(panels))
       finishTile(row, rowIndices, panel, count, ArrayRef(sums).slice(i * each, each));

@@ -33,7 +33,7 @@ private:
   mlir::Value panelStart(mlir::Value panel);
   Ahead nextPanel(mlir::Value row, mlir::Value panelStart, mlir::Value depth);
   llvm::SmallVector<mlir::Value> firstSums(int64_t rows, llvm::ArrayRef<int64_t> pieces, mlir::Value panel);
-  llvm::SmallVector<mlir::Value> multiply(mlir::Value row, llvm::ArrayRef<mlir::Value> starts,
+  llvm::SmallVector<mlir::Value> multiply(mlir::Value row, llvm::ArrayRef<mlir::Value> starts, bool apart,
                                           llvm::ArrayRef<int64_t> stored, llvm::ArrayRef<mlir::Value> panels);
 
   // ContractPack.cpp: the left operand in blocks

@@ -135,6 +135,8 @@ void RegisterTile::accumulate(int64_t rows, Factor factor, ArrayRef<int64_t> pie
       Value &sum = sums[r * pieces.size() + p];
       sum = fma(factor(r, p), panel[p], sum);
     }
+  if (stepsInOrder)
+    c.keepLoadsBehind();
 }
 
 // Into the second-level cache: the first has no room beside the current panel. The last panel's next lies behind the
@@ -220,7 +222,13 @@ SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Va
                                           ValueRange sums) const {
   Code &c = e.c;
   size_t ofPanel = starts.size() * pieces.size(), size = panels.size() * ofPanel;
-  SmallVector<Value> pointers = pointersTo(panels);
+  SmallVector<Value> pointers = pointersTo(panels), rows;
+  for (Value start : rowsApart ? starts : ArrayRef<Value>())
+    rows.push_back(c.whole(c.address(left, start, leftType)));
+  auto leftAt = [&](size_t row, Value step, int64_t count) {
+    return widen(rowsApart ? c.load(rows[row], step, leftType, count)
+                           : c.load(left, c.add(starts[row], step), leftType, count));
+  };
   int64_t steps = std::max(unroll, sets), vectorsOfRow = steps / 4;
   LeftVectors vectors;
   if (leftType.isF32() && steps % 8 == 0)
@@ -239,14 +247,13 @@ SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Va
     // A vector along each row, whose lanes are the factors of as many steps.
     bool byLane = e.target.laneFma && count > 1;
     if (byLane)
-      for (Value start : starts)
-        vectors.push_back(widen(c.load(left, c.add(start, depth), leftType, count)));
+      for (size_t r = 0; r < starts.size(); ++r)
+        vectors.push_back(leftAt(r, depth, count));
     Value panelRow = c.mul(depth, panelWidth);
     for (int64_t u = 0; u < count; ++u) {
       SmallVector<Value> factors;
       for (size_t r = 0; r < starts.size(); ++r)
-        factors.push_back(byLane ? c.extract(vectors[r], u)
-                                 : widen(c.load(left, c.add(c.add(starts[r], depth), u), leftType)));
+        factors.push_back(byLane ? c.extract(vectors[r], u) : leftAt(r, c.add(depth, u), 1));
       for (auto [i, pointer] : llvm::enumerate(pointers))
         accumulate(factors, pieces, pointer, c.add(panelRow, u * panelWidth),
                    MutableArrayRef(next).slice(u % sets * size + i * ofPanel, ofPanel));

@@ -21,13 +21,15 @@ llvm::SmallVector<mlir::Value> transposeFour(Code &c, llvm::ArrayRef<mlir::Value
 
 struct RegisterTile {
   Emitter &e;
-  mlir::Type acc;       // of the sums
-  int64_t panelWidth;   // columns of a panel; its rows follow each other
-  int64_t unroll;       // steps of the reduction per iteration
-  int64_t inFlight;     // multiply-adds at a time that the schedule wants
-  int64_t loadAhead;    // multiply-adds that loads come ahead of their use; 0: LLVM orders them
-  mlir::Value right;    // the packed operand
-  mlir::Type rightType; // of its elements
+  mlir::Type acc;            // of the sums
+  int64_t panelWidth;        // columns of a panel; its rows follow each other
+  int64_t unroll;            // steps of the reduction per iteration
+  int64_t inFlight;          // multiply-adds at a time that the schedule wants
+  int64_t loadAhead;         // multiply-adds that loads come ahead of their use; 0: LLVM orders them
+  mlir::Value right;         // the packed operand
+  mlir::Type rightType;      // of its elements
+  bool rowsApart = false;    // rows lie at no distance of each other that is known
+  bool stepsInOrder = false; // where no loop has an order of its own, a step's loads come behind those before
 
   int64_t lanes() const { return e.target.lanes(acc.getIntOrFloatBitWidth()); }
   // Columns in vectors, the last of them narrower where they do not come out even.

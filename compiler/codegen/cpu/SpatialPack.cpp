@@ -21,7 +21,9 @@ public:
         spatial(window.kernel.size()), last(1 + spatial), channels(*constantSize(sizesOf(op.getWeight())[1])),
         columns(*constantSize(sizesOf(op.getWeight())[0])), groupColumns(columns / op.getGroup()),
         tileW(k.schedule["tile_w"]), panelWidth(weight.layout.block), together(k.schedule["groups"]),
-        registers{e, element, panelWidth, k.schedule["tile_i"], 1, k.schedule["load_ahead"], weight.pointer, element} {}
+        registers{e, element, panelWidth, k.schedule["tile_i"], 1, k.schedule["load_ahead"], weight.pointer, element} {
+    registers.stepsInOrder = !e.target.laneFma;
+  }
 
   Grid emit() {
     rowLoops = loopsOver(type, {}, {1, last});
