@@ -282,7 +282,6 @@ fathom_status *fathom_context::describeFault(int32_t Code) const {
   if (LaunchFault.Code != Code || FaultKernel < 0 || uint32_t(FaultKernel) >= Artifact.kernel_count)
     return makeStatus(Kind, "%s (fault %d)", What, Code);
   const fathom_abi_kernel &Kernel = Artifact.kernels[FaultKernel];
-  return withNode(makeStatus(Kind, "%s (fault %d in kernel '%s' of nodes '%s', task %lld)", What, Code, Kernel.name,
-                             Kernel.nodes, static_cast<long long>(LaunchFault.Task)),
+  return withNode(makeStatus(Kind, "%s (fault %d in kernel '%s' of nodes '%s')", What, Code, Kernel.name, Kernel.nodes),
                   Kernel.nodes, strlen(Kernel.nodes));
 }

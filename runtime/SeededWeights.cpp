@@ -32,9 +32,9 @@ uint64_t splitmix64(uint64_t Seed, uint64_t Index) {
 // One product and no sum, so that no compiler can fuse it and every machine rounds the same.
 float toValue(uint32_t Half) { return float(int32_t(Half) >> 8) * (0.05f / 8388608.0f); }
 
-int32_t fillBlock(const void *Env, int64_t Task, void *) {
+int32_t fillBlocks(const void *Env, int64_t First, int64_t Last, void *) {
   const Fill &F = *static_cast<const Fill *>(Env);
-  size_t Begin = size_t(Task) * BlockBytes, End = std::min(Begin + BlockBytes, F.Bytes);
+  size_t Begin = size_t(First) * BlockBytes, End = std::min(size_t(Last) * BlockBytes, F.Bytes);
   for (size_t At = Begin; At < End; At += DrawBytes) {
     uint64_t Draw = splitmix64(F.Seed, At / DrawBytes);
     const float Values[2] = {toValue(uint32_t(Draw)), toValue(uint32_t(Draw >> 32))};
@@ -62,7 +62,7 @@ fathom_status *fathom::makeSeededWeights(uint64_t Seed, size_t Bytes, const char
     freeSeededWeights(F.Weights, Bytes);
     return Status;
   }
-  Pool.launch(fillBlock, &F, Blocks);
+  Pool.launch(fillBlocks, &F, Blocks);
   if (KeptBytes)
     memcpy(F.Weights, Kept, KeptBytes);
   // From here on nothing may change them.

@@ -17,7 +17,7 @@ namespace fathom {
 
 struct Fault {
   int32_t Code = FATHOM_FAULT_NONE;
-  int64_t Task = INT64_MAX;
+  int64_t Run = INT64_MAX; // the first task of the run of tasks in which it is
 };
 
 class ThreadPool {
@@ -35,9 +35,9 @@ public:
   [[nodiscard]] fathom_status *use(fathom_parallel_for_fn ParallelFor, void *User, int32_t Threads, char *Scratch,
                                    size_t ScratchStride);
 
-  // Runs Fn(Env, T, scratch) for T in [0, Tasks) and waits. When tasks fault, the fault of the lowest T is returned,
-  // whatever the threads' timing: every task below it has run, and tasks above it may be left out. Backwards, a thread
-  // begins with the last task of its share.
+  // Runs the tasks [0, Tasks) and waits. When tasks fault, the fault of the lowest one is returned, whatever the
+  // threads' timing: every task below it has run, and tasks above it may be left out. Backwards, a thread begins with
+  // the last tasks of its share.
   Fault launch(fathom_task_fn Fn, const void *Env, int64_t Tasks, bool Backwards = false) {
     if (Tasks == 1 || Threads == 1)
       return runInline({Fn, Env, Tasks, Backwards});
@@ -64,6 +64,7 @@ private:
     int64_t Shares = 1;
 
     int64_t shareEnd(int64_t Index) const { return Tasks / Shares * (Index + 1) + std::min(Index + 1, Tasks % Shares); }
+    template <typename Body> void overRuns(int64_t Begin, int64_t End, Body Run) const;
   };
 
   struct Worker {
@@ -84,7 +85,7 @@ private:
   bool allocateShares(int32_t Count);
   void forgetParts();
   void runTasks(int64_t Begin, int64_t End, char *WorkerScratch);
-  void recordFault(int64_t Task, int32_t Code);
+  void recordFault(Fault Found);
   bool waitForWork(uint32_t &Seen);
   void waitForOthers();
   void wake(int64_t Count);
@@ -111,8 +112,8 @@ private:
   alignas(Alignment) Job Current = {};
 
   alignas(Alignment) std::atomic<int64_t> Unfinished{0};
-  std::atomic<int64_t> FaultTask{INT64_MAX}; // tasks above it need not run
-  Fault First;                               // guarded by FaultLock while tasks run
+  std::atomic<int64_t> FaultRun{INT64_MAX}; // those behind it need not run
+  Fault First;                              // guarded by FaultLock while tasks run
   pthread_mutex_t FaultLock = PTHREAD_MUTEX_INITIALIZER;
 
   // Sleep: workers sleep on Launches, the calling thread on Done.

@@ -10,13 +10,15 @@
 extern "C" {
 #endif
 
-#define FATHOM_ABI_VERSION 3
+#define FATHOM_ABI_VERSION 4
 #define FATHOM_ABI_MAGIC 0x4d4f485441460001ull /* "FATHOM" and a byte that no text file starts with */
 #define FATHOM_ARTIFACT_SYMBOL "fathom_artifact"
 
-// One unit of a kernel's fixed task grid. `env` is the kernel's argument block (buffer pointers, then symbolic sizes),
-// `scratch` is private to the worker and 64-byte aligned. Returns 0, or a FATHOM_FAULT_ code when the data is at fault.
-typedef int32_t (*fathom_task_fn)(const void *env, int64_t task, void *scratch);
+// The tasks [first, last) of a kernel's fixed grid, in that order: what neighbours share is computed once for all of
+// them. `env` is the kernel's argument block (buffer pointers, then symbolic sizes), `scratch` is private to the worker
+// and 64-byte aligned. Returns 0, or the FATHOM_FAULT_ code of the first task whose data is at fault; those behind it
+// are then left out.
+typedef int32_t (*fathom_task_fn)(const void *env, int64_t first, int64_t last, void *scratch);
 
 enum {
   FATHOM_FAULT_NONE = 0,
@@ -29,8 +31,8 @@ enum {
 typedef struct fathom_services {
   uint32_t version;
   uint32_t reserved;
-  // Runs fn(env, t, scratch) for every t in [0, tasks) on the context's workers and waits; returns the first fault or
-  // 0. `kernel` indexes fathom_artifact.kernels and serves profiling and messages.
+  // Runs the tasks [0, tasks) on the context's workers, in runs of any length, and waits; returns the first fault or 0.
+  // `kernel` indexes fathom_artifact.kernels and serves profiling and messages.
   int32_t (*launch)(void *host, int32_t kernel, fathom_task_fn fn, const void *env, int64_t tasks);
   // Memory for a tensor whose size data decides: 64-byte aligned, null when there is none. What is not released when
   // the run ends is released then.

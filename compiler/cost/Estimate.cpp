@@ -20,13 +20,21 @@ constexpr double exposedNear = 0.12, exposedFar = 0.3;
 // code fetches the next one meanwhile.
 constexpr double exposedStream = 0.4;
 
+// How often work is done that neighbouring tasks share: for every group of them, and again where a run ends within one.
+// A thread takes half of its share, then half of the rest, and so on.
+static double timesShared(double tasks, double groupTasks, double threads) {
+  double groups = tasks / groupTasks, runs = threads * (1 + std::log2(std::max(1.0, tasks / threads)));
+  return std::min(groupTasks, 1 + runs / groups);
+}
+
 double Estimate::total(int64_t threads) const {
   double work = arithmetic + movement + packing + results + tasks * perTask;
+  if (tasks <= 1 || threads <= 1)
+    return work;
+  work += packing * (timesShared(tasks, groupTasks, double(threads)) - 1);
+  work += exchange * std::max(0.0, 1 - rowParts / double(threads));
   double rounds = std::ceil(tasks / double(threads));
-  bool spreads = tasks > 1 && threads > 1;
-  if (spreads)
-    work += exchange * std::max(0.0, 1 - rowParts / double(threads));
-  return work * std::min(1.0, rounds * std::max(largest, 1 / tasks)) + (spreads ? spreading : 0);
+  return work * std::min(1.0, rounds * std::max(largest, 1 / tasks)) + spreading;
 }
 
 double overThreads(const Estimate &estimate, const Target &target) {

@@ -127,6 +127,9 @@ struct Scheduled {
       !s.packed && setsFilled(double(s.tileM), int64_t(double(p.rowStride) * element), target.caches[0]) > 1;
 
   bool fetches = s.fetchAhead && canFetchAhead(s, p.rows);
+  // How often rows are read, or packed, by one thread: neighbouring tasks of the same rows pack them once. Products
+  // that take turns do not share them.
+  int64_t packs() const { return s.packed && p.turns == 1 ? 1 : panelTasks; }
 
   // The heights of the tiles that so many rows are computed in, with how often each occurs. What is left by full ones
   // is one tile where it is known ahead, else tiles of powers of two.
@@ -191,10 +194,11 @@ struct Scheduled {
       moved += asStream(refill(allPanels * again, panel + leftTile, target));
     }
     moved = moved * double(blocks);
-    // Partial sums wait in the result.
+    // Partial sums wait in the result, those of all tasks that are packed for together.
     double result = double(taskRows) * double(std::min(taskPanels * s.tileN, p.columns)) * element;
+    double waiting = packs() == panelTasks ? result : double(taskRows * p.columns) * element;
     if (blocks > 1)
-      moved += refill(result, result + left, target) * (2 * double(blocks - 1));
+      moved += refill(result, waiting + left, target) * (2 * double(blocks - 1));
     return moved;
   }
 
@@ -207,7 +211,7 @@ struct Scheduled {
     Refill moved = ofTask() * tasks;
     double left = double(p.batches * p.rows * p.depth()) * element / double(p.sharedRows);
     double right = bytesOfRight();
-    moved += refill(left, left * double(p.turns), target) * double(panelTasks);
+    moved += refill(left, left * double(p.turns), target) * double(packs());
     Refill again = refill(right, right * double(p.turns), target) * double(rowTasks - 1);
     moved += fetches && takesTurns ? asStream(again) : again;
     return moved += fetches ? asStream(firstReading()) : firstReading();
@@ -228,7 +232,7 @@ struct Scheduled {
   double packing() const {
     double vectors = double(p.batches * p.rows * p.depth()) / double(lanes);
     double each = 1 / target.storesPerCycle + 1 / target.loadsPerCycle + transposing + p.producerCycles;
-    return s.packed ? double(panelTasks) * vectors * each : 0;
+    return s.packed ? double(packs()) * vectors * each : 0;
   }
 
   double results() const {
@@ -252,6 +256,7 @@ Estimate estimate(const Product &product, const ProductSchedule &schedule, const
                         scheduled.firstReading().full - hiddenByArithmetic * e.arithmetic);
   e.arithmetic *= double(product.turns), e.movement *= double(product.turns);
   e.packing = scheduled.packing();
+  e.groupTasks = double(scheduled.panelTasks / scheduled.packs());
   e.results = scheduled.results();
   return e;
 }

@@ -38,12 +38,13 @@ Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Tar
   moved += refill(weights, weights, target) * double(tileTasks - 1);
   moved += s.fetchAhead ? asStream(coldRefill(weights, target)) : coldRefill(weights, target);
   double side = positions / target.loadsPerCycle;
-  e.packing = double(panelTasks) * tiles * channelVectors *
+  e.packing = tiles * channelVectors *
               (inputOperations(conv.size) / transformsPerCycle + side + positions / target.storesPerCycle);
-  e.packing += tiles * columnVectors * (outputOperations(conv.size) / transformsPerCycle + side);
-  e.movement = moved.beside(e.arithmetic + e.packing);
+  e.groupTasks = double(panelTasks);
+  double transformedBack = tiles * columnVectors * (outputOperations(conv.size) / transformsPerCycle + side);
+  e.movement = moved.beside(e.arithmetic + e.packing + transformedBack);
   double resultVectors = double(conv.pixels) * columnVectors;
-  e.results = resultVectors * (1.5 * conv.resultStreams + 2);
+  e.results = transformedBack + resultVectors * (1.5 * conv.resultStreams + 2);
   return e;
 }
 

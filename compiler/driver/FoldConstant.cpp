@@ -176,12 +176,10 @@ private:
     fathom_services services{FATHOM_ABI_VERSION, 0,
                              [](void *host, int32_t kernel, fathom_task_fn fn, const void *env, int64_t tasks) {
                                auto *self = static_cast<Host *>(host);
-                               for (int64_t t = 0; t < tasks; ++t)
-                                 if (int32_t fault = fn(env, t, self->scratch)) {
-                                   self->kernel = kernel;
-                                   return fault;
-                                 }
-                               return 0;
+                               int32_t fault = fn(env, 0, tasks, self->scratch);
+                               if (fault)
+                                 self->kernel = kernel;
+                               return fault;
                              },
                              // What is folded has static sizes.
                              nullptr, nullptr, nullptr,

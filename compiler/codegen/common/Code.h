@@ -19,6 +19,8 @@ mlir::Type memoryType(mlir::Type element);
 // The type of `lanes` elements in registers; one lane is a scalar.
 mlir::Type vectorType(mlir::Type element, int64_t lanes);
 
+using Range = std::pair<mlir::Value, mlir::Value>; // [first, second)
+
 class Code {
 public:
   Code(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}

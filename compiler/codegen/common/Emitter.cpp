@@ -73,7 +73,7 @@ void Emitter::store(const Buffer &buffer, ArrayRef<Index> index, Value value, in
   }
 }
 
-void Emitter::clearHalo(const Buffer &buffer, Value part, Value parts) {
+void Emitter::clearHalo(const Buffer &buffer, Range these, Value parts) {
   const Layout &layout = buffer.layout;
   Type element = buffer.type.getElementType();
   int64_t bytes = elementBytes(element);
@@ -93,23 +93,23 @@ void Emitter::clearHalo(const Buffer &buffer, Value part, Value parts) {
     if (position == order.size())
       return;
     int64_t d = order[position];
-    auto onlyIn = [&](Value which, llvm::function_ref<void()> body) {
-      divides ? c.when(c.cmp(arith::CmpIPredicate::eq, part, which), body) : body();
+    auto onlyWhere = [&](Value end, Value known, llvm::function_ref<void()> body) {
+      divides ? c.when(c.cmp(arith::CmpIPredicate::eq, end, known), body) : body();
     };
     bool deeper = llvm::any_of(order.drop_front(position + 1),
                                [&](int64_t inner) { return layout.haloLow[inner] || layout.haloHigh[inner]; });
     Value stride = c.expr(layout.strides[d]), size = c.expr(layout.sizes[d]);
     if (layout.haloLow[d])
-      onlyIn(c.i64(0), [&] { slab(position, base, c.i64(layout.haloLow[d])); });
+      onlyWhere(these.first, c.i64(0), [&] { slab(position, base, c.i64(layout.haloLow[d])); });
     if (layout.haloHigh[d])
-      onlyIn(c.sub(parts, c.i64(1)), [&] {
+      onlyWhere(these.second, parts, [&] {
         slab(position, c.add(base, c.mul(c.add(size, layout.haloLow[d]), stride)), c.i64(layout.haloHigh[d]));
       });
     if (!deeper)
       return;
     bool here = divides && !graph::isConstant(layout.sizes[d], 1);
     auto end = [&](Value before) { return c.div(c.mul(before, size), parts); };
-    c.loop(here ? end(part) : c.i64(0), here ? end(c.add(part, 1)) : size, 1, [&](Value i) {
+    c.loop(here ? end(these.first) : c.i64(0), here ? end(these.second) : size, 1, [&](Value i) {
       clear(position + 1, c.add(base, c.mul(c.add(i, layout.haloLow[d]), stride)), divides && !here);
     });
   };

@@ -52,8 +52,8 @@ public:
   void prefetch(const Buffer &buffer, llvm::ArrayRef<Index> index) {
     c.prefetch(buffer.pointer, offset(buffer, index, 1).first, buffer.type.getElementType(), Code::CacheLevel::First);
   }
-  // Zeroes the halo of a buffer: the part of this number, of so many.
-  void clearHalo(const Buffer &buffer, mlir::Value part, mlir::Value parts);
+  // Zeroes the halo of a buffer: these parts, of so many.
+  void clearHalo(const Buffer &buffer, Range these, mlir::Value parts);
 
   // All-zero indices for a tensor.
   Indices zeros(int64_t rank) { return Indices(rank, Index{c.i64(0), 0}); }

@@ -27,8 +27,8 @@ static ClassEmitter emitterOf(StringRef name) {
 }
 
 // The entry that the runtime calls: loads the argument block and calls the function, whose pointers are known not to
-// alias.
-static void emitEntry(func::FuncOp function, unsigned pointers, unsigned symbols) {
+// alias, for as many tasks at a time as share work, until one faults.
+static void emitEntry(func::FuncOp function, unsigned pointers, unsigned symbols, int64_t groupTasks) {
   MLIRContext *context = function.getContext();
   OpBuilder b(context);
   Location loc = function.getLoc();
@@ -36,7 +36,7 @@ static void emitEntry(func::FuncOp function, unsigned pointers, unsigned symbols
   auto pointer = LLVM::LLVMPointerType::get(context);
   Type i64 = b.getI64Type(), i32 = b.getI32Type();
   auto entry = func::FuncOp::create(b, loc, (function.getName() + ".task").str(),
-                                    b.getFunctionType({pointer, i64, pointer}, {i32}));
+                                    b.getFunctionType({pointer, i64, i64, pointer}, {i32}));
   b.setInsertionPointToStart(entry.addEntryBlock());
   Code c(b, loc);
   SmallVector<Value> arguments;
@@ -44,10 +44,21 @@ static void emitEntry(func::FuncOp function, unsigned pointers, unsigned symbols
     Value slot = LLVM::GEPOp::create(b, loc, pointer, i64, entry.getArgument(0), ArrayRef<LLVM::GEPArg>{int32_t(i)});
     arguments.push_back(LLVM::LoadOp::create(b, loc, i < pointers ? Type(pointer) : i64, slot, 8));
   }
-  arguments.push_back(entry.getArgument(1));
-  arguments.push_back(entry.getArgument(2));
-  auto call = func::CallOp::create(b, loc, function, arguments);
-  func::ReturnOp::create(b, loc, call.getResults());
+  Value first = entry.getArgument(1), last = entry.getArgument(2), none = c.i32(0);
+  Value firstGroup = c.div(first, c.i64(groupTasks));
+  Value lastGroup = c.div(c.add(last, groupTasks - 1), c.i64(groupTasks));
+  Value fault = c.loop(firstGroup, lastGroup, 1, none, [&](Value group, ValueRange before) {
+    return SmallVector<Value>{c.when(
+        c.cmp(arith::CmpIPredicate::eq, before[0], none),
+        [&] {
+          SmallVector<Value> all = arguments;
+          Value start = c.mul(group, groupTasks);
+          all.append({c.max(first, start), c.min(last, c.add(start, groupTasks)), entry.getArgument(3)});
+          return func::CallOp::create(b, loc, function, all).getResult(0);
+        },
+        [&] { return before[0]; })};
+  })[0];
+  func::ReturnOp::create(b, loc, fault);
 }
 
 FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule, StringRef name,
@@ -60,7 +71,7 @@ FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const 
   Operation *terminator = kernel.getBody().front().getTerminator();
   unsigned inputs = kernel.getNumArguments(), results = terminator->getNumOperands(), pointers = inputs + results;
   SmallVector<Type> types(pointers, pointer);
-  types.append(symbolCount + 1, i64);
+  types.append(symbolCount + 2, i64);
   types.push_back(pointer);
 
   b.setInsertionPointToEnd(loops.getBody());
@@ -83,6 +94,7 @@ FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const 
                   schedule,
                   function.getArgument(pointers + symbolCount),
                   function.getArgument(pointers + symbolCount + 1),
+                  function.getArgument(pointers + symbolCount + 2),
                   anchorOf(kernel),
                   {},
                   {}};
@@ -98,7 +110,7 @@ FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const 
   func::ReturnOp::create(b, loc, fault);
   if (e.failed || !grid.tasks)
     return failure();
-  emitEntry(function, pointers, symbolCount);
+  emitEntry(function, pointers, symbolCount, grid.groupTasks);
   return grid;
 }
 

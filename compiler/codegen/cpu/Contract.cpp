@@ -273,10 +273,19 @@ Grid Contraction::emit() {
   for (int64_t d : batch)
     batchLoops.push_back({d, sizesOf(type)[d]});
   AffineExpr batches = iterations(batchLoops, k.context());
-  grid.tasks = simplify(batches * rowTasks * panelTasks);
-
-  Value rowTask = c.rem(k.task, c.expr(rowTasks)), rest = c.div(k.task, c.expr(rowTasks));
-  Value panelTask = c.rem(rest, c.expr(panelTasks)), batchTask = c.div(rest, c.expr(panelTasks));
+  // Tasks of the same rows pack them together. Rows in place pass the same panels, one block of rows after another.
+  Value rowTask, batchTask;
+  Range panelTask;
+  if (packed) {
+    auto [group, tasks] = k.taskGroup(grid, simplify(batches * rowTasks), *constantSize(panelTasks));
+    rowTask = c.rem(group, c.expr(rowTasks)), batchTask = c.div(group, c.expr(rowTasks));
+    panelTask = tasks;
+  } else {
+    grid.tasks = simplify(batches * rowTasks * panelTasks);
+    Value rest = c.div(k.task, c.expr(rowTasks)), which = c.rem(rest, c.expr(panelTasks));
+    rowTask = c.rem(k.task, c.expr(rowTasks)), batchTask = c.div(rest, c.expr(panelTasks));
+    panelTask = {which, c.add(which, 1)};
+  }
   batchIndex = e.zeros(type.getRank());
   batchLeft = batchRight = c.i64(0);
   delinearize(c, batchTask, batchLoops, batchIndex);
@@ -292,7 +301,7 @@ Grid Contraction::emit() {
 
   rowLow = c.mul(rowTask, taskM);
   rowHigh = c.min(c.add(rowLow, taskM), c.expr(rows));
-  Value panelLow = c.mul(panelTask, taskN), panelHigh = c.min(c.add(panelLow, taskN), c.expr(panels));
+  Value panelLow = c.mul(panelTask.first, taskN), panelHigh = c.min(c.mul(panelTask.second, taskN), c.expr(panels));
   fullPanels = c.expr(simplify(columns.floorDiv(tileN)));
   auto known = constantSize(columns);
   if (known)

@@ -48,6 +48,13 @@ std::pair<Range, Range> KernelBody::taskRange(Grid &grid, Units inner, Units out
   return {partRange(e.c, e.c.rem(task, count), inner), partRange(e.c, e.c.div(task, count), outer)};
 }
 
+std::pair<Value, Range> KernelBody::taskGroup(Grid &grid, AffineExpr groups, int64_t groupTasks) {
+  grid.tasks = graph::size::simplified(groups * groupTasks);
+  grid.groupTasks = groupTasks;
+  Value group = e.c.div(task, e.c.i64(groupTasks)), before = e.c.mul(group, groupTasks);
+  return {group, {e.c.sub(task, before), e.c.sub(tasksEnd, before)}};
+}
+
 void prefetchRun(Emitter &e, const Buffer &buffer, ArrayRef<Index> index, int64_t dim, int64_t count) {
   int64_t inLine = lineBytes / elementBytes(buffer.type.getElementType());
   Indices at = llvm::to_vector(index);
@@ -103,7 +110,7 @@ void KernelBody::storeAnchor(ArrayRef<Index> index, Value values, int64_t lanes)
 void KernelBody::clearHalos(AffineExpr tasks) {
   for (const Buffer &output : outputs)
     if (output.layout.hasHalo())
-      e.clearHalo(output, task, e.c.expr(tasks));
+      e.clearHalo(output, {task, tasksEnd}, e.c.expr(tasks));
 }
 
 bool Reducer::lanesReduced() const { return llvm::is_contained(axes, innermostDim(type)); }

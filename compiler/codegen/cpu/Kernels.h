@@ -12,6 +12,9 @@ namespace fathom {
 struct Grid {
   mlir::AffineExpr tasks;
   int64_t scratchBytes = 0;
+  // So many neighbouring tasks share work, which the code of a run of them does once. It never gets a run of two
+  // groups.
+  int64_t groupTasks = 1;
 };
 
 // A number of units of work, `each` of which are a part; the last part may be smaller.
@@ -20,14 +23,14 @@ struct Units {
   int64_t each;
   mlir::AffineExpr parts() const;
 };
-using Range = std::pair<mlir::Value, mlir::Value>; // [first, second)
 
 // A kernel while its code is being emitted.
 struct KernelBody {
   Emitter &e;
   mlir::func::FuncOp kernel;
   const Schedule &schedule;
-  mlir::Value task, scratch;
+  mlir::Value task, tasksEnd; // the run of tasks: one, if they share nothing
+  mlir::Value scratch;
   mlir::Operation *anchor;                 // null: all ops are computed on demand
   llvm::SmallVector<mlir::Value> returned; // the kernel's results ...
   llvm::SmallVector<Buffer, 1> outputs;    // ... and where they go
@@ -42,13 +45,15 @@ struct KernelBody {
   Range taskRange(Grid &grid, mlir::AffineExpr count, int64_t each);
   // The same where a task is a part along two axes; the next task is the next part along the inner one.
   std::pair<Range, Range> taskRange(Grid &grid, Units inner, Units outer);
+  // The number of the run's group, and its tasks counted from the group's first; sets the grid.
+  std::pair<mlir::Value, Range> taskGroup(Grid &grid, mlir::AffineExpr groups, int64_t groupTasks);
   // Asks for what consumers read beside the anchor's result, ahead of storing `count` results side by side along `dim`.
   void prefetchOperands(llvm::ArrayRef<Index> index, int64_t dim, int64_t count);
   // Computes and stores all results at an index.
   void storeResults(llvm::ArrayRef<Index> index, int64_t lanes);
   // The same where these are the anchor's results there.
   void storeAnchor(llvm::ArrayRef<Index> index, mlir::Value values, int64_t lanes);
-  // A task's share of zeroing what lies around the results, of so many tasks.
+  // The run's share of zeroing what lies around the results, of so many tasks.
   void clearHalos(mlir::AffineExpr tasks);
 };
 

@@ -1,6 +1,6 @@
 // Convolution with windows of 3 x 3 by Winograd's method: tiles of the input are transformed, multiplied with the
-// transformed weights as one matrix product for each element of a tile, and the products are transformed back. A task
-// goes through all three for a block of tiles, so that nothing between them leaves the caches.
+// transformed weights as one matrix product for each element of a tile, and the products are transformed back. A run of
+// tasks goes through all three for a block of tiles, so that nothing between them leaves the caches.
 #include "compiler/kernel/Winograd.h"
 #include "compiler/codegen/cpu/Combination.h"
 #include "compiler/codegen/cpu/Kernels.h"
@@ -46,17 +46,16 @@ public:
     int64_t panels = llvm::divideCeil(columns, tileN), taskN = k.schedule["task_n"];
     int64_t panelTasks = llvm::divideCeil(panels, taskN);
     Grid grid;
-    grid.tasks = size::simplified(tiles.ceilDiv(taskTiles) * panelTasks);
+    auto [group, tasks] = k.taskGroup(grid, size::simplified(tiles.ceilDiv(taskTiles)), panelTasks);
     // Scratch: the transformed tiles, the products of a panel, the pixels of one tile.
     positionSize = apart(taskTiles * channels);
     productsAt = positions * positionSize;
     pixelsAt = productsAt + taskTiles * positions * tileN;
     grid.scratchBytes = (pixelsAt + size * size * tileN) * elementBytes(element);
 
-    Value firstTile = c.mul(c.div(k.task, c.i64(panelTasks)), taskTiles);
+    Value firstTile = c.mul(group, taskTiles);
     Value count = c.min(c.i64(taskTiles), c.sub(c.expr(tiles), firstTile));
-    Value firstPanel = c.mul(c.rem(k.task, c.i64(panelTasks)), taskN);
-    Value lastPanel = c.min(c.add(firstPanel, taskN), c.i64(panels));
+    Value firstPanel = c.mul(tasks.first, taskN), lastPanel = c.min(c.mul(tasks.second, taskN), c.i64(panels));
     c.loop(c.i64(0), count, 1, [&](Value tile) { transformInput(tile, c.add(firstTile, tile)); });
     c.loop(firstPanel, lastPanel, 1, [&](Value panel) {
       c.loop(positions, [&](Value position) { multiply(position, panel, count); });

@@ -45,13 +45,25 @@ TEST(ProductCost, SmallerCachesRefillMore) {
   EXPECT_GT(estimate(product, schedule, small).movement, estimate(product, schedule, machine()).movement);
 }
 
-TEST(ProductCost, PackingIsCountedForEveryPartOfThePanels) {
+TEST(ProductCost, PackingIsCountedForEveryRunOfTasks) {
   ProductSchedule packed = schedule;
   packed.packed = true, packed.tileM = 8, packed.tileN = 12, packed.blockK = 256, packed.taskM = 200;
   packed.taskN = 64;
   double once = estimate(product, packed, machine()).packing;
   packed.taskN = 16;
-  EXPECT_DOUBLE_EQ(estimate(product, packed, machine()).packing, 4 * once);
+  Estimate e = estimate(product, packed, machine());
+  EXPECT_DOUBLE_EQ(e.packing, once);
+  EXPECT_DOUBLE_EQ(e.groupTasks, 4);
+  // Alone, a thread packs once; four of them have a task each.
+  e = {.packing = 1e6, .tasks = 4, .groupTasks = 4};
+  EXPECT_DOUBLE_EQ(e.total(1), 1e6);
+  EXPECT_NEAR(e.total(4), 1e6, 5000);
+  // Of 64 tasks, each takes 8, 4, 2, 1 and 1.
+  e.tasks = e.groupTasks = 64;
+  EXPECT_NEAR(e.total(4), 1e6 * (1 + 4 * 5) / 4, 5000);
+  // Where each has groups of its own, less is done twice.
+  e.groupTasks = 2;
+  EXPECT_LT(e.total(4), 1e6 * 1.7 / 4);
 }
 
 TEST(ProductCost, StreamsSpeedUpReadingNotArithmetic) {

@@ -167,7 +167,7 @@ TEST(Context, RefusesWrongBuffers) {
   EXPECT_EQ(G.Out[9], 81);
 }
 
-TEST(Context, TellsTheLowestFaultyTask) {
+TEST(Context, TellsTheKernelOfAFault) {
   Gather G;
   G.Dims = G.MaskDims = {1000, 1};
   G.Ids.assign(1000, 3);
@@ -180,10 +180,7 @@ TEST(Context, TellsTheLowestFaultyTask) {
   for (size_t I = 700; I < 1000; I += 3)
     G.Ids[I] = -1;
   for (int Repeat = 0; Repeat < 50; ++Repeat)
-    expectError(G.run(), FATHOM_ERROR_INDEX, "in kernel 'gather_0' of nodes 'Gather_7,Where_8', task 700)",
-                "Gather_7,Where_8");
-  G.Ids[1] = 10;
-  expectError(G.run(), FATHOM_ERROR_INDEX, "task 1)", "Gather_7,Where_8");
+    expectError(G.run(), FATHOM_ERROR_INDEX, "in kernel 'gather_0' of nodes 'Gather_7,Where_8')", "Gather_7,Where_8");
   G.Ids.assign(1000, 2);
   expectOk(G.run());
 }

@@ -7,10 +7,11 @@ struct Order {
   int64_t Count;
 };
 
-static int32_t note(const void *Argument, int64_t Task, void *Scratch) {
+static int32_t note(const void *Argument, int64_t First, int64_t Last, void *Scratch) {
   (void)Scratch;
   struct Order *Order = (struct Order *)Argument;
-  Order->Tasks[Order->Count++] = (float)Task;
+  for (int64_t Task = First; Task < Last; ++Task)
+    Order->Tasks[Order->Count++] = (float)Task;
   return 0;
 }
 

@@ -12,10 +12,10 @@ typedef struct Env {
   int64_t Seq;
 } Env;
 
-static int32_t gather(const void *Argument, int64_t Row, void *Scratch) {
+static int32_t gather(const void *Argument, int64_t First, int64_t Last, void *Scratch) {
   (void)Scratch;
   const Env *E = Argument;
-  for (int64_t I = Row * E->Seq; I < (Row + 1) * E->Seq; ++I) {
+  for (int64_t I = First * E->Seq; I < Last * E->Seq; ++I) {
     if (E->Ids[I] < 0 || E->Ids[I] >= 10)
       return FATHOM_FAULT_INDEX;
     E->Out[I] = E->Mask[I] ? E->Table[E->Ids[I]] : 0;

@@ -9,27 +9,29 @@ typedef struct Env {
   int64_t Batch;
 } Env;
 
-static int32_t add(const void *Argument, int64_t Row, void *Scratch) {
+static int32_t add(const void *Argument, int64_t First, int64_t Last, void *Scratch) {
   const Env *E = Argument;
   // By way of the scratch, so that a scratch shared between workers would show.
   volatile float *Private = Scratch;
-  for (int C = 0; C < 3; ++C)
-    Private[C] = E->X[Row * 3 + C] + E->Y[Row * 3 + C];
-  for (int C = 0; C < 3; ++C)
-    E->Sums[Row * 3 + C] = Private[C];
+  for (int64_t Row = First; Row < Last; ++Row) {
+    for (int C = 0; C < 3; ++C)
+      Private[C] = E->X[Row * 3 + C] + E->Y[Row * 3 + C];
+    for (int C = 0; C < 3; ++C)
+      E->Sums[Row * 3 + C] = Private[C];
+  }
   return 0;
 }
 
-static int32_t scale(const void *Argument, int64_t Row, void *Scratch) {
+static int32_t scale(const void *Argument, int64_t First, int64_t Last, void *Scratch) {
   (void)Scratch;
   const Env *E = Argument;
-  for (int C = 0; C < 3; ++C)
-    E->Z[Row * 3 + C] = E->Sums[Row * 3 + C] * E->W[C];
+  for (int64_t I = First * 3; I < Last * 3; ++I)
+    E->Z[I] = E->Sums[I] * E->W[I % 3];
   return 0;
 }
 
-static int32_t total(const void *Argument, int64_t Task, void *Scratch) {
-  (void)Task, (void)Scratch;
+static int32_t total(const void *Argument, int64_t First, int64_t Last, void *Scratch) {
+  (void)First, (void)Last, (void)Scratch;
   const Env *E = Argument;
   float Sum = 0;
   for (int64_t I = 0; I < E->Batch * 3; ++I)
