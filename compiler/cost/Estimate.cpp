@@ -27,18 +27,19 @@ static double timesShared(double tasks, double groupTasks, double threads) {
   return std::min(groupTasks, 1 + runs / groups);
 }
 
-double Estimate::total(int64_t threads) const {
+double Estimate::total(int64_t threads, double slowest) const {
   double work = arithmetic + movement + packing + results + tasks * perTask;
   if (tasks <= 1 || threads <= 1)
     return work;
   work += packing * (timesShared(tasks, groupTasks, double(threads)) - 1);
   work += exchange * std::max(0.0, 1 - rowParts / double(threads));
-  double rounds = std::ceil(tasks / double(threads));
-  return work * std::min(1.0, rounds * std::max(largest, 1 / tasks)) + spreading;
+  // The slowest may begin a task when the others are about to end theirs.
+  double rounds = std::ceil(tasks / double(threads)), waiting = 1 / slowest - 1;
+  return work * std::min(1.0, (rounds + waiting) * std::max(largest, 1 / tasks)) + spreading;
 }
 
 double overThreads(const Estimate &estimate, const Target &target) {
-  return estimate.total(1) + double(target.cores) * estimate.total(target.cores);
+  return estimate.total(1) + double(target.cores) * estimate.total(target.cores, target.slowestCore);
 }
 
 Refill &Refill::operator+=(const Refill &other) {

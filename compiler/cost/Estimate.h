@@ -23,8 +23,9 @@ struct Estimate {
   // into so many parts.
   double exchange = 0, rowParts = 1;
 
-  // The time that `threads` threads need, which share the tasks evenly as far as they come out even.
-  double total(int64_t threads = 1) const;
+  // The time that `threads` threads need, which share the tasks evenly as far as they come out even; one of them may
+  // have only `slowest` of the others' speed.
+  double total(int64_t threads = 1, double slowest = 1) const;
 };
 
 // What a schedule is judged by: the time of all threads together, for one thread and for as many as the target has.

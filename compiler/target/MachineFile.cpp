@@ -10,7 +10,7 @@ namespace {
 struct MachineFile {
   std::string triple, cpu, features;
   std::optional<int64_t> cores, vectorRegisters, fmaLatency, reorderWindow;
-  std::optional<double> fmaPerCycle, loadsPerCycle, storesPerCycle, issuedPerCycle, memoryBytesPerCycle;
+  std::optional<double> fmaPerCycle, loadsPerCycle, storesPerCycle, issuedPerCycle, memoryBytesPerCycle, slowestCore;
   std::vector<CacheLevel> caches;
 };
 
@@ -52,6 +52,7 @@ template <> struct MappingTraits<fathom::MachineFile> {
     io.mapRequired("cpu", file.cpu);
     io.mapOptional("features", file.features, std::string());
     io.mapOptional("cores", file.cores);
+    io.mapOptional("slowest-core", file.slowestCore);
     io.mapOptional("vector-registers", file.vectorRegisters);
     io.mapOptional("fma-per-cycle", file.fmaPerCycle);
     io.mapOptional("fma-latency", file.fmaLatency);
@@ -68,6 +69,8 @@ template <> struct MappingTraits<fathom::MachineFile> {
         !positive(file.loadsPerCycle) || !positive(file.storesPerCycle) || !positive(file.issuedPerCycle) ||
         !positive(file.reorderWindow) || !positive(file.memoryBytesPerCycle))
       return "numbers of a machine are positive and below a million";
+    if (file.slowestCore && !(*file.slowestCore >= 0.1 && *file.slowestCore <= 1))
+      return "slowest-core is a share of the other cores' speed, between 0.1 and 1";
     if (file.vectorRegisters && (*file.vectorRegisters < 4 || *file.vectorRegisters > 32))
       return "vector-registers must be between 4 and 32";
     for (size_t i = 1; i < file.caches.size(); ++i)
@@ -101,6 +104,7 @@ llvm::Error applyMachineFile(llvm::StringRef text, llvm::StringRef fileName, Tar
       to = *from;
   };
   take(file->cores, target.cores);
+  take(file->slowestCore, target.slowestCore);
   take(file->vectorRegisters, target.vectorRegisters);
   take(file->fmaLatency, target.fmaLatency);
   take(file->fmaPerCycle, target.fmaPerCycle);
@@ -121,7 +125,7 @@ std::string printMachineFile(const Target &target) {
                    target.reorderWindow,   target.fmaPerCycle,
                    target.loadsPerCycle,   target.storesPerCycle,
                    target.issuedPerCycle,  target.memoryBytesPerCycle,
-                   target.caches};
+                   target.slowestCore,     target.caches};
   std::string text;
   llvm::raw_string_ostream out(text);
   llvm::yaml::Output yaml(out, nullptr, /*WrapColumn=*/0);

@@ -43,6 +43,10 @@ struct Target {
   std::vector<CacheLevel> caches{{32 << 10, 32}, {512 << 10, 16}};
   double memoryBytesPerCycle = 4; // for one core
   int64_t cores = 16;
+  // How fast the slowest of the threads is at times, in shares of the others' speed: where two share a core, as
+  // hardware threads of one or of other programs, or where cores differ. Tasks are then cut smaller than there are
+  // threads.
+  double slowestCore = 1;
 
   bool isAArch64() const { return llvm::StringRef(triple).starts_with("aarch64"); }
   int64_t lanes(unsigned bits) const { return std::max<int64_t>(1, vectorBytes * 8 / bits); }

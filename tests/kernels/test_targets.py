@@ -51,19 +51,25 @@ def caches(first):
 
 def test_a_smaller_cache_makes_smaller_blocks(model, tmp_path):
     def block(first):
-        knobs = schedule(model, machine(tmp_path, caches=caches(first)))
+        knobs = schedule(model, machine(tmp_path, caches=caches(first), cores=2))
         return min(knobs["block_k"], 768) * knobs["tile_n"] * 4 if knobs["pack_a"] else 0
 
     assert block(16 << 10) < block(32 << 10) < block(64 << 10)
 
 
-def test_more_cores_make_more_tasks(model, tmp_path):
-    def tasks(cores):
-        knobs = schedule(model, machine(tmp_path, cores=cores))
-        panels = -(-768 // knobs["tile_n"])
-        return -(-256 // knobs["task_m"]) * -(-panels // knobs["task_n"])
+def tasks(knobs):
+    panels = -(-768 // knobs["tile_n"])
+    return -(-256 // knobs["task_m"]) * -(-panels // knobs["task_n"])
 
-    assert tasks(1) < tasks(16)
+
+def test_more_cores_make_more_tasks(model, tmp_path):
+    one, many = (tasks(schedule(model, machine(tmp_path, cores=cores))) for cores in (1, 16))
+    assert one < many
+
+
+def test_a_slow_core_makes_more_tasks(model, tmp_path):
+    even, uneven = (tasks(schedule(model, machine(tmp_path, cores=4, slowest_core=share))) for share in (1, 0.5))
+    assert even < uneven
 
 
 @pytest.mark.parametrize(
@@ -71,6 +77,8 @@ def test_more_cores_make_more_tasks(model, tmp_path):
     [
         (dict(cores=0), "positive"),
         (dict(vector_registers=64), "between 4 and 32"),
+        (dict(slowest_core=0), "between 0.1 and 1"),
+        (dict(slowest_core=1.5), "between 0.1 and 1"),
         (dict(caches="[{bytes: 10, bytes-per-cycle: 1}]"), "at least 1024 bytes"),
         (dict(caches="[{bytes: 65536, bytes-per-cycle: 1}, {bytes: 65536, bytes-per-cycle: 1}]"), "each larger"),
         (dict(colour="blue"), "unknown key"),

@@ -66,6 +66,16 @@ TEST(ProductCost, PackingIsCountedForEveryRunOfTasks) {
   EXPECT_LT(e.total(4), 1e6 * 1.7 / 4);
 }
 
+TEST(Estimate, SmallTasksWaitLessForASlowThread) {
+  auto time = [](double tasks, double slowest) {
+    return Estimate{.arithmetic = 1e6, .tasks = tasks}.total(4, slowest);
+  };
+  EXPECT_DOUBLE_EQ(time(4, 1), time(64, 1));
+  EXPECT_NEAR(time(4, 0.5), 2 * time(4, 1), 5000);
+  EXPECT_NEAR(time(64, 0.5), (1 + 1.0 / 16) * time(64, 1), 5000);
+  EXPECT_DOUBLE_EQ(Estimate{.arithmetic = 1e6}.total(4, 0.5), 1e6);
+}
+
 TEST(ProductCost, StreamsSpeedUpReadingNotArithmetic) {
   Product vector = product;
   vector.rows = 1;
