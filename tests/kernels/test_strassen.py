@@ -119,12 +119,12 @@ def edited(model, folder, change):
         {"unroll_k": 4},
         {"tile_n": 8},
         {"tile_m": 3, "load_ahead": 0, "task_m": 6},
-        {"task_m": 8, "task_n": 1},
+        {"tile_m": 4, "load_ahead": 0, "task_m": 8, "task_n": 1},
         {"fetch_ahead": 0},
         {"load_ahead": 0},
         {"stored": 4},
         {"stored": 5, "tile_n": 8},
-        {"stored": 6, "task_m": 8, "task_n": 1, "unroll_k": 16},
+        {"stored": 6, "tile_m": 4, "load_ahead": 0, "task_m": 8, "task_n": 1, "unroll_k": 16},
     ],
 )
 def test_other_schedules(change, random, tmp_path):

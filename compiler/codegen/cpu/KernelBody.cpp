@@ -51,6 +51,11 @@ std::pair<Range, Range> KernelBody::taskRange(Grid &grid, Units inner, Units out
 std::pair<Value, Range> KernelBody::taskGroup(Grid &grid, AffineExpr groups, int64_t groupTasks) {
   grid.tasks = graph::size::simplified(groups * groupTasks);
   grid.groupTasks = groupTasks;
+  // What is known of them is a constant.
+  if (groupTasks == 1)
+    return {graph::isConstant(groups, 1) ? e.c.i64(0) : task, {e.c.i64(0), e.c.i64(1)}};
+  if (graph::isConstant(groups, 1))
+    return {e.c.i64(0), {task, tasksEnd}};
   Value group = e.c.div(task, e.c.i64(groupTasks)), before = e.c.mul(group, groupTasks);
   return {group, {e.c.sub(task, before), e.c.sub(tasksEnd, before)}};
 }

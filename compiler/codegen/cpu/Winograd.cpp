@@ -134,8 +134,8 @@ private:
     };
     Value full = c.sub(count, c.rem(count, c.i64(tileM)));
     c.loop(c.i64(0), full, tileM, [&](Value row) { rows(row, tileM); });
-    // What is left is computed by halving tiles; a block of whole tiles has no rest.
-    if (taskTiles % tileM == 0 && Code::constant(count))
+    // What is left is computed by halving tiles.
+    if (std::optional<int64_t> known = Code::constant(count); known && *known % tileM == 0)
       return;
     for (int64_t step = llvm::bit_floor(uint64_t(tileM - 1)); step >= 1; step /= 2)
       full = c.when(
