@@ -196,9 +196,9 @@ struct Scheduled {
     moved = moved * double(blocks);
     // Partial sums wait in the result, those of all tasks that are packed for together.
     double result = double(taskRows) * double(std::min(taskPanels * s.tileN, p.columns)) * element;
-    double waiting = packs() == panelTasks ? result : double(taskRows * p.columns) * element;
+    double kept = packs() == panelTasks ? result : double(taskRows * p.columns) * element;
     if (blocks > 1)
-      moved += refill(result, waiting + left, target) * (2 * double(blocks - 1));
+      moved += refill(result, kept + left, target) * (2 * double(blocks - 1));
     return moved;
   }
 

@@ -124,7 +124,7 @@ static void describe(Target &target) {
                      {16 << 20, 10}};
     target.memoryBytesPerCycle = 4;
     // Most have two hardware threads a core. Beside another one gets 0.6 of it, at times; smaller tasks cost something
-    // at all times: what suits both was measured on 2 CPUs of a Granite Rapids and 16 of a Sapphire Rapids.
+    // at all times: what suits both was measured on 2 CPUs of a Granite Rapids and 16 of another Xeon.
     target.slowestCore = 0.9;
   }
   describePipeline(target, *info);

@@ -44,8 +44,7 @@ struct Target {
   double memoryBytesPerCycle = 4; // for one core
   int64_t cores = 16;
   // How fast the slowest of the threads is at times, in shares of the others' speed: where two share a core, as
-  // hardware threads of one or of other programs, or where cores differ. Tasks are then cut smaller than there are
-  // threads.
+  // hardware threads of one or of other programs, or where cores differ. Kernels then have more, smaller tasks.
   double slowestCore = 1;
 
   bool isAArch64() const { return llvm::StringRef(triple).starts_with("aarch64"); }
