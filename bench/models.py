@@ -4,7 +4,7 @@
     models.py [MODEL ...] [--all] [--peers torch,iree,...] [--threads 1,2] [--rounds N] [--json FILE] [--html FILE]
 
 A MODEL is a name in models/ (it gets seeded weights under build/models) or a path to an .onnx file. Every side runs in a process of its
-own; in every round each rests, warms up once and then runs for a while. The table shows medians over all rounds and in brackets the
+own for every number of threads; in every round each rests, warms up once and then runs for a while. The table shows medians over all rounds and in brackets the
 ratio to Fathom's, where more than 1 means that Fathom is faster. Results are compared with ONNX Runtime's before anything is timed.
 
 Peers other than ONNX Runtime are installed from PyPI into build/peers when --peers names them; one that cannot be installed, or cannot
@@ -17,17 +17,16 @@ import json
 import os
 import pathlib
 import platform
-import statistics
 import subprocess
 import sys
 import time
 
-from load import Load
 from page.page import render
 from peers.process import PeerProcess
 from peers.registry import REFERENCE, Unavailable, install, parse_peers
-from report import describe, header_text, latencies, memory_of, row_text, summary_lines
-from timing import TURN_SECONDS, thread_counts
+from report import header_text, latencies, memory_of, row_text, summary_lines
+from timing import thread_counts
+from turns import take_turns
 from zoo import ALL, BUILD, FEW, is_model, model_file, results_agree, weight_bytes
 
 import fathom  # isort: skip
@@ -61,38 +60,33 @@ class Benchmark:
         fathom.compile(path, artifact)
         entry = {"model": path.stem, "compile_seconds": time.perf_counter() - start, "artifact_bytes": artifact.stat().st_size}
         self.data["models"].append(entry)
+        entry["memory"] = self.measure(path, artifact)
         for threads in self.arguments.threads:
-            memory = self.measure_threads(path, artifact, threads)
-            entry.setdefault("memory", memory)
             row = latencies(self.data)[path.stem, threads]
             print(row_text(path.stem, threads, row, self.pythons), flush=True)
         if self.arguments.json or self.arguments.html:
             self.data["rooflines"].append(roofline(path.stem, artifact, self.arguments.threads[0]))
         artifact.unlink()  # those of the whole zoo take gigabytes
 
-    def measure_threads(self, path, artifact, threads):
-        """Times all sides with so many threads; returns what memory the model took."""
-        session = fathom.Session(artifact, threads)
+    def measure(self, path, artifact):
+        """Times all sides with every number of threads; returns what memory the model took with the first of them."""
+        few = self.arguments.threads[0]
+        session = fathom.Session(artifact, few)
         inputs = random_inputs(session, self.arguments.seed)
         with contextlib.ExitStack() as stack:
-            sides = self.start(path, artifact, threads, inputs, stack)
-            times, registers = {name: [] for name in sides}, []
-            load = Load(side.process.pid for side in sides.values())
-            for _ in range(self.arguments.rounds):
-                for name, side in list(sides.items()):
-                    try:
-                        times[name] += side.ask("turn", seconds=TURN_SECONDS)["times"]
-                    except Unavailable as reason:
-                        if name in ("fathom", REFERENCE):
-                            sys.exit(f"{path.stem}: {name}: {reason}")
-                        self.skip(name, reason, model=path.stem, threads=threads)
-                        del sides[name], times[name]
-                registers += register_times(threads)
-            self.data["loads"].append({"model": path.stem, "threads": threads, "others": load.share()})
-            self.data["registers"].append({"model": path.stem, "threads": threads, "ms": statistics.median(registers)})
-            self.data["benchmarks"] += [describe(path.stem, threads, name, values) for name, values in times.items()]
-            ours, theirs = ({**sides[name].ask("memory"), "before": sides[name].before} for name in ("fathom", REFERENCE))
-            return memory_of(session.manifest, threads, ours, theirs, weight_bytes(path))
+            sides = {}
+            for threads in self.arguments.threads:
+                started = self.start(path, artifact, threads, inputs, stack)
+                sides |= {(threads, name): side for name, side in started.items()}
+
+            def leave_out(threads, name, reason):
+                if name in ("fathom", REFERENCE):
+                    sys.exit(f"{path.stem}: {name}: {reason}")
+                self.skip(name, reason, model=path.stem, threads=threads)
+
+            take_turns(path.stem, sides, self.arguments.rounds, self.data, leave_out)
+            ours, theirs = ({**sides[few, name].ask("memory"), "before": sides[few, name].before} for name in ("fathom", REFERENCE))
+            return memory_of(session.manifest, few, ours, theirs, weight_bytes(path))
 
     def start(self, path, artifact, threads, inputs, stack):
         """The processes of all sides that load the model and compute what ONNX Runtime computes."""
@@ -128,12 +122,6 @@ def describe_machine(arguments):
         "clock": arguments.clock,
         "versions": {},
     }
-
-
-def register_times(threads):
-    """Milliseconds of the same work on registers alone in every thread, for a turn."""
-    command = [BUILD / "bin/machine_bench", str(threads), str(TURN_SECONDS / 2)]
-    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
 def roofline(model, artifact, threads):

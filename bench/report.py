@@ -62,19 +62,17 @@ def mean_ratios(data):
 
 
 def scalings(data):
-    """{model: {peer: time with the fewest threads over the time with the most}}, and those two numbers of threads."""
+    """{(few, many): {model: {peer: time with few threads over the time with many}}}, from the fewest threads to each larger number."""
     table = latencies(data)
-    counts = sorted({threads for _, threads in table})
-    if len(counts) < 2:
-        return {}, None
-    few, many = counts[0], counts[-1]
+    few, *more = sorted({threads for _, threads in table}) or [None]
     found = {}
-    for model in dict.fromkeys(model for model, _ in table):
-        before, after = table.get((model, few), {}), table.get((model, many), {})
-        shared = {peer: before[peer] / after[peer] for peer in before if after.get(peer)}
-        if shared:
-            found[model] = shared
-    return found, (few, many)
+    for many in more:
+        for model in dict.fromkeys(model for model, _ in table):
+            before, after = table.get((model, few), {}), table.get((model, many), {})
+            shared = {peer: before[peer] / after[peer] for peer in before if after.get(peer)}
+            if shared:
+                found.setdefault((few, many), {})[model] = shared
+    return found
 
 
 def register_scalings(data, few, many):
@@ -134,16 +132,14 @@ def memory_lines(data):
 
 
 def scaling_lines(data):
-    found, counts = scalings(data)
-    if not found:
-        return []
-    few, many = counts
-    alone = register_scalings(data, few, many)
-    columns = peer_names(data) + ["registers alone"] * bool(alone)
-    lines = [f"{f'speed-up, {few} to {many} threads':28}" + "".join(f"{column:>18}" for column in columns)]
-    for model, row in found.items():
-        row = row | ({"registers alone": alone[model]} if model in alone else {})
-        lines.append(f"{model:28}" + "".join(f"{row[column]:18.2f}" if column in row else f"{'-':>18}" for column in columns))
+    lines = []
+    for (few, many), found in scalings(data).items():
+        alone = register_scalings(data, few, many)
+        columns = peer_names(data) + ["registers alone"] * bool(alone)
+        lines.append(f"{f'speed-up, {few} to {many} threads':28}" + "".join(f"{column:>18}" for column in columns))
+        for model, row in found.items():
+            row = row | ({"registers alone": alone[model]} if model in alone else {})
+            lines.append(f"{model:28}" + "".join(f"{row[column]:18.2f}" if column in row else f"{'-':>18}" for column in columns))
     return lines
 
 
@@ -153,7 +149,7 @@ QUIET = 0.01
 
 def load_lines(data):
     return [
-        f"other processes took {entry['others']:.0%} of the CPUs: {entry['model']} with {entry['threads']} thread{'s' * (entry['threads'] > 1)}"
+        f"other processes took {entry['others']:.0%} of the CPUs: {entry['model']}"
         for entry in data.get("loads", [])
         if (entry["others"] or 0) > QUIET
     ]

@@ -1,5 +1,6 @@
 """The models to measure: where their files are, how large their weights are, and whether two runs of one agree."""
 
+import hashlib
 import os
 import pathlib
 import subprocess
@@ -42,6 +43,11 @@ def weight_bytes(path):
         int(np.prod(tensor.dims, dtype=np.int64)) * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
         for tensor in graph.initializer
     )
+
+
+def digest(results):
+    """Of results, to the last bit: the same code gives the same ones wherever it runs, with any number of threads."""
+    return hashlib.sha256(b"".join(np.ascontiguousarray(result).tobytes() for result in results)).hexdigest()
 
 
 def results_agree(results, expected):

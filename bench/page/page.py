@@ -77,13 +77,11 @@ def latency_section(data):
 
 
 def scaling_section(data):
-    found, counts = report.scalings(data)
-    if not found:
-        return ""
-    few, many = counts
-    caption = f"Time with {spell_threads(few)} over time with {spell_threads(many)}; the dashed line is ideal."
-    plot = dot_plot(found, report.peer_names(data), "×", caption, logarithmic=False, goal=many / few)
-    return section("Threads", "How much faster more threads make a model.", plots([plot]))
+    figures = []
+    for (few, many), found in report.scalings(data).items():
+        caption = f"Time with {spell_threads(few)} over time with {spell_threads(many)}; the dashed line is ideal."
+        figures.append(dot_plot(found, report.peer_names(data), "×", caption, logarithmic=False, goal=many / few))
+    return section("Threads", "How much faster more threads make a model.", plots(figures)) if figures else ""
 
 
 def roofline_section(data):

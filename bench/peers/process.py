@@ -24,7 +24,7 @@ class PeerProcess:
         if package_path:
             environment["PYTHONPATH"] = str(package_path)
         # A file and not a pipe: nobody reads it while the peer runs.
-        self.log = (folder / f"{name}.log").open("w")
+        self.log = (folder / f"{name}-{threads}.log").open("w")
         self.process = subprocess.Popen(
             [python, WORKER, name, model, str(threads), folder],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True, env=environment,

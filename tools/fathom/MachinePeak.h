@@ -11,9 +11,6 @@ struct MachinePeak {
   double bytesPerSecond = 0; // reading memory far larger than the caches
 };
 
-// Multiply-adds on the widest registers of this machine, `rounds` of them in each of a dozen or more independent
-// chains; returns how many floating-point operations they were, 0 where the machine has no such instruction.
-int64_t multiplyAdds(int64_t rounds);
 // Bytes per second that threads read, each a block of its own of so many bytes, over and over.
 double readRate(size_t bytes, int threads);
 // Takes about a tenth of a second with `threads` threads.

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Packs what measuring on another machine needs, which then needs neither Fathom nor a compiler.
+
+    carry.py FOLDER --target CPU [MODEL ...] [--all]
+
+FOLDER gets the models' artifacts for that CPU, with weights that the runtime makes up from a seed so that they are small, inputs, the runtime
+library and these scripts. Take it there and run `python3 FOLDER/bench/carried.py`, with a Python that has NumPy, onnx and onnxruntime.
+The library is this machine's: both must be of the same architecture.
+"""
+import argparse
+import json
+import pathlib
+import shutil
+import sys
+
+import numpy as np
+from zoo import ALL, BUILD, FEW, ROOT, digest, is_model, model_file
+
+import fathom  # isort: skip
+from fathom.inputs import random_inputs  # isort: skip
+
+SCRIPTS = "carried.py load.py report.py timing.py turns.py zoo.py peers".split()
+
+
+def session_here(path, artifact):
+    """A session of the artifact, and whether it is the artifact's: another for this CPU takes its place where it cannot be run here."""
+    try:
+        return fathom.Session(artifact), True
+    except fathom.Error:
+        here = artifact.with_suffix(".here")
+        try:
+            fathom.compile(path, here, weights="seed:1")
+            return fathom.Session(here), False
+        finally:
+            here.unlink(missing_ok=True)
+
+
+def pack_model(name, target, folder):
+    path, artifact = model_file(name), folder / f"{name}.fathom"
+    fathom.compile(path, artifact, target=target, weights="seed:1")
+    session, is_its_own = session_here(path, artifact)
+    inputs = random_inputs(session)
+    np.savez(folder / f"{name}.npz", *inputs.values())
+    shutil.copy(ROOT / "models" / f"{name}.onnx", folder.parent / "models")
+    return {"inputs": list(inputs), "digest": digest(session.run(None, inputs)) if is_its_own else None}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER", help="is made; must not be there yet")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"names in models/; default: {' '.join(FEW)}")
+    parser.add_argument("--all", action="store_true", help="all networks that the tests verify")
+    parser.add_argument("--target", required=True, metavar="CPU", help="as `fathom compile --target` takes it")
+    arguments = parser.parse_intermixed_args()
+    if arguments.folder.exists():
+        parser.error(f"'{arguments.folder}' is there already")
+    for name in arguments.models:
+        if name.endswith(".onnx") or not is_model(name):
+            parser.error(f"there is no model '{name}' in models/")
+    return arguments
+
+
+def main():
+    arguments = parse_arguments()
+    partial = arguments.folder.with_name(f"{arguments.folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    for name in ("artifacts", "bench", "models", "build/bin", "build/lib"):
+        (partial / name).mkdir(parents=True)
+    try:
+        packed = {}
+        for name in arguments.models or (ALL if arguments.all else FEW):
+            packed[name] = pack_model(name, arguments.target, partial / "artifacts")
+            print(name, "" if packed[name]["digest"] else "(results unknown: this machine cannot run it)", flush=True)
+        for name in SCRIPTS:
+            source = ROOT / "bench" / name
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, partial / "bench" / name)
+        shutil.copy(ROOT / "models/fill_weights.py", partial / "models")
+        shutil.copy(BUILD / "bin/machine_bench", partial / "build/bin")
+        shutil.copy(BUILD / "lib/libfathom_rt.so.1", partial / "build/lib")
+        (partial / "packed.json").write_text(json.dumps({"target": arguments.target, "models": packed}, indent=1) + "\n")
+        partial.rename(arguments.folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except fathom.Error as error:
+        sys.exit(f"error: {error}")
