@@ -86,6 +86,7 @@ private:
   void forgetParts();
   void runTasks(int64_t Begin, int64_t End, char *WorkerScratch);
   void recordFault(Fault Found);
+  bool spinForWork(uint32_t Seen);
   bool waitForWork(uint32_t &Seen);
   void waitForOthers();
   void wake(int64_t Count);
