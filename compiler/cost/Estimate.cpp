@@ -71,6 +71,13 @@ Refill coldRefill(double bytes, const Target &target) {
   return {cycles, exposedFar * cycles};
 }
 
+double storingCycles(double bytes, double stretch, bool inParts, const Target &target) {
+  Refill stored = refill(bytes, bytes, target);
+  // Measured on Granite Rapids: stretches of two lines, half a row each, are waited for in full.
+  double astray = inParts ? std::min(1.0, 2 * double(lineBytes) / stretch) : 0;
+  return stored.exposed + (stored.full - stored.exposed) * astray;
+}
+
 double waiting(const Target &target) { return 128 / double(target.reorderWindow); }
 
 double linesApart(double lines, const Target &target) { return 1 + 3 * waiting(target) / (lines * lines); }

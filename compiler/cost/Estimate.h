@@ -45,6 +45,9 @@ struct Refill {
 // memory in any case.
 Refill refill(double bytes, double residentBytes, const Target &target, double fetchedAhead = 0);
 Refill coldRefill(double bytes, const Target &target);
+// Cycles of storing results from stretches of so many bytes. Where they are parts of longer rows, of which other tasks
+// have the rest, hardware fetches ahead what is not theirs.
+double storingCycles(double bytes, double stretch, bool inParts, const Target &target);
 // What of it remains where it is one stream, which is prefetched from any distance.
 Refill asStream(Refill refill);
 // How much longer this machine waits for what lies apart than Neoverse-N1, on which that was measured.

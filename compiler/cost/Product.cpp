@@ -51,8 +51,13 @@ int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run) {
 }
 
 int64_t unrolledSteps(int64_t run, const Target &target, unsigned bits) {
-  if (!target.laneFma)
+  if (!target.laneFma) {
+    // Steps that are left over load their factors in an order that the back end spills in.
+    for (int64_t steps : {2, 3, 5, 7})
+      if (run % steps == 0)
+        return steps;
     return 2;
+  }
   // A vector along each row has the factors of as many steps. Two of them take turns where the reduction is long
   // enough.
   int64_t lanes = target.lanes(bits);
@@ -240,7 +245,9 @@ struct Scheduled {
     // A math function is a long chain: four of them side by side hide each other's latency.
     double chains = s.tileN % (4 * lanes) ? 1.25 : 1;
     double bytes = double(p.batches * p.rows * p.columns) * element * p.resultStreams;
-    return vectors * (p.consumerCycles * chains + 1.5 * p.resultStreams) + refill(bytes, bytes, target).exposed;
+    double stretch = double(panelTasks > 1 ? taskPanels * s.tileN : p.columns) * element;
+    return vectors * (p.consumerCycles * chains + 1.5 * p.resultStreams) +
+           storingCycles(bytes, stretch, panelTasks > 1, target);
   }
 };
 

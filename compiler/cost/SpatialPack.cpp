@@ -142,7 +142,8 @@ struct Scheduled {
   double results() const {
     double vectors = double(conv.rows * conv.width * panels * vectorsOf(s.panel(), target));
     double bytes = double(conv.rows * conv.width * conv.groups * conv.columns) * element;
-    return vectors * (conv.consumerCycles * 1.25 + 1.5) + refill(bytes, bytes, target).exposed;
+    return vectors * (conv.consumerCycles * 1.25 + 1.5) +
+           storingCycles(bytes, double(taskPanels * s.panel()) * element, panelTasks > 1, target);
   }
 };
 

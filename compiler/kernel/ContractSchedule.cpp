@@ -178,7 +178,7 @@ private:
     int64_t panels = llvm::divideCeil(p.product.columns, width);
     for (int64_t blockK : blocks) {
       s.blockK = blockK;
-      s.unrollK = cost::unrolledSteps(blockK, target, p.product.bits);
+      s.unrollK = cost::unrolledSteps(std::min(blockK, p.product.run), target, p.product.bits);
       s.loadAhead = p.canLoadAhead ? cost::bestLoadAhead(s, p.product.run, target) : 0;
       for (bool rowsOuter : {false, true})
         for (int64_t taskM : fractions(p.product.rows, s.tileM))

@@ -39,6 +39,30 @@ TEST(ProductCost, TailsCost) {
   EXPECT_GT(estimate(odd, schedule, machine()).total(), even * (769.0 / 768) * 1.001);
 }
 
+TEST(ProductCost, PartsOfRowsTakeLongerToStore) {
+  double large = 64 << 20, small = 16 << 10;
+  double whole = storingCycles(large, 256, false, machine());
+  EXPECT_GT(storingCycles(large, 128, true, machine()), 2 * whole);
+  EXPECT_GT(storingCycles(large, 128, true, machine()), storingCycles(large, 512, true, machine()));
+  EXPECT_LT(storingCycles(large, 1 << 20, true, machine()), 1.01 * whole);
+  EXPECT_EQ(storingCycles(small, 64, true, machine()), 0);
+  // A task that has all columns of its rows, beside two that have half of them each.
+  Product wide{.rows = 1 << 16, .columns = 64, .run = 9};
+  ProductSchedule all{.tileM = 8, .tileN = 32, .taskM = 512, .taskN = 2}, half = all;
+  half.taskN = 1;
+  EXPECT_GT(estimate(wide, half, machine()).results, 1.5 * estimate(wide, all, machine()).results);
+}
+
+TEST(ProductCost, StepsOfAnIterationLeaveNothingOver) {
+  Target broadcasts = machine();
+  broadcasts.laneFma = false;
+  for (auto [run, steps] :
+       std::initializer_list<std::pair<int64_t, int64_t>>{{64, 2}, {9, 3}, {21, 3}, {5, 5}, {49, 7}})
+    EXPECT_EQ(unrolledSteps(run, broadcasts, 32), steps) << run;
+  EXPECT_EQ(unrolledSteps(11, broadcasts, 32), 2);
+  EXPECT_EQ(unrolledSteps(9, machine(), 32), 4);
+}
+
 TEST(ProductCost, SmallerCachesRefillMore) {
   Target small = machine();
   small.caches[0].bytes /= 8, small.caches[1].bytes /= 8;
