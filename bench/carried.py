@@ -18,7 +18,7 @@ import numpy as np
 from peers.process import PeerProcess
 from peers.registry import REFERENCE, Unavailable
 from report import header_text, latencies, row_text, summary_lines
-from timing import thread_counts
+from timing import positive, thread_counts
 from turns import take_turns
 from zoo import BUILD, ROOT, digest, model_file
 
@@ -46,10 +46,12 @@ def parse_arguments(known):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", metavar="MODEL", help="default: all that were packed")
     parser.add_argument("--threads", type=thread_counts, default=f"1,{os.cpu_count()}", metavar="N,N", help="default: 1 and all CPUs")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each side (default: 5)")
+    parser.add_argument("--rounds", type=positive, default=5, help="turns of each side (default: 5)")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no further model after so many")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results there")
     arguments = parser.parse_intermixed_args()
+    if arguments.json and not arguments.json.parent.is_dir():
+        parser.error(f"there is no folder '{arguments.json.parent}'")
     for name in arguments.models:
         if name not in known:
             parser.error(f"'{name}' was not packed; there are {', '.join(known)}")
@@ -57,7 +59,10 @@ def parse_arguments(known):
 
 
 def main():
-    packed = json.loads((ROOT / "packed.json").read_text())["models"]
+    try:
+        packed = json.loads((ROOT / "packed.json").read_text())["models"]
+    except OSError:
+        sys.exit(f"there is nothing packed in '{ROOT}': carry.py makes a folder with this script in it")
     arguments = parse_arguments(packed)
     os.environ["FATHOM_RT_LIBRARY"] = str(BUILD / "lib/libfathom_rt.so.1")
     WORK.mkdir(parents=True, exist_ok=True)

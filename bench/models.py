@@ -4,8 +4,9 @@
     models.py [MODEL ...] [--all] [--peers torch,iree,...] [--threads 1,2] [--rounds N] [--json FILE] [--html FILE]
 
 A MODEL is a name in models/ (it gets seeded weights under build/models) or a path to an .onnx file. Every side runs in a process of its
-own for every number of threads; in every round each rests, warms up once and then runs for a while. The table shows medians over all rounds and in brackets the
-ratio to Fathom's, where more than 1 means that Fathom is faster. Results are compared with ONNX Runtime's before anything is timed.
+own for every number of threads; in every round each rests, warms up once and then runs for a while. The table shows medians over all
+rounds and in brackets the ratio to Fathom's, where more than 1 means that Fathom is faster. Results are compared with ONNX Runtime's before
+anything is timed.
 
 Peers other than ONNX Runtime are installed from PyPI into build/peers when --peers names them; one that cannot be installed, or cannot
 run a model, is left out, with the reason. --json writes the times in Google Benchmark's format, --html a page with plots.
@@ -25,7 +26,7 @@ from page.page import render
 from peers.process import PeerProcess
 from peers.registry import REFERENCE, Unavailable, install, parse_peers
 from report import header_text, latencies, memory_of, row_text, summary_lines
-from timing import thread_counts
+from timing import positive, thread_counts
 from turns import take_turns
 from zoo import ALL, BUILD, FEW, is_model, model_file, results_agree, weight_bytes
 
@@ -130,12 +131,6 @@ def roofline(model, artifact, threads):
     told = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     keys = ("symbol", "class", "flop", "bytes", "ms", "launches")
     return {"model": model, "peak": told["peak"], "kernels": [{key: kernel.get(key) for key in keys} for kernel in told["kernels"]]}
-
-
-def positive(text):
-    if int(text) < 1:
-        raise argparse.ArgumentTypeError("at least 1 is wanted")
-    return int(text)
 
 
 def peers_argument(text):

@@ -1,5 +1,6 @@
 """Turns of a measurement. Several sides take turns in one run, so that a slow moment of the machine meets all of them."""
 
+import argparse
 import statistics
 import time
 
@@ -27,6 +28,12 @@ def turn(run, seconds=TURN_SECONDS):
 
 def wall_times(times):
     return [wall for wall, _ in times]
+
+
+def positive(text):
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError("at least 1 is wanted")
+    return int(text)
 
 
 def thread_counts(text):

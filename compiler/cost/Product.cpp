@@ -245,9 +245,8 @@ struct Scheduled {
     // A math function is a long chain: four of them side by side hide each other's latency.
     double chains = s.tileN % (4 * lanes) ? 1.25 : 1;
     double bytes = double(p.batches * p.rows * p.columns) * element * p.resultStreams;
-    double stretch = double(panelTasks > 1 ? taskPanels * s.tileN : p.columns) * element;
     return vectors * (p.consumerCycles * chains + 1.5 * p.resultStreams) +
-           storingCycles(bytes, stretch, panelTasks > 1, target);
+           storingCycles(bytes, double(taskPanels * s.tileN) * element, panelTasks > 1, target);
   }
 };
 

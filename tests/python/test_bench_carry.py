@@ -73,8 +73,14 @@ def test_mistakes(packed, tmp_path):
         result = run(CARRY, *words)
         assert result.returncode != 0 and text in result.stderr and "Traceback" not in result.stderr
         assert not (tmp_path / "new").exists() and not list(tmp_path.iterdir())
-    result = run(packed / "bench/carried.py", "resnet50")
-    assert result.returncode == 2 and "'resnet50' was not packed" in result.stderr
+    for script, words, text in [
+        (packed / "bench/carried.py", ["resnet50"], "'resnet50' was not packed"),
+        (packed / "bench/carried.py", ["--rounds", 0], "at least 1"),
+        (packed / "bench/carried.py", ["--json", tmp_path / "no/where.json"], "there is no folder"),
+        (ROOT / "bench/carried.py", [], "there is nothing packed"),
+    ]:
+        result = run(script, *words)
+        assert result.returncode != 0 and text in result.stderr and "Traceback" not in result.stderr
 
 
 def test_the_runtime_alone_gives_the_same_results(tmp_path):
