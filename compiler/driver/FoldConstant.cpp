@@ -40,6 +40,8 @@ public:
   explicit Folder(ModuleOp module) : module(module), main(module.lookupSymbol<func::FuncOp>("main")) {}
 
   LogicalResult run() {
+    if (!main || main.isExternal())
+      return success();
     collect();
     if (wanted.empty())
       return success();

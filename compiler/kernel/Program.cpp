@@ -397,6 +397,8 @@ FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Pla
   Program program;
   program.module = module;
   program.main = module.lookupSymbol<func::FuncOp>("main");
+  if (!program.main || program.main.isExternal())
+    return emitError(module.getLoc(), ErrorCode::BadGraph) << "the module has no function 'main' with a body";
   program.plan.target = target.spelling();
   if (plan && plan->target != program.plan.target)
     return emitError(program.main.getLoc(), ErrorCode::BadPlan)
