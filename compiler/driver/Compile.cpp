@@ -123,7 +123,7 @@ LogicalResult chooseAlgorithms(ModuleOp module, const CompileOptions &options, C
   algorithms.transforms = !options.strict && options.fold;
   if (failed(alterOpLayout(main, options.target, algorithms, options.plan ? &*options.plan : nullptr)))
     return failure();
-  return algorithms.transforms ? foldConstants(module) : success();
+  return options.fold ? foldConstants(module) : success();
 }
 
 } // namespace

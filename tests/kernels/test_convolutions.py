@@ -170,7 +170,9 @@ def test_pairs_of_channels(group, kernel, image, seed, tmp_path):
     node, inputs, weights = convolution(data, group, 2, 2, kernel, image, pads=[taps // 2 for taps in kernel] * 2)
     compare([node], inputs, weights, conv_algorithm="grouped_spatial_pack")
     compare([node], inputs | weights, {}, conv_algorithm="grouped_spatial_pack")
+    compare([node], inputs, weights, conv_algorithm="grouped_spatial_pack", fp="strict")
     model = make_model([node], inputs, weights)
+    assert "GatherElements" not in fathom.compile(model, emit="plan", conv_algorithm="grouped_spatial_pack", fp="strict")
     want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)[0]
     plan, path = fathom.compile(model, emit="plan", conv_algorithm="grouped_spatial_pack"), tmp_path / "edited.plan"
     for groups, unroll in [(1, 0), (1, 1), (2, 1)]:
