@@ -89,6 +89,7 @@ def test_unknown_target(fathom, save):
 def test_list_of_targets(fathom):
     result = fathom("compile", "--target", "help").expect(0)
     assert "aarch64:neoverse-n1\n" in result.out and "x86_64:x86-64-v3\n" in result.out
+    assert fathom("doctor", "--target", "help").expect(0).out == result.out
     described = json.loads(fathom("compile", "--target", "help", "--json").expect(0).out)
     assert described["cpus"] == result.out.split()
 

@@ -45,6 +45,9 @@ llvm::Expected<int> inspectCommand(const Arguments &arguments);
 llvm::Expected<int> explainCommand(const Arguments &arguments);
 llvm::Expected<int> doctorCommand(const Arguments &arguments);
 
+// What --target takes, for `--target help`; gives the exit code.
+int printTargets(const OptionValues &options);
+
 // Prints a JSON value to stdout: indented for people, in one line for programs.
 void printJson(const llvm::json::Value &value, bool oneLine);
 

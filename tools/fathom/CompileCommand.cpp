@@ -111,17 +111,19 @@ static json::Object describeReport(const CompileReport &report, const ArtifactSu
                       {"arena_bytes", arena ? *arena : json::Value(nullptr)}};
 }
 
-Expected<int> compileCommand(const Arguments &arguments) {
-  const OptionValues &options = arguments.options;
-  if (options.text("target") == "help" && options.flag("json")) {
+int printTargets(const OptionValues &options) {
+  if (options.flag("json"))
     printJson(json::Object{{"cpus", json::Array(knownCpus())}}, /*oneLine=*/true);
-    return 0;
-  }
-  if (options.text("target") == "help") {
+  else
     for (const std::string &cpu : knownCpus())
       outs() << cpu << "\n";
-    return 0;
-  }
+  return 0;
+}
+
+Expected<int> compileCommand(const Arguments &arguments) {
+  const OptionValues &options = arguments.options;
+  if (options.text("target") == "help")
+    return printTargets(options);
   StringRef model = arguments.positional[0];
   std::string output = options.text("output");
   if (output == "-" && !options.has("emit"))

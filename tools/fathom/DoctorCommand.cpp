@@ -145,6 +145,8 @@ static void measureCaches(Target &target) {
 }
 
 Expected<int> doctorCommand(const Arguments &arguments) {
+  if (arguments.options.text("target") == "help")
+    return printTargets(arguments.options);
   bool measures = arguments.options.flag("measure");
   if (arguments.options.has("target") || measures) {
     auto target = parseTarget(arguments.options.text("target"));
