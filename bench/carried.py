@@ -25,6 +25,15 @@ from zoo import BUILD, ROOT, digest, model_file
 WORK = BUILD / "measured"
 
 
+def read_packed():
+    """The models that are there; none outside of a packed folder."""
+    file = ROOT / "packed.json"
+    try:
+        return json.loads(file.read_text())["models"] if file.exists() else {}
+    except (ValueError, KeyError) as error:
+        sys.exit(f"error: '{file}' is not as carry.py wrote it: {error}")
+
+
 def start(name, entry, threads, stack):
     """Both sides' processes, which have run the model once."""
     with np.load(ROOT / f"artifacts/{name}.npz") as arrays:
@@ -47,11 +56,13 @@ def parse_arguments(known):
     parser.add_argument("models", nargs="*", metavar="MODEL", help="default: all that were packed")
     parser.add_argument("--threads", type=thread_counts, default=f"1,{os.cpu_count()}", metavar="N,N", help="default: 1 and all CPUs")
     parser.add_argument("--rounds", type=positive, default=5, help="turns of each side (default: 5)")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no further model after so many")
+    parser.add_argument("--seconds", type=positive, metavar="N", help="begin no further model after so many")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results there")
     arguments = parser.parse_intermixed_args()
-    if arguments.json and not arguments.json.parent.is_dir():
-        parser.error(f"there is no folder '{arguments.json.parent}'")
+    if not known:
+        parser.error(f"there is nothing packed in '{ROOT}': carry.py makes a folder with this script in it")
+    if arguments.json and (arguments.json.is_dir() or not arguments.json.parent.is_dir()):
+        parser.error(f"'{arguments.json}' cannot be a file")
     for name in arguments.models:
         if name not in known:
             parser.error(f"'{name}' was not packed; there are {', '.join(known)}")
@@ -59,15 +70,12 @@ def parse_arguments(known):
 
 
 def main():
-    try:
-        packed = json.loads((ROOT / "packed.json").read_text())["models"]
-    except OSError:
-        sys.exit(f"there is nothing packed in '{ROOT}': carry.py makes a folder with this script in it")
+    packed = read_packed()
     arguments = parse_arguments(packed)
     os.environ["FATHOM_RT_LIBRARY"] = str(BUILD / "lib/libfathom_rt.so.1")
     WORK.mkdir(parents=True, exist_ok=True)
     data = {name: [] for name in ("benchmarks", "loads", "registers")}
-    end = time.monotonic() + arguments.seconds
+    end = time.monotonic() + (arguments.seconds or float("inf"))
     print(header_text([REFERENCE]))
 
     def stop(threads, side, reason):

@@ -19,6 +19,7 @@ from zoo import ALL, BUILD, FEW, ROOT, digest, is_model, model_file
 import fathom  # isort: skip
 from fathom.inputs import random_inputs  # isort: skip
 
+LIBRARY = BUILD / "lib/libfathom_rt.so.1"
 SCRIPTS = "carried.py load.py report.py timing.py turns.py zoo.py peers".split()
 
 
@@ -35,9 +36,16 @@ def session_here(path, artifact):
             here.unlink(missing_ok=True)
 
 
+def architecture(file):
+    """The machine that an ELF file is for."""
+    return file.read_bytes()[18:20]
+
+
 def pack_model(name, target, folder):
     path, artifact = model_file(name), folder / f"{name}.fathom"
     fathom.compile(path, artifact, target=target, weights="seed:1")
+    if architecture(artifact) != architecture(LIBRARY):
+        sys.exit(f"error: '{target}' is of another architecture than this machine, whose runtime library would be packed")
     session, is_its_own = session_here(path, artifact)
     inputs = random_inputs(session)
     np.savez(folder / f"{name}.npz", *inputs.values())
@@ -76,7 +84,7 @@ def main():
             (shutil.copytree if source.is_dir() else shutil.copy)(source, partial / "bench" / name)
         shutil.copy(ROOT / "models/fill_weights.py", partial / "models")
         shutil.copy(BUILD / "bin/machine_bench", partial / "build/bin")
-        shutil.copy(BUILD / "lib/libfathom_rt.so.1", partial / "build/lib")
+        shutil.copy(LIBRARY, partial / "build/lib")
         (partial / "packed.json").write_text(json.dumps({"target": arguments.target, "models": packed}, indent=1) + "\n")
         partial.rename(arguments.folder)
     finally:

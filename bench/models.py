@@ -157,8 +157,8 @@ def parse_arguments():
     if arguments.clock == "cpu" and arguments.threads != [1]:
         parser.error("--clock cpu says something with --threads 1 only")
     for file in (arguments.json, arguments.html):
-        if file and not file.parent.is_dir():
-            parser.error(f"there is no folder '{file.parent}'")
+        if file and (file.is_dir() or not file.parent.is_dir()):
+            parser.error(f"'{file}' cannot be a file")
     for name in arguments.models:
         if not is_model(name):
             parser.error(f"there is no model '{name}'; a name in models/ or a path to an .onnx file is wanted")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import subprocess
 import sys
 
@@ -20,6 +21,7 @@ from peers.registry import Unavailable  # noqa: E402
 from zoo import BUILD, digest  # noqa: E402
 
 CARRY = ROOT / "bench/carry.py"
+FOREIGN = "x86-64-v3" if platform.machine() == "aarch64" else "neoverse-n1"
 
 
 @pytest.fixture(autouse=True)
@@ -63,12 +65,26 @@ def test_other_results_are_not_timed(packed):
         entries.write_text(text)
 
 
+def test_a_damaged_folder(packed):
+    entries = packed / "packed.json"
+    text = entries.read_text()
+    try:
+        for damaged in ("{", "{}", text[:40]):
+            entries.write_text(damaged)
+            result = run(packed / "bench/carried.py")
+            assert result.returncode == 1 and "packed.json" in result.stderr and "Traceback" not in result.stderr
+    finally:
+        entries.write_text(text)
+    assert "usage:" in run(ROOT / "bench/carried.py", "--help").stdout
+
+
 def test_mistakes(packed, tmp_path):
     for words, text in [
         ([packed, "--target", "host"], "is there already"),
         ([tmp_path / "new", "--target", "nosuchcpu", "wrn_40_2_gn"], "nosuchcpu"),
         ([tmp_path / "new", "--target", "host", "nosuchmodel"], "there is no model 'nosuchmodel'"),
         ([tmp_path / "new"], "--target"),
+        ([tmp_path / "new", "--target", FOREIGN, "wrn_40_2_gn"], "another architecture"),
     ]:
         result = run(CARRY, *words)
         assert result.returncode != 0 and text in result.stderr and "Traceback" not in result.stderr
@@ -76,7 +92,9 @@ def test_mistakes(packed, tmp_path):
     for script, words, text in [
         (packed / "bench/carried.py", ["resnet50"], "'resnet50' was not packed"),
         (packed / "bench/carried.py", ["--rounds", 0], "at least 1"),
-        (packed / "bench/carried.py", ["--json", tmp_path / "no/where.json"], "there is no folder"),
+        (packed / "bench/carried.py", ["--seconds", -1], "at least 1"),
+        (packed / "bench/carried.py", ["--json", tmp_path / "no/where.json"], "where.json' cannot be a file"),
+        (packed / "bench/carried.py", ["--json", tmp_path], "cannot be a file"),
         (ROOT / "bench/carried.py", [], "there is nothing packed"),
     ]:
         result = run(script, *words)
