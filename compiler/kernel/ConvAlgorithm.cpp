@@ -60,8 +60,9 @@ std::string whyOtherAlgorithm(Operation *anchor, const Schedule &schedule) {
       .Case("spatial_pack", "it is for convolutions of 32-bit floats without groups, and with known channels")
       .Case("grouped_spatial_pack", "it is for convolutions of 32-bit floats with groups")
       .Case("strassen", "it is for constant windows of one pixel that move by one, between even numbers of channels "
-                        "without groups, of images whose size is known, with --fp fast")
-      .Default("it is for constant windows of 3 x 3 that move by one over all channels, with --fp fast")
+                        "without groups, of images whose size is known, with --fp fast, outside of loops and branches")
+      .Default("it is for constant windows of 3 x 3 that move by one over all channels, with --fp fast, outside of "
+               "loops and branches")
       .str();
 }
 
