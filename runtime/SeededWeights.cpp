@@ -32,7 +32,7 @@ uint64_t splitmix64(uint64_t Seed, uint64_t Index) {
 // One product and no sum, so that no compiler can fuse it and every machine rounds the same.
 float toValue(uint32_t Half) { return float(int32_t(Half) >> 8) * (0.05f / 8388608.0f); }
 
-int32_t fillBlocks(const void *Env, int64_t First, int64_t Last, void *) {
+int32_t fillBlocks(const void *Env, int64_t First, int64_t Last, int64_t, void *) {
   const Fill &F = *static_cast<const Fill *>(Env);
   size_t Begin = size_t(First) * BlockBytes, End = std::min(size_t(Last) * BlockBytes, F.Bytes);
   for (size_t At = Begin; At < End; At += DrawBytes) {

@@ -117,9 +117,10 @@ template <typename Body> void ThreadPool::Job::overRuns(int64_t Begin, int64_t E
 Fault ThreadPool::runInline(const Job &J) {
   forgetParts();
   int64_t Start = Timed ? nowNs() : 0;
+  Place At{Scratch};
   Fault Lowest;
   J.overRuns(0, J.Tasks, [&](int64_t First, int64_t Last) {
-    if (int32_t Code = J.Fn(J.Env, First, Last, Scratch))
+    if (int32_t Code = At.run(J, First, Last))
       Lowest = {Code, First};
   });
   if (Timed)
@@ -136,7 +137,9 @@ Fault ThreadPool::runParallel(const Job &J) {
   forgetParts();
   if (J.Tasks <= 0)
     return {};
+  uint64_t Number = Current.Number + 1;
   Current = J;
+  Current.Number = Number;
   Current.Shares = std::min<int64_t>(Threads, J.Tasks);
   if (First.Code) {
     First = {};
@@ -160,10 +163,10 @@ Fault ThreadPool::runParallel(const Job &J) {
 // Takes tasks until none are left: those of its own share, then what others have left of theirs. It tells of each
 // share at once, so that nobody waits for a thread that looks for more.
 void ThreadPool::takePart(int32_t Index) {
-  char *WorkerScratch = Scratch + size_t(Index) * ScratchStride;
+  Place At{Scratch + size_t(Index) * ScratchStride};
   for (int32_t I = 0; I < Threads; ++I) {
     int64_t Start = 0;
-    int64_t Finished = takeShare(Index + I < Threads ? Index + I : Index + I - Threads, WorkerScratch, Start);
+    int64_t Finished = takeShare(Index + I < Threads ? Index + I : Index + I - Threads, At, Start);
     if (!Finished)
       continue;
     if (Timed) {
@@ -180,7 +183,7 @@ void ThreadPool::takePart(int32_t Index) {
 // Each claim is a run of neighbours, half of what is left: long at first, for few claims, and single tasks at the end,
 // for balance. Returns how many tasks there were, and when the first of them started. Before it has one, it must not
 // touch what belongs to a launch.
-int64_t ThreadPool::takeShare(int32_t Index, char *WorkerScratch, int64_t &Start) {
+int64_t ThreadPool::takeShare(int32_t Index, Place &At, int64_t &Start) {
   std::atomic<int64_t> &Share = Shares[Index].Left;
   int64_t Finished = 0, Left = Share.load(std::memory_order_relaxed);
   while (Left > 0) {
@@ -190,18 +193,18 @@ int64_t ThreadPool::takeShare(int32_t Index, char *WorkerScratch, int64_t &Start
     if (Timed && !Finished)
       Start = nowNs();
     int64_t Begin = Current.Backwards ? Current.shareEnd(Index - 1) + Left - Count : Current.shareEnd(Index) - Left;
-    runTasks(Begin, Begin + Count, WorkerScratch);
+    runTasks(Begin, Begin + Count, At);
     Finished += Count;
     Left = Share.load(std::memory_order_relaxed);
   }
   return Finished;
 }
 
-void ThreadPool::runTasks(int64_t Begin, int64_t End, char *WorkerScratch) {
+void ThreadPool::runTasks(int64_t Begin, int64_t End, Place &At) {
   Current.overRuns(Begin, End, [&](int64_t First, int64_t Last) {
     if (First > FaultRun.load(std::memory_order_relaxed))
       return;
-    if (int32_t Code = Current.Fn(Current.Env, First, Last, WorkerScratch))
+    if (int32_t Code = At.run(Current, First, Last))
       recordFault({Code, First});
   });
 }

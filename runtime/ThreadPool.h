@@ -62,9 +62,24 @@ private:
     int64_t Tasks;
     bool Backwards = false;
     int64_t Shares = 1;
+    uint64_t Number = 0; // of the launch
 
     int64_t shareEnd(int64_t Index) const { return Tasks / Shares * (Index + 1) + std::min(Index + 1, Tasks % Shares); }
     template <typename Body> void overRuns(int64_t Begin, int64_t End, Body Run) const;
+  };
+
+  // Where a thread runs tasks: its scratch, and the last task that left something there. A thread that looks for more
+  // tasks may find those of the next launch already, for which the scratch holds nothing.
+  struct Place {
+    char *Scratch;
+    uint64_t Launch = 0;
+    int64_t Before = -1;
+
+    int32_t run(const Job &J, int64_t First, int64_t Last) {
+      int32_t Code = J.Fn(J.Env, First, Last, J.Number == Launch ? Before : -1, Scratch);
+      Launch = J.Number, Before = Code ? -1 : Last - 1;
+      return Code;
+    }
   };
 
   struct Worker {
@@ -81,10 +96,10 @@ private:
   Fault runInline(const Job &J);
   Fault runParallel(const Job &J);
   void takePart(int32_t Index);
-  int64_t takeShare(int32_t Index, char *WorkerScratch, int64_t &Start);
+  int64_t takeShare(int32_t Index, Place &At, int64_t &Start);
   bool allocateShares(int32_t Count);
   void forgetParts();
-  void runTasks(int64_t Begin, int64_t End, char *WorkerScratch);
+  void runTasks(int64_t Begin, int64_t End, Place &At);
   void recordFault(Fault Found);
   bool spinForWork(uint32_t Seen);
   bool waitForWork(uint32_t &Seen);

@@ -10,15 +10,16 @@
 extern "C" {
 #endif
 
-#define FATHOM_ABI_VERSION 4
+#define FATHOM_ABI_VERSION 5
 #define FATHOM_ABI_MAGIC 0x4d4f485441460001ull /* "FATHOM" and a byte that no text file starts with */
 #define FATHOM_ARTIFACT_SYMBOL "fathom_artifact"
 
 // The tasks [first, last) of a kernel's fixed grid, in that order: what neighbours share is computed once for all of
 // them. `env` is the kernel's argument block (buffer pointers, then symbolic sizes), `scratch` is private to the worker
-// and 64-byte aligned. Returns 0, or the FATHOM_FAULT_ code of the first task whose data is at fault; those behind it
-// are then left out.
-typedef int32_t (*fathom_task_fn)(const void *env, int64_t first, int64_t last, void *scratch);
+// and 64-byte aligned. `before` is the last task of the run that this launch had in the same scratch just before, or
+// -1: what it shares with the first one here need not be computed again. Returns 0, or the FATHOM_FAULT_ code of the
+// first task whose data is at fault; those behind it are then left out, and the scratch holds nothing of use.
+typedef int32_t (*fathom_task_fn)(const void *env, int64_t first, int64_t last, int64_t before, void *scratch);
 
 enum {
   FATHOM_FAULT_NONE = 0,

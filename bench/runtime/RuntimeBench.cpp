@@ -21,7 +21,7 @@ void launch(benchmark::State &state) {
     state.SkipWithError(fathom_status_message(status));
     return fathom_status_free(status);
   }
-  auto nothing = [](const void *, int64_t, int64_t, void *) -> int32_t { return FATHOM_FAULT_NONE; };
+  auto nothing = [](const void *, int64_t, int64_t, int64_t, void *) -> int32_t { return FATHOM_FAULT_NONE; };
   for (auto _ : state)
     pool.launch(nothing, nullptr, state.range(0));
 }

@@ -21,17 +21,18 @@ constexpr double exposedNear = 0.12, exposedFar = 0.3;
 constexpr double exposedStream = 0.4;
 
 // How often work is done that neighbouring tasks share: for every group of them, and again where a run ends within one.
-// A thread takes half of its share, then half of the rest, and so on.
-static double timesShared(double tasks, double groupTasks, double threads) {
-  double groups = tasks / groupTasks, runs = threads * (1 + std::log2(std::max(1.0, tasks / threads)));
-  return std::min(groupTasks, 1 + runs / groups);
+// A thread takes half of its share, then half of the rest, and so on, and where the work's results are kept, only the
+// ends of the share matter.
+static double timesShared(const Estimate &e, double threads) {
+  double groups = e.tasks / e.groupTasks, runs = 1 + std::log2(std::max(1.0, e.tasks / threads));
+  return std::min(e.groupTasks, 1 + threads * (e.isKept ? 1 : runs) / groups);
 }
 
 double Estimate::total(int64_t threads, double slowest) const {
   double work = arithmetic + movement + packing + results + tasks * perTask;
   if (tasks <= 1 || threads <= 1)
     return work;
-  work += packing * (timesShared(tasks, groupTasks, double(threads)) - 1);
+  work += packing * (timesShared(*this, double(threads)) - 1);
   work += exchange * std::max(0.0, 1 - rowParts / double(threads));
   // The slowest may begin a task when the others are about to end theirs.
   double rounds = std::ceil(tasks / double(threads)), waiting = 1 / slowest - 1;

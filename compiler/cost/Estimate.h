@@ -15,8 +15,10 @@ struct Estimate {
   double packing = 0;
   double results = 0; // storing them, with what is fused behind
   double tasks = 1;
-  // So many neighbouring tasks are packed for at once, by a thread that takes a run of them.
+  // So many neighbouring tasks are packed for at once, by a thread that takes a run of them; it may keep that for more
+  // of them.
   double groupTasks = 1;
+  bool isKept = false;
   double largest = 0; // share of the work that the largest task has; 0: all have the same
   double perTask = 0; // starting one
   // Bringing all data from other cores, as it is where they cut it otherwise: all kernels cut rows of pixels, this one

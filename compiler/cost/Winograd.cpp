@@ -41,6 +41,7 @@ Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Tar
   e.packing = tiles * channelVectors *
               (inputOperations(conv.size) / transformsPerCycle + side + positions / target.storesPerCycle);
   e.groupTasks = double(panelTasks);
+  e.isKept = true;
   double transformedBack = tiles * columnVectors * (outputOperations(conv.size) / transformsPerCycle + side);
   e.movement = moved.beside(e.arithmetic + e.packing + transformedBack);
   double resultVectors = double(conv.pixels) * columnVectors;

@@ -178,7 +178,7 @@ private:
     fathom_services services{FATHOM_ABI_VERSION, 0,
                              [](void *host, int32_t kernel, fathom_task_fn fn, const void *env, int64_t tasks) {
                                auto *self = static_cast<Host *>(host);
-                               int32_t fault = fn(env, 0, tasks, self->scratch);
+                               int32_t fault = fn(env, 0, tasks, -1, self->scratch);
                                if (fault)
                                  self->kernel = kernel;
                                return fault;

@@ -1,6 +1,7 @@
 """Tasks of the same rows, which pack or transform them once for a run of any length: every grid, and every number of threads."""
 import re
 
+import hostile_launch
 import numpy as np
 import onnxruntime
 import pytest
@@ -10,8 +11,8 @@ from onnx import helper
 import fathom
 
 
-def results(model, feed, tmp_path, knobs, **options):
-    """Of one, two, three and seven threads: the same bytes, and ONNX Runtime's values."""
+def results(model, feed, tmp_path, knobs, random, **options):
+    """Of one, two, three and seven threads, and of runs in any order: the same bytes, and ONNX Runtime's values."""
     text = fathom.compile(model, emit="plan", **options)
     for knob, value in knobs.items():
         text, count = re.subn(rf"\b{knob}: +\d+", f"{knob}: {value}", text)
@@ -22,6 +23,11 @@ def results(model, feed, tmp_path, knobs, **options):
     for other in others:
         for x, y in zip(one, other):
             assert x.tobytes() == y.tobytes(), "results depend on the thread count"
+    for _ in range(40):
+        again = [np.full_like(x, np.nan) for x in one]
+        hostile_launch.run(artifact.path, list(feed.values()), again, random)
+        for x, y in zip(one, again):
+            assert x.tobytes() == y.tobytes(), "results depend on the order of runs"
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     for got, want in zip(one, session.run(None, feed)):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
@@ -37,7 +43,7 @@ def test_packed_rows(task_m, task_n, block_k, tmp_path, random):
     w = (random.standard_normal((depth, columns)) / np.sqrt(depth)).astype(np.float32)
     nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("MatMul", ["r", "w"], ["p"]), helper.make_node("Tanh", ["p"], ["y"])]
     knobs = dict(pack_a=1, tile_m=4, tile_n=8, unroll_k=4, load_ahead=0, rows_outer=0, streams=1, fetch_ahead=0, block_k=block_k, task_m=task_m, task_n=task_n)
-    results(make_model(nodes, {"x": x}, {"w": w}), {"x": x}, tmp_path, knobs)
+    results(make_model(nodes, {"x": x}, {"w": w}), {"x": x}, tmp_path, knobs, random)
 
 
 @pytest.mark.parametrize("task_m", [4, 1000])
@@ -46,7 +52,7 @@ def test_packed_rows_of_a_batch(task_m, task_n, tmp_path, random):
     a, b = (random.standard_normal(shape).astype(np.float32) for shape in ((3, 9, 20), (3, 20, 33)))
     nodes = [helper.make_node("MatMul", ["a", "b"], ["y"])]
     knobs = dict(pack_a=1, tile_m=4, tile_n=8, unroll_k=4, load_ahead=0, rows_outer=0, streams=1, fetch_ahead=0, block_k=20, task_m=task_m, task_n=task_n)
-    results(make_model(nodes, {"a": a, "b": b}, {}), {"a": a, "b": b}, tmp_path, knobs)
+    results(make_model(nodes, {"a": a, "b": b}, {}), {"a": a, "b": b}, tmp_path, knobs, random)
 
 
 @pytest.mark.parametrize("task_n", [1, 2, 1000])
@@ -55,11 +61,11 @@ def test_packed_rows_of_a_batch(task_m, task_n, tmp_path, random):
 @pytest.mark.parametrize("algorithm", ["winograd2", "winograd4"])
 def test_transformed_tiles(algorithm, batch, task_t, task_n, tmp_path, random):
     """The first convolution writes the halo of the second, a part of it with every run. Tiles that do not fill the last block, nor the last pair."""
-    channels, size = int(random.choice([3, 17, 40])), int(random.choice([4, 7, 11]))
+    channels, size = int(random.choice([3, 17, 40])), int(random.choice([4, 7, 11, 19]))
     x = random.standard_normal((batch, channels, size, size)).astype(np.float32)
     w = (random.standard_normal((channels, channels, 3, 3)) / (3 * np.sqrt(channels))).astype(np.float32)
     nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1] * 4), helper.make_node("Relu", ["c"], ["r"]), helper.make_node("Conv", ["r", "w"], ["y"], pads=[1] * 4)]
-    results(make_model(nodes, {"x": x}, {"w": w}), {"x": x}, tmp_path, dict(tile_m=2, load_ahead=0, task_t=task_t, task_n=task_n), conv_algorithm=algorithm)
+    results(make_model(nodes, {"x": x}, {"w": w}), {"x": x}, tmp_path, dict(tile_m=2, load_ahead=0, task_t=task_t, task_n=task_n), random, conv_algorithm=algorithm)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

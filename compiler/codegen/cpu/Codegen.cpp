@@ -36,7 +36,7 @@ static void emitEntry(func::FuncOp function, unsigned pointers, unsigned symbols
   auto pointer = LLVM::LLVMPointerType::get(context);
   Type i64 = b.getI64Type(), i32 = b.getI32Type();
   auto entry = func::FuncOp::create(b, loc, (function.getName() + ".task").str(),
-                                    b.getFunctionType({pointer, i64, i64, pointer}, {i32}));
+                                    b.getFunctionType({pointer, i64, i64, i64, pointer}, {i32}));
   b.setInsertionPointToStart(entry.addEntryBlock());
   Code c(b, loc);
   SmallVector<Value> arguments;
@@ -46,6 +46,8 @@ static void emitEntry(func::FuncOp function, unsigned pointers, unsigned symbols
   }
   Value first = entry.getArgument(1), last = entry.getArgument(2), none = c.i32(0);
   Value firstGroup = c.div(first, c.i64(groupTasks));
+  // Only the first group finds what a run before left. Divided without a sign, -1 is far behind all groups.
+  Value held = c.cmp(arith::CmpIPredicate::eq, c.div(entry.getArgument(3), c.i64(groupTasks)), firstGroup);
   Value lastGroup = c.div(c.add(last, groupTasks - 1), c.i64(groupTasks));
   Value fault = c.loop(firstGroup, lastGroup, 1, none, [&](Value group, ValueRange before) {
     return SmallVector<Value>{c.when(
@@ -53,7 +55,8 @@ static void emitEntry(func::FuncOp function, unsigned pointers, unsigned symbols
         [&] {
           SmallVector<Value> all = arguments;
           Value start = c.mul(group, groupTasks);
-          all.append({c.max(first, start), c.min(last, c.add(start, groupTasks)), entry.getArgument(3)});
+          all.append({c.max(first, start), c.min(last, c.add(start, groupTasks)),
+                      c.both(held, c.cmp(arith::CmpIPredicate::eq, group, firstGroup)), entry.getArgument(4)});
           return func::CallOp::create(b, loc, function, all).getResult(0);
         },
         [&] { return before[0]; })};
@@ -72,7 +75,7 @@ FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const 
   unsigned inputs = kernel.getNumArguments(), results = terminator->getNumOperands(), pointers = inputs + results;
   SmallVector<Type> types(pointers, pointer);
   types.append(symbolCount + 2, i64);
-  types.push_back(pointer);
+  types.append({b.getI1Type(), pointer});
 
   b.setInsertionPointToEnd(loops.getBody());
   auto function = func::FuncOp::create(b, loc, name, b.getFunctionType(types, {i32}));
@@ -95,6 +98,7 @@ FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const 
                   function.getArgument(pointers + symbolCount),
                   function.getArgument(pointers + symbolCount + 1),
                   function.getArgument(pointers + symbolCount + 2),
+                  function.getArgument(pointers + symbolCount + 3),
                   anchorOf(kernel),
                   {},
                   {}};

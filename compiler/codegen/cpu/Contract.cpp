@@ -277,9 +277,9 @@ Grid Contraction::emit() {
   Value rowTask, batchTask;
   Range panelTask;
   if (packed) {
-    auto [group, tasks] = k.taskGroup(grid, simplify(batches * rowTasks), *constantSize(panelTasks));
-    rowTask = c.rem(group, c.expr(rowTasks)), batchTask = c.div(group, c.expr(rowTasks));
-    panelTask = tasks;
+    TaskGroup group = k.taskGroup(grid, simplify(batches * rowTasks), *constantSize(panelTasks));
+    rowTask = c.rem(group.index, c.expr(rowTasks)), batchTask = c.div(group.index, c.expr(rowTasks));
+    panelTask = group.tasks;
   } else {
     grid.tasks = simplify(batches * rowTasks * panelTasks);
     Value rest = c.div(k.task, c.expr(rowTasks)), which = c.rem(rest, c.expr(panelTasks));

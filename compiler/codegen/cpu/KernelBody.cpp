@@ -48,16 +48,17 @@ std::pair<Range, Range> KernelBody::taskRange(Grid &grid, Units inner, Units out
   return {partRange(e.c, e.c.rem(task, count), inner), partRange(e.c, e.c.div(task, count), outer)};
 }
 
-std::pair<Value, Range> KernelBody::taskGroup(Grid &grid, AffineExpr groups, int64_t groupTasks) {
+TaskGroup KernelBody::taskGroup(Grid &grid, AffineExpr groups, int64_t groupTasks) {
   grid.tasks = graph::size::simplified(groups * groupTasks);
   grid.groupTasks = groupTasks;
   // What is known of them is a constant.
   if (groupTasks == 1)
-    return {graph::isConstant(groups, 1) ? e.c.i64(0) : task, {e.c.i64(0), e.c.i64(1)}};
+    return {
+        graph::isConstant(groups, 1) ? e.c.i64(0) : task, {e.c.i64(0), e.c.i64(1)}, e.c.integer(e.c.b.getI1Type(), 0)};
   if (graph::isConstant(groups, 1))
-    return {e.c.i64(0), {task, tasksEnd}};
+    return {e.c.i64(0), {task, tasksEnd}, isHeld};
   Value group = e.c.div(task, e.c.i64(groupTasks)), before = e.c.mul(group, groupTasks);
-  return {group, {e.c.sub(task, before), e.c.sub(tasksEnd, before)}};
+  return {group, {e.c.sub(task, before), e.c.sub(tasksEnd, before)}, isHeld};
 }
 
 void prefetchRun(Emitter &e, const Buffer &buffer, ArrayRef<Index> index, int64_t dim, int64_t count) {

@@ -12,8 +12,8 @@ namespace fathom {
 struct Grid {
   mlir::AffineExpr tasks;
   int64_t scratchBytes = 0;
-  // So many neighbouring tasks share work, which the code of a run of them does once. It never gets a run of two
-  // groups.
+  // So many neighbouring tasks share work, which the code of a run of them does once, and may leave out after another
+  // run of the group. It never gets a run of two groups.
   int64_t groupTasks = 1;
 };
 
@@ -24,12 +24,20 @@ struct Units {
   mlir::AffineExpr parts() const;
 };
 
+// The run of tasks of a group that shares work.
+struct TaskGroup {
+  mlir::Value index;
+  Range tasks;        // counted from the group's first
+  mlir::Value isHeld; // whether the shared work is done: its results are in the scratch
+};
+
 // A kernel while its code is being emitted.
 struct KernelBody {
   Emitter &e;
   mlir::func::FuncOp kernel;
   const Schedule &schedule;
   mlir::Value task, tasksEnd; // the run of tasks: one, if they share nothing
+  mlir::Value isHeld;         // whether the scratch holds already what the run's group shares
   mlir::Value scratch;
   mlir::Operation *anchor;                 // null: all ops are computed on demand
   llvm::SmallVector<mlir::Value> returned; // the kernel's results ...
@@ -45,8 +53,7 @@ struct KernelBody {
   Range taskRange(Grid &grid, mlir::AffineExpr count, int64_t each);
   // The same where a task is a part along two axes; the next task is the next part along the inner one.
   std::pair<Range, Range> taskRange(Grid &grid, Units inner, Units outer);
-  // The number of the run's group, and its tasks counted from the group's first; sets the grid.
-  std::pair<mlir::Value, Range> taskGroup(Grid &grid, mlir::AffineExpr groups, int64_t groupTasks);
+  TaskGroup taskGroup(Grid &grid, mlir::AffineExpr groups, int64_t groupTasks); // sets the grid
   // Asks for what consumers read beside the anchor's result, ahead of storing `count` results side by side along `dim`.
   void prefetchOperands(llvm::ArrayRef<Index> index, int64_t dim, int64_t count);
   // Computes and stores all results at an index.

@@ -46,7 +46,7 @@ public:
     int64_t panels = llvm::divideCeil(columns, tileN), taskN = k.schedule["task_n"];
     int64_t panelTasks = llvm::divideCeil(panels, taskN);
     Grid grid;
-    auto [group, tasks] = k.taskGroup(grid, size::simplified(tiles.ceilDiv(taskTiles)), panelTasks);
+    auto [group, tasks, isHeld] = k.taskGroup(grid, size::simplified(tiles.ceilDiv(taskTiles)), panelTasks);
     // Scratch: the transformed tiles, the products of a panel, the pixels of one tile.
     positionSize = apart(taskTiles * channels);
     productsAt = positions * positionSize;
@@ -56,7 +56,8 @@ public:
     Value firstTile = c.mul(group, taskTiles);
     Value count = c.min(c.i64(taskTiles), c.sub(c.expr(tiles), firstTile));
     Value firstPanel = c.mul(tasks.first, taskN), lastPanel = c.min(c.mul(tasks.second, taskN), c.i64(panels));
-    c.loop(c.i64(0), count, 1, [&](Value tile) { transformInput(tile, c.add(firstTile, tile)); });
+    c.loop(c.select(isHeld, count, c.i64(0)), count, 1,
+           [&](Value tile) { transformInput(tile, c.add(firstTile, tile)); });
     c.loop(firstPanel, lastPanel, 1, [&](Value panel) {
       c.loop(positions, [&](Value position) { multiply(position, panel, count); });
       c.loop(c.i64(0), count, 1, [&](Value tile) { transformOutput(tile, c.add(firstTile, tile), panel); });

@@ -85,6 +85,10 @@ TEST(ProductCost, PackingIsCountedForEveryRunOfTasks) {
   // Of 64 tasks, each takes 8, 4, 2, 1 and 1.
   e.tasks = e.groupTasks = 64;
   EXPECT_NEAR(e.total(4), 1e6 * (1 + 4 * 5) / 4, 5000);
+  // A thread that keeps it packs once.
+  e.isKept = true;
+  EXPECT_NEAR(e.total(4), 1e6 * (1 + 4) / 4, 5000);
+  e.isKept = false;
   // Where each has groups of its own, less is done twice.
   e.groupTasks = 2;
   EXPECT_LT(e.total(4), 1e6 * 1.7 / 4);

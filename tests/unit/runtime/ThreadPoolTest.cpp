@@ -17,7 +17,7 @@ struct Pool {
     expectOk(Threads_.start(Threads, Scratch.data(), Stride));
   }
   template <typename Body> Fault launch(int64_t Tasks, Body &B, bool Backwards = false) {
-    auto Call = [](const void *Env, int64_t First, int64_t Last, void *TaskScratch) -> int32_t {
+    auto Call = [](const void *Env, int64_t First, int64_t Last, int64_t, void *TaskScratch) -> int32_t {
       int32_t Code = 0;
       for (int64_t Task = First; Task < Last && !Code; ++Task)
         Code = (*static_cast<Body *>(const_cast<void *>(Env)))(Task, static_cast<char *>(TaskScratch));
@@ -76,7 +76,7 @@ TEST(ThreadPool, TakesNeighboursTogether) {
   ThreadPool Alone, Two;
   expectOk(Alone.start(1, nullptr, 0));
   expectOk(Two.start(2, nullptr, 0));
-  auto Count = [](const void *Env, int64_t First, int64_t Last, void *) -> int32_t {
+  auto Count = [](const void *Env, int64_t First, int64_t Last, int64_t, void *) -> int32_t {
     EXPECT_LT(First, Last);
     return ++*static_cast<std::atomic<int> *>(const_cast<void *>(Env)), 0;
   };
@@ -86,6 +86,50 @@ TEST(ThreadPool, TakesNeighboursTogether) {
   Calls = 0;
   Two.launch(Count, &Calls, 1024);
   EXPECT_EQ(Calls.load(), 2 * 10); // 512 of a share: 256, 128, 64, ..., 1, 1
+}
+
+// A run is told the last task that its launch ran in the same scratch, unless that one was at fault; a thread that
+// comes to a launch again is not.
+TEST(ThreadPool, TellsWhatRanBefore) {
+  auto Run = [](const void *Env, int64_t First, int64_t Last, int64_t Before, void *TaskScratch) -> int32_t {
+    auto &Noted = *static_cast<int64_t *>(TaskScratch);
+    auto [Faulty, Alone] = *static_cast<const std::pair<int64_t, bool> *>(Env);
+    EXPECT_TRUE(Before == Noted || (!Alone && Before == -1));
+    bool IsFaulty = First <= Faulty && Faulty < Last;
+    Noted = IsFaulty ? -1 : Last - 1;
+    return IsFaulty;
+  };
+  for (int32_t Threads : {1, 2, 5}) {
+    Pool P(Threads);
+    for (int64_t Tasks : {1, 2, 17, 1000})
+      for (bool Backwards : {false, true})
+        for (const int64_t Faulty : {int64_t(-1), Tasks / 2}) {
+          for (int32_t I = 0; I < Threads; ++I)
+            *reinterpret_cast<int64_t *>(&P.Scratch[size_t(I) * 128]) = -1;
+          std::pair Env{Faulty, Threads == 1};
+          EXPECT_EQ(P.Threads_.launch(Run, &Env, Tasks, Backwards).Code, Faulty >= 0);
+        }
+  }
+}
+
+// A thread that still looks for tasks of one launch may get those of the next: nothing that ran before counts for them.
+TEST(ThreadPool, ForgetsWhatRanInAnotherLaunch) {
+  struct Note {
+    int64_t Launch, Last;
+  };
+  auto Run = [](const void *Env, int64_t, int64_t Last, int64_t Before, void *TaskScratch) -> int32_t {
+    auto &Noted = *static_cast<Note *>(TaskScratch);
+    int64_t Launch = *static_cast<const int64_t *>(Env);
+    // One that comes again to the same launch is not told.
+    EXPECT_TRUE(Before == -1 || (Noted.Launch == Launch && Before == Noted.Last));
+    Noted = {Launch, Last - 1};
+    return 0;
+  };
+  for (int32_t Threads : {2, 3, 7}) {
+    Pool P(Threads);
+    for (int64_t Launch = 1; Launch <= 100000; ++Launch)
+      P.Threads_.launch(Run, &Launch, 2 + Launch % 9);
+  }
 }
 
 TEST(ThreadPool, WakesAfterSleeping) {
@@ -163,7 +207,7 @@ TEST(ThreadPool, StopsAfterAFault) {
   ThreadPool Two;
   expectOk(Two.start(2, nullptr, 0));
   std::atomic<int> Runs{0};
-  auto Run = [](const void *Env, int64_t First, int64_t, void *) -> int32_t {
+  auto Run = [](const void *Env, int64_t First, int64_t, int64_t, void *) -> int32_t {
     ++*static_cast<std::atomic<int> *>(const_cast<void *>(Env));
     if (First == 0)
       return 1;

@@ -7,8 +7,8 @@ struct Order {
   int64_t Count;
 };
 
-static int32_t note(const void *Argument, int64_t First, int64_t Last, void *Scratch) {
-  (void)Scratch;
+static int32_t note(const void *Argument, int64_t First, int64_t Last, int64_t Before, void *Scratch) {
+  (void)Before, (void)Scratch;
   struct Order *Order = (struct Order *)Argument;
   for (int64_t Task = First; Task < Last; ++Task)
     Order->Tasks[Order->Count++] = (float)Task;

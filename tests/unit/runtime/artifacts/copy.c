@@ -47,8 +47,8 @@
 #define TASKS 3
 #endif
 
-static int32_t copy(const void *Argument, int64_t First, int64_t Last, void *Scratch) {
-  (void)Scratch;
+static int32_t copy(const void *Argument, int64_t First, int64_t Last, int64_t Before, void *Scratch) {
+  (void)Before, (void)Scratch;
   const fathom_call *Call = Argument;
   for (int64_t I = First; I < Last; ++I)
     ((float *)Call->outputs[0])[I] = ((const float *)Call->inputs[0])[I];

@@ -12,8 +12,8 @@ typedef struct Env {
   int64_t Seq;
 } Env;
 
-static int32_t gather(const void *Argument, int64_t First, int64_t Last, void *Scratch) {
-  (void)Scratch;
+static int32_t gather(const void *Argument, int64_t First, int64_t Last, int64_t Before, void *Scratch) {
+  (void)Before, (void)Scratch;
   const Env *E = Argument;
   for (int64_t I = First * E->Seq; I < Last * E->Seq; ++I) {
     if (E->Ids[I] < 0 || E->Ids[I] >= 10)

@@ -9,7 +9,8 @@ typedef struct Env {
   int64_t Batch;
 } Env;
 
-static int32_t add(const void *Argument, int64_t First, int64_t Last, void *Scratch) {
+static int32_t add(const void *Argument, int64_t First, int64_t Last, int64_t Before, void *Scratch) {
+  (void)Before;
   const Env *E = Argument;
   // By way of the scratch, so that a scratch shared between workers would show.
   volatile float *Private = Scratch;
@@ -22,16 +23,16 @@ static int32_t add(const void *Argument, int64_t First, int64_t Last, void *Scra
   return 0;
 }
 
-static int32_t scale(const void *Argument, int64_t First, int64_t Last, void *Scratch) {
-  (void)Scratch;
+static int32_t scale(const void *Argument, int64_t First, int64_t Last, int64_t Before, void *Scratch) {
+  (void)Before, (void)Scratch;
   const Env *E = Argument;
   for (int64_t I = First * 3; I < Last * 3; ++I)
     E->Z[I] = E->Sums[I] * E->W[I % 3];
   return 0;
 }
 
-static int32_t total(const void *Argument, int64_t First, int64_t Last, void *Scratch) {
-  (void)First, (void)Last, (void)Scratch;
+static int32_t total(const void *Argument, int64_t First, int64_t Last, int64_t Before, void *Scratch) {
+  (void)First, (void)Last, (void)Before, (void)Scratch;
   const Env *E = Argument;
   float Sum = 0;
   for (int64_t I = 0; I < E->Batch * 3; ++I)
