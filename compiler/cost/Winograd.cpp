@@ -20,7 +20,7 @@ Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Tar
 
   // The last panel is computed whole.
   int64_t columns = panels * s.tileN;
-  Product product{.rows = taskTiles, .columns = columns, .run = conv.channels, .coldPanels = false};
+  Product product{.rows = taskTiles, .columns = columns, .run = conv.groupChannels(), .coldPanels = false};
   ProductSchedule inner{s.tileM, s.tileN, s.unrollK, s.inFlight, false, 1, false, taskTiles, taskPanels};
   inner.loadAhead = s.loadAhead;
   product.resultStreams = 0;
@@ -33,8 +33,9 @@ Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Tar
   double columnVectors = double(llvm::divideCeil(columns, int64_t(lanes)));
   double transformed = double(taskTiles * conv.channels) * positions * element;
   double products = double(taskTiles * s.tileN) * positions * element;
-  double weights = double(conv.channels * columns) * positions * element;
-  Refill moved = refill((transformed + 2 * products) * double(taskPanels), transformed + products, target) * e.tasks;
+  double weights = double(conv.groupChannels() * columns) * positions * element;
+  double read = transformed / double(conv.groups) + 2 * products; // by a panel
+  Refill moved = refill(read * double(taskPanels), transformed + products, target) * e.tasks;
   moved += refill(weights, weights, target) * double(tileTasks - 1);
   moved += s.fetchAhead ? asStream(coldRefill(weights, target)) : coldRefill(weights, target);
   double side = positions / target.loadsPerCycle;

@@ -11,9 +11,12 @@ struct WinogradConv {
   int64_t pixels = 1;   // that the tiles really have
   int64_t channels = 1; // of the input
   int64_t columns = 1;  // channels of the result
+  int64_t groups = 1;   // of both
   double resultStreams = 1;
 
   int64_t positions() const { return (size + 2) * (size + 2); }
+  int64_t groupChannels() const { return channels / groups; }
+  int64_t groupColumns() const { return columns / groups; }
 };
 
 struct WinogradSchedule {

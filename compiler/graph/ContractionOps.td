@@ -21,8 +21,9 @@ class Graph_Window<string name, dag operands, dag attributes = (ins)> : Graph_Sh
 }
 def ConvOp : Graph_Window<"Conv", (ins Graph_Tensor:$input, Graph_Tensor:$weight, Graph_Optional:$bias), (ins DefaultValuedAttr<Graph_Int, "1">:$group)>;
 def WinogradConvOp : Graph_ShapedOp<"WinogradConv"> {
-  let summary = "a convolution with windows of 3 x 3, computed in tiles of tile x tile pixels: weight is the transformed one, [(tile + 2)^2, C, K]";
-  let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$weight, Graph_Optional:$bias, DenseI64ArrayAttr:$pads, Graph_Int:$tile);
+  let summary = "a convolution with windows of 3 x 3, computed in tiles of tile x tile pixels: weight is the transformed one, [(tile + 2)^2, C / group, K]";
+  let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$weight, Graph_Optional:$bias, DenseI64ArrayAttr:$pads, Graph_Int:$tile,
+      DefaultValuedAttr<Graph_Int, "1">:$group);
 }
 def ConvTransposeOp : Graph_Window<"ConvTranspose", (ins Graph_Tensor:$input, Graph_Tensor:$weight, Graph_Optional:$bias),
     (ins DefaultValuedAttr<Graph_Int, "1">:$group, OptionalAttr<DenseI64ArrayAttr>:$output_padding, OptionalAttr<DenseI64ArrayAttr>:$output_shape)>;

@@ -119,7 +119,7 @@ LogicalResult WinogradConvOp::inferTypes(SmallVectorImpl<Type> &types) {
     return fathom::emitError(*this, ErrorCode::BadShape)
            << "tiles of 2 or 4 pixels need an image, four pads and a weight of [16 or 36, channels, channels], not "
            << text(*this, weight);
-  if (failed(unify(*this, input[1], weight[1], "the input's channels and the weight's")))
+  if (failed(unify(*this, input[1], size::mul(weight[1], getGroup()), "the input's channels and the weight's")))
     return failure();
   Sizes result = {input[0], weight[2]};
   for (int64_t d = 0; d < 2; ++d)

@@ -33,7 +33,7 @@ bool gainsFromProducer(mlir::Operation *op, int64_t ops, const Target &target);
 Choice<cost::WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, int64_t panel, const Target &target);
 
 // The problem that a convolution (with windows of 3 x 3, stride 1) is in tiles of `size` pixels.
-cost::WinogradConv winogradProblem(mlir::Operation *op, mlir::Value input, int64_t size);
+cost::WinogradConv winogradProblem(mlir::Operation *op, mlir::Value input, int64_t size, int64_t group);
 
 // The problem that a product with a weight of [depth, columns], also of pixels, is in quarters with so many stored
 // factors: all sizes are known.

@@ -61,7 +61,7 @@ std::string whyOtherAlgorithm(Operation *anchor, const Schedule &schedule) {
       .Case("grouped_spatial_pack", "it is for convolutions of 32-bit floats with groups")
       .Case("strassen", "it is for constant windows of one pixel that move by one, between even numbers of channels "
                         "without groups, of images whose size is known, with --fp fast, outside of loops and branches")
-      .Default("it is for constant windows of 3 x 3 that move by one over all channels, with --fp fast, outside of "
+      .Default("it is for constant windows of 3 x 3 that move by one over several channels, with --fp fast, outside of "
                "loops and branches")
       .str();
 }

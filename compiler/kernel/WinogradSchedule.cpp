@@ -15,7 +15,7 @@ static int64_t scratchBytes(const cost::WinogradConv &conv, int64_t taskTiles, i
   return taskTiles * conv.positions() * (conv.channels + tileN) * 4;
 }
 
-cost::WinogradConv winogradProblem(Operation *op, Value input, int64_t tile) {
+cost::WinogradConv winogradProblem(Operation *op, Value input, int64_t tile, int64_t group) {
   Sizes sizes = sizesOf(op->getResult(0));
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
   cost::WinogradConv conv;
@@ -25,10 +25,22 @@ cost::WinogradConv winogradProblem(Operation *op, Value input, int64_t tile) {
   conv.pixels = images * height * width;
   conv.channels = size(sizesOf(input)[1]);
   conv.columns = size(sizes[1]);
+  conv.groups = group;
   return conv;
 }
 
-static cost::WinogradConv problemOf(WinogradConvOp op) { return winogradProblem(op, op.getInput(), op.getTile()); }
+static cost::WinogradConv problemOf(WinogradConvOp op) {
+  return winogradProblem(op, op.getInput(), op.getTile(), op.getGroup());
+}
+
+// Widths of panels: vectors, or what divides a group.
+static SmallVector<int64_t> panelWidths(const cost::WinogradConv &conv, int64_t lanes) {
+  SmallVector<int64_t> widths;
+  for (int64_t width = 1; width <= 6 * lanes; ++width)
+    if (conv.groups > 1 ? conv.groupColumns() % width == 0 : width % lanes == 0)
+      widths.push_back(width);
+  return widths;
+}
 
 // The product at each position of a tile.
 static cost::ProductSchedule ofPosition(const cost::WinogradSchedule &s) {
@@ -39,13 +51,12 @@ static cost::ProductSchedule ofPosition(const cost::WinogradSchedule &s) {
 
 static void overSchedules(const cost::WinogradConv &conv, int64_t panel, const Target &target,
                           llvm::function_ref<void(const cost::WinogradSchedule &)> body) {
-  int64_t lanes = target.lanes(32);
   cost::WinogradSchedule s;
   s.inFlight = target.fmaInFlight();
-  s.unrollK = cost::unrolledSteps(conv.channels, target, 32);
+  s.unrollK = cost::unrolledSteps(conv.groupChannels(), target, 32);
   auto overTasks = [&] {
     int64_t panels = llvm::divideCeil(conv.columns, s.tileN);
-    s.loadAhead = cost::bestLoadAhead(ofPosition(s), conv.channels, target);
+    s.loadAhead = cost::bestLoadAhead(ofPosition(s), conv.groupChannels(), target);
     for (int64_t taskTiles : fractions(conv.tiles, s.tileM))
       for (int64_t parts : {1, 2, 4, 8, 16}) {
         s.taskTiles = taskTiles, s.taskN = llvm::divideCeil(panels, parts);
@@ -53,13 +64,11 @@ static void overSchedules(const cost::WinogradConv &conv, int64_t panel, const T
           body(s);
       }
   };
-  for (int64_t vectors = 1; vectors <= 6; ++vectors) {
-    s.tileN = panel ? panel : vectors * lanes;
+  for (int64_t width : panel ? SmallVector<int64_t>{panel} : panelWidths(conv, target.lanes(32))) {
+    s.tileN = width;
     for (s.tileM = 1; s.tileM <= std::min<int64_t>(conv.tiles, 16); ++s.tileM)
       if (cost::registersOf(s.tileM, s.tileN, false, target, 32) <= target.vectorRegisters)
         overTasks();
-    if (panel)
-      break;
   }
 }
 
@@ -120,7 +129,10 @@ static std::string violation(const Schedule &s, Operation *op, const Target &tar
                 target.cpu, target.vectorRegisters);
   if (panel && panel != s["tile_n"])
     return text("tile_n = {0} differs from the width {1} of the packed weights", s["tile_n"], panel);
-  if (std::string reason = loadAheadViolation(ofPosition(fromKnobs(s)), problem.channels, target); !reason.empty())
+  if (problem.groups > 1 && problem.groupColumns() % s["tile_n"])
+    return text("tile_n = {0} must divide the {1} output channels of a group", s["tile_n"], problem.groupColumns());
+  if (std::string reason = loadAheadViolation(ofPosition(fromKnobs(s)), problem.groupChannels(), target);
+      !reason.empty())
     return reason;
   if (int64_t bytes = scratchBytes(problem, s["task_t"], s["tile_n"]); bytes > scratchLimit)
     return text("task_t = {0} tiles need {1} bytes of scratch, more than {2}", s["task_t"], bytes, scratchLimit);

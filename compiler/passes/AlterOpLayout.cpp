@@ -73,11 +73,11 @@ Steps inSteps(ArrayRef<Step> rewrites) {
 Steps winogradSteps(ConvOp conv, double otherwise, const Target &target) {
   auto weight = cast<RankedTensorType>(conv.getWeight().getType());
   auto step = [&](int64_t tile) {
-    cost::WinogradConv problem = winogradProblem(conv, conv.getInput(), tile);
+    cost::WinogradConv problem = winogradProblem(conv, conv.getInput(), tile, conv.getGroup());
     Choice<cost::WinogradSchedule> best = bestWinograd(problem, 0, target);
     // With what fills the last panel.
     int64_t columns = llvm::alignTo(problem.columns, best.schedule.tileN);
-    int64_t elements = problem.positions() * problem.channels * columns - weight.getNumElements();
+    int64_t elements = problem.positions() * problem.groupChannels() * columns - weight.getNumElements();
     return Step{{Rewrite::Winograd, tile}, otherwise - best.score, elements * 4};
   };
   return inSteps({step(2), step(4)});
@@ -110,15 +110,18 @@ Costs weigh(ConvOp conv, bool mayTransform, const Target &target) {
   // Groups of few channels waste lanes of a product's tiles. Without groups both have the same inner loops, and costs
   // of two models that differ by less than they err do not tell which is cheaper.
   double margin = conv.getGroup() > 1 ? 1 : 0.87;
-  double product = bestContract(conv, target).score;
+  double cheaper = bestContract(conv, target).score;
   Costs costs;
-  if (!isDepthwise(conv) && spatialPackProblem(conv))
-    costs.isSpatialPackCheaper = bestSpatialPack(conv, target).score < margin * product;
+  if (!isDepthwise(conv) && spatialPackProblem(conv)) {
+    double spatialPack = bestSpatialPack(conv, target).score;
+    costs.isSpatialPackCheaper = spatialPack < margin * cheaper;
+    cheaper = std::min(spatialPack, cheaper);
+  }
   ArrayRef<int64_t> weight = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
   if (mayTransform && takesWinograd(conv))
-    costs.steps = winogradSteps(conv, product, target);
+    costs.steps = winogradSteps(conv, cheaper, target);
   else if (mayTransform && takesStrassen(conv) && keepsSamplesApart(conv))
-    costs.steps = strassenSteps(conv, conv.getWeight(), weight[1], weight[0], product, target);
+    costs.steps = strassenSteps(conv, conv.getWeight(), weight[1], weight[0], cheaper, target);
   return costs;
 }
 
@@ -215,7 +218,7 @@ LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &o
   int64_t tile = kernel->schedule["tile"];
   if (!takesWinograd(conv) || (tile != 2 && tile != 4))
     return refusePlan(conv, *kernel,
-                      "constant windows of 3 x 3 that move by one over all channels, with tile = 2 or 4");
+                      "constant windows of 3 x 3 that move by one over several channels, with tile = 2 or 4");
   useWinograd(conv, tile);
   return success();
 }

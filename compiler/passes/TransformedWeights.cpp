@@ -57,7 +57,8 @@ private:
   Operation *like;
 };
 
-// The weights [K, C, 3, 3] as [positions, C, K]: every window multiplied by the transform from both sides.
+// The weights [K, C / group, 3, 3] as [positions, C / group, K]: every window multiplied by the transform from both
+// sides.
 Value winogradWeight(OpBuilder &b, ConvOp conv, int64_t tile) {
   const TransformMatrix &g = winograd::weightTransform(tile);
   SmallVector<float> both;
@@ -100,9 +101,10 @@ void replaceBy(Operation *op, Operation *made) {
 
 bool takesWinograd(ConvOp conv) {
   FailureOr<Window> window = getWindow(conv);
+  int64_t groupChannels = cast<RankedTensorType>(conv.getWeight().getType()).getDimSize(1);
   return succeeded(window) && canTransform(conv, conv.getWeight()) && conv.getType().getRank() == 4 &&
-         conv.getGroup() == 1 && are(window->kernel, 3) && are(window->strides, 1) && are(window->dilations, 1) &&
-         llvm::all_of(window->padsBegin, [](int64_t p) { return p >= 0; }) &&
+         (conv.getGroup() == 1 || groupChannels > 1) && are(window->kernel, 3) && are(window->strides, 1) &&
+         are(window->dilations, 1) && llvm::all_of(window->padsBegin, [](int64_t p) { return p >= 0; }) &&
          llvm::all_of(window->padsEnd, [](int64_t p) { return p >= 0; });
 }
 
@@ -112,7 +114,8 @@ void useWinograd(ConvOp conv, int64_t tile) {
   SmallVector<int64_t> pads(window.padsBegin);
   llvm::append_range(pads, window.padsEnd);
   Value weight = winogradWeight(b, conv, tile);
-  replaceBy(conv, createNamed<WinogradConvOp>(b, conv, "", conv.getInput(), weight, conv.getBias(), pads, tile));
+  replaceBy(conv, createNamed<WinogradConvOp>(b, conv, "", conv.getInput(), weight, conv.getBias(), pads, tile,
+                                              conv.getGroup()));
 }
 
 bool takesStrassen(MatMulOp product) {

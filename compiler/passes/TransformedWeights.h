@@ -6,7 +6,8 @@
 
 namespace fathom {
 
-// Winograd's: windows of 3 x 3 that move by one, over all channels; in tiles of `tile` (2 or 4) pixels a side.
+// Winograd's: windows of 3 x 3 that move by one, over all channels or groups of several; in tiles of `tile` (2 or 4)
+// pixels a side.
 bool takesWinograd(graph::ConvOp conv);
 void useWinograd(graph::ConvOp conv, int64_t tile);
 

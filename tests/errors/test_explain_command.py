@@ -195,7 +195,7 @@ def test_bad_uses(fathom, save, tmp_path):
         (1, "winograd4", "by the algorithm winograd4"),
         (4, "gemm", "by the algorithm direct instead of gemm: with groups"),
         (1, "grouped_spatial_pack", "instead of grouped_spatial_pack: it is for convolutions of 32-bit floats with groups"),
-        (4, "winograd2", "instead of winograd2: it is for constant windows of 3 x 3"),
+        (4, "winograd2", "by the algorithm winograd2"),
         (1, "strassen", "instead of strassen: it is for constant windows of one pixel"),
         (16, "gemm", "by the algorithm depthwise instead of gemm: every channel is a group of its own"),
     ],
@@ -205,6 +205,14 @@ def test_the_algorithm_of_a_convolution(fathom, save, group, algorithm, said):
     nodes = [helper.make_node("Conv", ["x", "w"], ["y"], name="conv", group=group)]
     path = save(make_model(nodes, [value("x", [1, 16, 10, 10])], [value("y", None)], weights))
     report = explained(fathom, path, "--conv-algorithm", algorithm)
+    assert said in next(op["why"] for kernel in report["kernels"] for op in kernel["ops"] if op["node"] == "conv")
+
+
+def test_windows_that_are_not_for_tiles(fathom, save):
+    weights = [numpy_helper.from_array(np.ones((16, 16, 3, 3), np.float32), "w")]
+    path = save(make_model([helper.make_node("Conv", ["x", "w"], ["y"], name="conv", strides=[2, 2])], [value("x", [1, 16, 10, 10])], [value("y", None)], weights))
+    report = explained(fathom, path, "--conv-algorithm", "winograd2")
+    said = "instead of winograd2: it is for constant windows of 3 x 3"
     assert said in next(op["why"] for kernel in report["kernels"] for op in kernel["ops"] if op["node"] == "conv")
 
 

@@ -1,5 +1,6 @@
 """Convolutions by Winograd's method, forced on awkward sizes, against ONNX Runtime and double precision."""
 import random
+import re
 
 import numpy as np
 import onnx
@@ -13,11 +14,12 @@ import fathom
 ALGORITHMS = ["contract", "winograd2", "winograd4"]
 
 
-def convolution(data, channels, filters, height, width, pads, batch=1):
-    x = data.standard_normal((batch, channels, height, width)).astype(np.float32)
-    w = (data.standard_normal((filters, channels, 3, 3)) / np.sqrt(9 * channels)).astype(np.float32)
-    b = data.standard_normal(filters).astype(np.float32)
-    return helper.make_node("Conv", ["x", "w", "b"], ["c"], name="conv", pads=pads), {"x": x}, {"w": w, "b": b}
+def convolution(data, channels, filters, height, width, pads, batch=1, group=1):
+    """Of so many channels and filters in a group."""
+    x = data.standard_normal((batch, group * channels, height, width)).astype(np.float32)
+    w = (data.standard_normal((group * filters, channels, 3, 3)) / np.sqrt(9 * channels)).astype(np.float32)
+    b = data.standard_normal(group * filters).astype(np.float32)
+    return helper.make_node("Conv", ["x", "w", "b"], ["c"], name="conv", pads=pads, group=group), {"x": x}, {"w": w, "b": b}
 
 
 def classes(model, **options):
@@ -38,6 +40,19 @@ def test_awkward_sizes(case, algorithm, seed):
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("case", range(8))
+def test_groups(case, algorithm, seed):
+    """Panels end with their group, however few filters it has."""
+    rng, data = random.Random(seed + case), np.random.default_rng(seed + case)
+    group, channels, filters = rng.choice([2, 3, 8]), rng.choice([2, 3, 8, 17, 32]), rng.choice([1, 2, 7, 16, 24, 37, 48])
+    height, width = (rng.choice([1, 2, 5, 8, 13]) for _ in range(2))
+    node, inputs, weights = convolution(data, channels, filters, height, width, [1] * 4, rng.choice([1, 3]), group)
+    nodes = [node, helper.make_node("Relu", ["c"], ["y"])]
+    compare(nodes, inputs, weights, conv_algorithm=algorithm)
+    assert ("winograd" in classes(make_model(nodes, inputs, weights), conv_algorithm=algorithm)) == (algorithm != "contract")
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_residual_block(algorithm, seed):
     """Halos, a fused addition, and a second convolution that reads what the first one wrote."""
     data = np.random.default_rng(seed)
@@ -51,12 +66,13 @@ def test_a_residual_block(algorithm, seed):
     compare(nodes, inputs, weights, conv_algorithm=algorithm)
 
 
+@pytest.mark.parametrize("group", [1, 3])
 @pytest.mark.parametrize("algorithm", ["winograd2", "winograd4"])
-def test_error_against_double_precision(algorithm):
+def test_error_against_double_precision(algorithm, group):
     """At most 1e-4 of the largest output, on twenty seeds."""
     for seed in range(20):
         data = np.random.default_rng(seed)
-        node, inputs, weights = convolution(data, 48, 24, 14, 14, [1] * 4)
+        node, inputs, weights = convolution(data, 48 // group, 24 // group, 14, 14, [1] * 4, group=group)
         node.output[0] = "y"
         model = make_model([node], inputs, weights)
         exact = ReferenceEvaluator(onnx.helper.make_model(double_precision(model.graph), opset_imports=model.opset_import))
@@ -83,6 +99,17 @@ def model():
 
 def test_chosen_where_it_pays(model):
     assert "winograd" in classes(model, max_weight_growth=400)
+
+
+def test_chosen_for_groups_where_it_pays():
+    """Of many channels; those of single ones have a kernel of their own, and are never transformed."""
+    data = np.random.default_rng(0)
+    for channels, expected in ((32, True), (1, False)):
+        node, inputs, weights = convolution(data, channels, channels, 28, 28, [1] * 4, group=4)
+        node.output[0] = "y"
+        model = make_model([node], inputs, weights)
+        assert ("winograd" in classes(model, max_weight_growth=400)) == expected
+        assert ("winograd" in classes(model, conv_algorithm="winograd4")) == expected
 
 
 def test_weights_grow_within_the_budget(model):
@@ -126,4 +153,14 @@ def test_impossible_plans_are_refused(model, tmp_path, change, reason):
     path = tmp_path / "edited.plan"
     path.write_text(plan.replace(*change, 1))
     with pytest.raises(fathom.Error, match=reason):
+        fathom.compile(model, plan=str(path))
+
+
+def test_a_panel_over_two_groups_is_refused(tmp_path, seed):
+    node, inputs, weights = convolution(np.random.default_rng(seed), 8, 24, 9, 9, [1] * 4, group=2)
+    node.output[0] = "y"
+    model = make_model([node], inputs, weights)
+    path = tmp_path / "edited.plan"
+    path.write_text(re.sub(r"tile_n: +\d+", "tile_n: 16", fathom.compile(model, emit="plan", conv_algorithm="winograd2")))
+    with pytest.raises(fathom.Error, match="must divide the 24 output channels of a group"):
         fathom.compile(model, plan=str(path))

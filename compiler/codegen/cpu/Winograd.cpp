@@ -37,7 +37,7 @@ public:
         weight(e.buffer(op.getWeight())), type(op.getType()), element(type.getElementType()), size(op.getTile()),
         positions((size + 2) * (size + 2)), tileM(k.schedule["tile_m"]), tileN(weight.layout.block),
         taskTiles(k.schedule["task_t"]), channels(*constantSize(input.layout.sizes[1])),
-        columns(*constantSize(sizesOf(type)[1])) {}
+        groupChannels(channels / op.getGroup()), columns(*constantSize(sizesOf(type)[1])) {}
 
   Grid emit() {
     AffineExpr tilesDown = perTile(2), tilesAcross = perTile(3);
@@ -109,7 +109,7 @@ private:
     Value next = c.add(position, 1), isLast = c.cmp(arith::CmpIPredicate::eq, next, c.i64(positions));
     Value start = c.select(isLast, weightsAt(c.i64(0), c.add(panel, 1)), weightsAt(next, panel));
     int64_t tiles = llvm::divideCeil(taskTiles, tileM);
-    return shareOfPanel(c, start, c.div(row, c.i64(tileM)), tiles, c.i64(channels), tileN);
+    return shareOfPanel(c, start, c.div(row, c.i64(tileM)), tiles, c.i64(groupChannels), tileN);
   }
 
   // The products of all tiles at one position of a tile with one panel of the weights there.
@@ -118,14 +118,16 @@ private:
     RegisterTile registers{e, element, tileN, s["unroll_k"], s["in_flight"], s["load_ahead"], weight.pointer, element};
     SmallVector<int64_t> pieces = registers.piecesOf(tileN);
     Value panelStart = weightsAt(position, panel);
+    int64_t groupPanels = columns / int64_t(op.getGroup()) / tileN; // several groups have no panels in common
+    Value groupStart = op.getGroup() > 1 ? c.mul(c.div(panel, c.i64(groupPanels)), groupChannels) : c.i64(0);
     auto rows = [&](Value row, int64_t height) {
-      int64_t sets = registers.setsFor(height * pieces.size(), channels);
+      int64_t sets = registers.setsFor(height * pieces.size(), groupChannels);
       Value first = c.add(c.mul(position, taskTiles), row);
       SmallVector<Value> starts;
       for (int64_t r = 0; r < height; ++r)
-        starts.push_back(c.add(c.mul(position, positionSize), c.mul(c.add(row, r), channels)));
+        starts.push_back(c.add(c.add(c.mul(position, positionSize), c.mul(c.add(row, r), channels)), groupStart));
       SmallVector<Value> sums = registers.joinSets(
-          registers.multiply(k.scratch, element, starts, panelStart, c.i64(channels), pieces, sets,
+          registers.multiply(k.scratch, element, starts, panelStart, c.i64(groupChannels), pieces, sets,
                              nextPanel(position, panel, row), registers.zeros(height * sets, pieces)),
           sets);
       for (int64_t r = 0; r < height; ++r)
@@ -202,7 +204,7 @@ private:
   const Buffer &input, &weight;
   RankedTensorType type;
   Type element;
-  int64_t size, positions, tileM, tileN, taskTiles, channels, columns, positionSize = 0;
+  int64_t size, positions, tileM, tileN, taskTiles, channels, groupChannels, columns, positionSize = 0;
   int64_t productsAt = 0, pixelsAt = 0;
   SmallVector<Loop> image;
 };

@@ -306,6 +306,11 @@ TEST(WinogradCost, MultipliesLessAndTransformsMore) {
   EXPECT_LT(tiled.arithmetic, direct.arithmetic / 3);
   EXPECT_GT(tiled.packing, 0);
   EXPECT_LT(tiled.total(), direct.total());
+  // In groups there is as much to transform and less to multiply.
+  WinogradConv inGroups = conv;
+  inGroups.groups = 4;
+  EXPECT_LT(estimate(inGroups, s, machine()).arithmetic, tiled.arithmetic / 2);
+  EXPECT_DOUBLE_EQ(estimate(inGroups, s, machine()).packing, tiled.packing);
 }
 
 class StrassenCost : public testing::Test {

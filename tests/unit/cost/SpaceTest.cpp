@@ -100,6 +100,10 @@ constexpr const char *forms[] = {
       %n = graph.None
       %0 = graph.WinogradConv(%x, %u, %n) {{pads = array<i64: 1, 1, 1, 1>, tile = 2 : i64} : (T, tensor<16x{1}x{1}xf32>, none) -> T
       return %0 : T })",
+    R"(func.func @kernel(%x: tensor<{0}x{4}x{2}x{3}xf32>, %u: tensor<36x{1}x{4}xf32>) -> tensor<{0}x{4}x{2}x{3}xf32> {{
+      %n = graph.None
+      %0 = graph.WinogradConv(%x, %u, %n) {{pads = array<i64: 1, 1, 1, 1>, tile = 4 : i64, group = 2 : i64} : (tensor<{0}x{4}x{2}x{3}xf32>, tensor<36x{1}x{4}xf32>, none) -> tensor<{0}x{4}x{2}x{3}xf32>
+      return %0 : tensor<{0}x{4}x{2}x{3}xf32> })",
     R"(func.func @kernel(%x: tensor<{0}x{2}x32xf32>, %u: tensor<7x16x{1}xf32>) -> tensor<{0}x{2}x{4}xf32> {{
       %n = graph.None
       %0 = graph.Strassen(%x, %u, %n) {{axis = 2 : i64} : (tensor<{0}x{2}x32xf32>, tensor<7x16x{1}xf32>, none) -> tensor<{0}x{2}x{4}xf32>
