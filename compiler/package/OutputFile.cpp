@@ -118,12 +118,18 @@ Error OutputFile::keep() {
 }
 
 Error checkOutput(mlir::ModuleOp module, StringRef path, bool special) {
+  SmallVector<StringRef> sources;
+  if (auto files = module->getAttrOfType<mlir::ArrayAttr>("graph.files"))
+    append_range(sources, files.getAsValueRange<mlir::StringAttr>());
+  return checkOutput(sources, path, special);
+}
+
+Error checkOutput(ArrayRef<StringRef> sources, StringRef path, bool special) {
   Expected<Place> place = findPlace(path, special);
   if (!place)
     return place.takeError();
-  auto files = module->getAttrOfType<mlir::ArrayAttr>("graph.files");
-  for (mlir::Attribute file : files ? files.getValue() : ArrayRef<mlir::Attribute>())
-    if (bool same = false; !sys::fs::equivalent(cast<mlir::StringAttr>(file).getValue(), path, same) && same)
+  for (StringRef source : sources)
+    if (bool same = false; !sys::fs::equivalent(source, path, same) && same)
       return cannotWrite(path, "the model is read from it");
   StringRef folder = sys::path::parent_path(place->path);
   if (!place->inPlace && access(folder.empty() ? "." : folder.str().c_str(), W_OK | X_OK))

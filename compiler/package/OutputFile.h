@@ -31,8 +31,9 @@ private:
   std::string given, target, temporary; // no temporary file: written in place
 };
 
-// Whether an output could be created there, so that a long compilation need not end with that answer. The files that
-// the module was read from are no place for it.
+// Whether an output could be created there, so that long work need not end with that answer. The files that a model is
+// read from are no place for it.
+llvm::Error checkOutput(llvm::ArrayRef<llvm::StringRef> sources, llvm::StringRef path, bool special);
 llvm::Error checkOutput(mlir::ModuleOp module, llvm::StringRef path, bool special);
 
 // Writes a file of text or data; devices and pipes are welcome.

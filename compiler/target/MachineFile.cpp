@@ -43,6 +43,11 @@ template <> struct MappingTraits<fathom::CacheLevel> {
 };
 
 template <> struct MappingTraits<fathom::MachineFile> {
+  template <typename Number> static void mapPositive(IO &io, const char *key, std::optional<Number> &number) {
+    io.mapOptional(key, number);
+    if (number && !(*number > 0 && *number < 1e6))
+      io.setError(Twine(key) + " must be positive and below a million");
+  }
   static void mapping(IO &io, fathom::MachineFile &file) {
     int version = 1;
     io.mapRequired("fathom-target", version);
@@ -51,24 +56,19 @@ template <> struct MappingTraits<fathom::MachineFile> {
     io.mapOptional("triple", file.triple, std::string());
     io.mapRequired("cpu", file.cpu);
     io.mapOptional("features", file.features, std::string());
-    io.mapOptional("cores", file.cores);
+    mapPositive(io, "cores", file.cores);
     io.mapOptional("slowest-core", file.slowestCore);
     io.mapOptional("vector-registers", file.vectorRegisters);
-    io.mapOptional("fma-per-cycle", file.fmaPerCycle);
-    io.mapOptional("fma-latency", file.fmaLatency);
-    io.mapOptional("loads-per-cycle", file.loadsPerCycle);
-    io.mapOptional("stores-per-cycle", file.storesPerCycle);
-    io.mapOptional("issued-per-cycle", file.issuedPerCycle);
-    io.mapOptional("reorder-window", file.reorderWindow);
+    mapPositive(io, "fma-per-cycle", file.fmaPerCycle);
+    mapPositive(io, "fma-latency", file.fmaLatency);
+    mapPositive(io, "loads-per-cycle", file.loadsPerCycle);
+    mapPositive(io, "stores-per-cycle", file.storesPerCycle);
+    mapPositive(io, "issued-per-cycle", file.issuedPerCycle);
+    mapPositive(io, "reorder-window", file.reorderWindow);
     io.mapOptional("caches", file.caches);
-    io.mapOptional("memory-bytes-per-cycle", file.memoryBytesPerCycle);
+    mapPositive(io, "memory-bytes-per-cycle", file.memoryBytesPerCycle);
   }
   static std::string validate(IO &, fathom::MachineFile &file) {
-    auto positive = [](auto &number) { return !number || (*number > 0 && *number < 1e6); };
-    if (!positive(file.cores) || !positive(file.fmaLatency) || !positive(file.fmaPerCycle) ||
-        !positive(file.loadsPerCycle) || !positive(file.storesPerCycle) || !positive(file.issuedPerCycle) ||
-        !positive(file.reorderWindow) || !positive(file.memoryBytesPerCycle))
-      return "numbers of a machine are positive and below a million";
     if (file.slowestCore && !(*file.slowestCore >= 0.1 && *file.slowestCore <= 1))
       return "slowest-core is a share of the other cores' speed, between 0.1 and 1";
     if (file.vectorRegisters && (*file.vectorRegisters < 4 || *file.vectorRegisters > 32))

@@ -56,6 +56,9 @@ def test_a_trace_does_not_replace_the_model(fathom, artifact, tmp_path):
             before = (tmp_path / output).read_bytes()
             fathom("bench", model, "--min-time", "0", "--profile", output).expect(1, "[F1014]", str(output), "the model")
             assert (tmp_path / output).read_bytes() == before
+    # Said ahead of the measurement, which would take minutes.
+    missing = tmp_path / "missing" / "trace.json"
+    fathom("bench", artifact, "--min-time", "600", "--profile", missing).expect(1, "[F1014]", str(missing))
     fathom("bench", artifact, "--min-time", "0", "--profile", "-").expect(2, "[F2001]", "stdout", "name of a file")
     assert not (tmp_path / "-").exists()
 

@@ -116,6 +116,15 @@ def test_files_without_a_description(model, tmp_path, text):
     assert answer.returncode == 1 and "F1010" in answer.stderr
 
 
+@pytest.mark.parametrize("name", ["cores", "fma-per-cycle", "fma-latency", "reorder-window", "memory-bytes-per-cycle"])
+@pytest.mark.parametrize("number", ["0", "-1", "1000000"])
+def test_impossible_numbers_are_named(model, tmp_path, name, number):
+    path = tmp_path / "machine.yaml"
+    path.write_text(f"fathom-target: 1\ncpu: neoverse-n1\n{name}: {number}\n")
+    with pytest.raises(fathom.Error, match=f"{name} must be positive"):
+        fathom.compile(model, emit="plan", target=str(path))
+
+
 def test_a_missing_file(model, tmp_path):
     with pytest.raises(fathom.Error, match="cannot read the machine description"):
         fathom.compile(model, emit="plan", target=str(tmp_path / "none.yaml"))

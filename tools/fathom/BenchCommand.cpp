@@ -67,8 +67,8 @@ static Expected<json::Value> traceEvent(const LoadedModel &model, size_t index) 
 static Error checkTrace(StringRef model, StringRef path) {
   if (path == "-")
     return fail(usageError, "a trace cannot be written to stdout", "give --profile the name of a file, or './-'");
-  if (bool same = false; !sys::fs::equivalent(model, path, same) && same)
-    return fail(ErrorCode::FileUnwritable, "cannot write '" + path + "': the model is read from it");
+  if (Error error = checkOutput(model, path, /*special=*/true))
+    return fail(ErrorCode::FileUnwritable, toString(std::move(error)));
   return Error::success();
 }
 
