@@ -118,6 +118,34 @@ LogicalResult expandVectorMatMul(MatMulOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+// Whether folding makes a constant of it.
+bool isWeight(Value value) {
+  while (Operation *op = value.getDefiningOp())
+    if (isa<TransposeOp, UnsqueezeOp, ReshapeOp>(op))
+      value = op->getOperand(0);
+    else
+      return isConstantValue(value);
+  return false;
+}
+
+// A product with one column of weights, or of two vectors, is a sum for every row: vectors along the rows waste no
+// lanes, and need no panels of one column and zeros. Columns of a transposed matrix are no rows, and other matrices of
+// one column may be an attention's.
+LogicalResult sumOneColumn(MatMulOp op, PatternRewriter &rewriter) {
+  Sizes left = sizesOf(op.getLhs()), right = sizesOf(op.getRhs());
+  Type element = op.getType().getElementType();
+  if (left.size() < 2 || right.size() < 2 || !isConstant(right.back(), 1) || !(element.isF32() || element.isF64()) ||
+      op.getLhs().getDefiningOp<TransposeOp>() || !(isWeight(op.getRhs()) || isConstant(*(left.end() - 2), 1)))
+    return failure();
+  std::swap(*(right.end() - 2), right.back());
+  Value row = reshape(rewriter, op, ".row", op.getRhs(), right);
+  Value products = createNamed<MulOp>(rewriter, op, ".products", op.getLhs(), row);
+  rewriter.replaceOp(op, createNamed<ReduceSumOp>(rewriter, op, "", products,
+                                                  makeInts(rewriter, op, {rankOf(products) - 1}),
+                                                  rewriter.getI64IntegerAttr(1), rewriter.getI64IntegerAttr(0)));
+  return success();
+}
+
 template <typename Pool, typename Reduce> LogicalResult expandGlobalPool(Pool op, PatternRewriter &rewriter) {
   SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(2, rankOf(op.getInput())));
   auto reduce = createNamed<Reduce>(rewriter, op, "", op.getInput(), makeInts(rewriter, op, axes),
@@ -267,6 +295,7 @@ struct CanonicalizeOpsPass : impl::CanonicalizeOpsPassBase<CanonicalizeOpsPass> 
     add(mergeTransposes);
     add(expandGemm);
     add(expandVectorMatMul);
+    add(sumOneColumn);
     add(expandGlobalPool<GlobalAveragePoolOp, ReduceMeanOp>);
     add(expandGlobalPool<GlobalMaxPoolOp, ReduceMaxOp>);
     add(expandSplit);

@@ -54,6 +54,30 @@ def test_thin_matmul(rows, seed):
         compare(nodes, {"x": x}, {"w": w})
 
 
+@pytest.mark.parametrize("batch", [(), (3,), (2, 1, 5)], ids=str)
+@pytest.mark.parametrize("form", ["MatMul", "Gemm", "vector"])
+@pytest.mark.parametrize("depth", [1, 3, 16, 67, 1031])
+def test_one_column(depth, form, batch, seed):
+    """A sum for every row, of weights that are stored once."""
+    data = np.random.default_rng(seed + depth)
+    x = data.standard_normal(((*batch, 13) if form != "Gemm" else (13,)) + (depth,)).astype(np.float32)
+    w = data.standard_normal({"MatMul": (depth, 1), "Gemm": (1, depth), "vector": (depth,)}[form]).astype(np.float32)
+    attributes = dict(transB=1) if form == "Gemm" else {}
+    nodes = [helper.make_node("Gemm" if form == "Gemm" else "MatMul", ["x", "w"], ["p"], **attributes), helper.make_node("Tanh", ["p"], ["y"])]
+    compare(nodes, {"x": x}, {"w": w})
+    plan = fathom.compile(make_model(nodes, {"x": x}, {"w": w}), emit="plan")
+    assert "contract" not in plan
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 37), (3, 1, 64), (2, 5, 1, 1031)], ids=str)
+def test_products_of_two_vectors(shape, seed):
+    data = np.random.default_rng(seed)
+    a, b = data.standard_normal(shape).astype(np.float32), data.standard_normal((*shape[:-2], shape[-1], 1)).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["a", "b"], ["y"])]
+    compare(nodes, {"a": a, "b": b}, {})
+    assert "contract" not in fathom.compile(make_model(nodes, {"a": a, "b": b}, {}), emit="plan")
+
+
 @pytest.mark.parametrize("case", range(6))
 def test_matmul_of_two_inputs(case, seed):
     """Both operands arrive at run time: the right one is packed by a kernel."""

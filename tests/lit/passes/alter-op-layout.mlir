@@ -44,7 +44,8 @@ func.func @others(%x: tensor<1x8x9x9xf32>, %v: tensor<8x8x3x3xf32>) -> (tensor<1
 // Groups of few channels are packed by themselves, those of pairs with odd ones' weights swapped; where every channel is one they have a kernel of their own. A forced
 // algorithm is noted on all; whether it is possible is seen where the class is chosen.
 // CHECK-LABEL: func @groups
-// CHECK-COUNT-2: graph.Conv({{.*}}graph.algorithm = "winograd4"
+// CHECK: graph.WinogradConv({{.*}}group = 16 : i64{{.*}}tensor<36x2x32xf32>
+// CHECK: graph.Conv({{.*}}graph.algorithm = "winograd4"
 // PLAIN-LABEL: func @groups
 // AUTO-LABEL: func @groups
 // AUTO: %[[W:.*]] = graph.GatherElements({{.*}}) {axis = 1 : i64, graph.ahead}

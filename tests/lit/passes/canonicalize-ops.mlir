@@ -23,6 +23,23 @@ func.func @vector_times_matrix(%a: tensor<4xf32>, %b: tensor<4x5xf32>) -> tensor
 
 // -----
 
+// A column of weights, also a transposed one, is a row to multiply with and sum up; another matrix stays one.
+// CHECK-LABEL: func @one_column
+// CHECK-NOT: graph.MatMul
+// CHECK: %[[R:.*]] = graph.Reshape(
+// CHECK: %[[P:.*]] = graph.Mul(%arg0, %[[R]]) {{.*}} -> tensor<3x4xf32>
+// CHECK: graph.ReduceSum(%[[P]]
+// CHECK: graph.MatMul(%arg0, %arg1)
+func.func @one_column(%x: tensor<3x4xf32>, %y: tensor<4x1xf32>) -> (tensor<3x1xf32>, tensor<3x1xf32>) {
+  %w = graph.Constant dense<2.0> : tensor<1x4xf32> as tensor<1x4xf32>
+  %t = graph.Transpose(%w) : (tensor<1x4xf32>) -> tensor<4x1xf32>
+  %0 = graph.MatMul(%x, %t) : (tensor<3x4xf32>, tensor<4x1xf32>) -> tensor<3x1xf32>
+  %1 = graph.MatMul(%x, %y) : (tensor<3x4xf32>, tensor<4x1xf32>) -> tensor<3x1xf32>
+  return %0, %1 : tensor<3x1xf32>, tensor<3x1xf32>
+}
+
+// -----
+
 // CHECK-LABEL: func @pool
 // CHECK: graph.ReduceMean
 // CHECK-NOT: GlobalAveragePool
