@@ -127,6 +127,35 @@ def test_images_of_few_channels_in_tasks(channels, grain, seed, tmp_path):
     np.testing.assert_array_equal(got, x.transpose(0, 2, 3, 1))
 
 
+@pytest.mark.parametrize("kernel, image, attributes", [
+    ((3, 3), [6, 13], {"pads": [1] * 4}),
+    ((3, 3), [9, 11], {"strides": [2, 2]}),
+    ((2, 3), [7, 14], {"pads": [2] * 4, "dilations": [1, 2]}),
+    ((3, 5), [5, 23], {"pads": [4] * 4, "dilations": [2, 2], "strides": [1, 3]}),
+    ((5,), [19], {"pads": [2, 2]}),
+    ((1, 2), [4, 9], {}),
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("tile_w", [1, 2, 3])
+@pytest.mark.parametrize("channels, filters, together", [(4, 4, 2), (8, 8, 2), (3, 5, 3), (6, 2, 5), (2, 3, 2), (1, 2, 2), (1, 16, 2), (3, 1, 6)], ids=str)
+def test_groups_side_by_side(channels, filters, together, tile_w, kernel, image, attributes, seed, tmp_path):
+    """Taps along a row that share pixels, or share some of them, or none: every group's channels are multiplied with its own weights only."""
+    data = np.random.default_rng(seed)
+    node, inputs, weights = convolution(data, 7, channels, filters, kernel, image, **attributes)
+    model = make_model([node], inputs, weights)
+    want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)[0]
+    plan, path = fathom.compile(model, emit="plan", conv_algorithm="grouped_spatial_pack"), tmp_path / "edited.plan"
+    for unroll in (0, 1):
+        knobs = {"tile_w": tile_w, "tile_o": filters, "tile_i": channels, "groups": together, "unroll_w": unroll, "load_ahead": 0, "task_n": 1}
+        path.write_text("\n".join(edited(line, knobs) for line in plan.splitlines()) + "\n")
+        try:
+            artifact = fathom.compile(model, plan=str(path))
+        except fathom.Error as error:  # not all of it fits every machine
+            assert "vector registers" in str(error)
+            continue
+        got = fathom.Session(artifact, threads=2).run(None, inputs)[0]
+        np.testing.assert_allclose(got, want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
+
+
 DEPTHWISE = [  # channels, kernel, image, attributes
     (37, (3, 3), [9, 11], {"pads": [1] * 4}),
     (48, (5, 5), [8, 14], {"pads": [2] * 4, "strides": [2, 2]}),

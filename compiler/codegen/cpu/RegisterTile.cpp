@@ -262,6 +262,15 @@ SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Va
   });
 }
 
+Value RegisterTile::takeLanes(Value elements, ArrayRef<int64_t> lanes) const {
+  Code &c = e.c;
+  if (!isa<VectorType>(elements.getType())) // one group of one channel
+    return c.splat(elements, lanes.size());
+  if (lanes.size() == 1)
+    return c.extract(elements, lanes[0]);
+  return c.b.createOrFold<vector::ShuffleOp>(c.loc, elements, elements, lanes);
+}
+
 SmallVector<Value> RegisterTile::multiplyGroups(Value left, Type leftType, ArrayRef<Value> starts, int64_t groupColumns,
                                                 int64_t groupDepth, bool swapsPairs, Value panel,
                                                 ArrayRef<int64_t> pieces, ValueRange sums) const {
@@ -285,14 +294,39 @@ SmallVector<Value> RegisterTile::multiplyGroups(Value left, Type leftType, Array
         int64_t column = firstColumns[piece] + lane, step = swapsPairs ? (column + u) % 2 : u;
         spread.push_back(column / groupColumns * groupDepth + step);
       }
-      Value source = elements[piece][row];
-      if (!isa<VectorType>(source.getType())) // one group of one channel
-        return c.splat(source, pieces[piece]);
-      if (pieces[piece] == 1)
-        return c.extract(source, spread[0]);
-      return c.b.createOrFold<vector::ShuffleOp>(c.loc, source, source, spread);
+      return takeLanes(elements[piece][row], spread);
     };
     accumulate(starts.size(), factor, pieces, right, c.add(panel, u * panelWidth), next);
+  }
+  return next;
+}
+
+SmallVector<Value> RegisterTile::multiplyGroups(Value left, Type leftType, ArrayRef<Value> starts, ArrayRef<Tap> taps,
+                                                int64_t groupColumns, int64_t groupDepth, ArrayRef<Value> panels,
+                                                ArrayRef<int64_t> pieces, ValueRange sums) const {
+  Code &c = e.c;
+  SmallVector<Value> next = llvm::to_vector(sums);
+  for (int64_t u = 0; u < groupDepth; ++u) {
+    if (stepsInOrder)
+      c.keepLoadsBehind();
+    for (int64_t column = 0; auto [p, piece] : llvm::enumerate(pieces)) {
+      int64_t first = column / groupColumns, last = (column + piece - 1) / groupColumns;
+      SmallVector<int64_t> spread;
+      for (int64_t lane = column; lane < column + piece; ++lane)
+        spread.push_back((lane / groupColumns - first) * groupDepth + u);
+      SmallVector<Value> weights;
+      for (Value panel : panels)
+        weights.push_back(widen(c.load(right, c.add(panel, u * panelWidth + column), rightType, piece)));
+      for (auto [i, start] : llvm::enumerate(starts)) {
+        Value elements =
+            widen(c.load(left, c.add(start, first * groupDepth), leftType, (last - first + 1) * groupDepth));
+        Value factor = takeLanes(elements, spread);
+        for (const Tap &tap : taps)
+          if (Value &sum = next[tap.row * pieces.size() + p]; tap.start == i)
+            sum = fma(factor, weights[tap.panel], sum);
+      }
+      column += piece;
+    }
   }
   return next;
 }

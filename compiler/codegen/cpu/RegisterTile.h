@@ -70,10 +70,23 @@ struct RegisterTile {
                                                 int64_t groupDepth, bool swapsPairs, mlir::Value panel,
                                                 llvm::ArrayRef<int64_t> pieces, mlir::ValueRange sums) const;
 
+  // The same for all taps of a window along a row: each multiplies an element at one of `starts` with its own panel and
+  // adds to a row of the sums. An element is spread over the lanes of its group once for all taps that read it.
+  struct Tap {
+    size_t start, panel, row;
+  };
+  llvm::SmallVector<mlir::Value> multiplyGroups(mlir::Value left, mlir::Type leftType,
+                                                llvm::ArrayRef<mlir::Value> starts, llvm::ArrayRef<Tap> taps,
+                                                int64_t groupColumns, int64_t groupDepth,
+                                                llvm::ArrayRef<mlir::Value> panels, llvm::ArrayRef<int64_t> pieces,
+                                                mlir::ValueRange sums) const;
+
   mlir::Value widen(mlir::Value x) const;
 
 private:
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) const;
+  // For each of these lanes what `elements`, one or a vector of them, have there.
+  mlir::Value takeLanes(mlir::Value elements, llvm::ArrayRef<int64_t> lanes) const;
   // One step of the reduction: a factor for each row and piece, as wide as the piece, times the panel's row that begins
   // `panelRow` elements behind `pointer`.
   using Factor = llvm::function_ref<mlir::Value(size_t row, size_t piece)>;

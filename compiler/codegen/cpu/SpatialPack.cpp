@@ -127,9 +127,30 @@ private:
     };
     if (d + 1 < spatial || !k.schedule["unroll_w"])
       return c.loop(c.i64(0), c.i64(window.kernel[d]), 1, sums, tap);
+    if (together > 1 && !hasSwappedPairs(op) && registers.stepsInOrder)
+      return multiplyTaps(starts, panel, pieces, sums);
     for (int64_t i = 0; i < window.kernel[d]; ++i)
       sums = tap(c.i64(i), sums);
     return sums;
+  }
+
+  // All taps of the window along a row, which share pixels.
+  SmallVector<Value> multiplyTaps(ArrayRef<Value> starts, Value panel, ArrayRef<int64_t> pieces, ValueRange sums) {
+    int64_t stride = window.strides[spatial - 1], dilation = window.dilations[spatial - 1];
+    SmallVector<RegisterTile::Tap> taps;
+    SmallVector<Value> pixels, panels;
+    llvm::MapVector<int64_t, size_t> places;
+    for (int64_t i = 0; i < window.kernel[spatial - 1]; ++i) {
+      panels.push_back(c.add(panel, i * channels * panelWidth));
+      for (size_t row = 0; row < starts.size(); ++row) {
+        int64_t pixel = int64_t(row) * stride + i * dilation;
+        auto [place, isNew] = places.try_emplace(pixel, pixels.size());
+        if (isNew)
+          pixels.push_back(c.add(starts[0], c.mul(c.expr(input.layout.strides[last]), pixel)));
+        taps.push_back({place->second, size_t(i), row});
+      }
+    }
+    return registers.multiplyGroups(input.pointer, element, pixels, taps, groupColumns, channels, panels, pieces, sums);
   }
 
   SmallVector<Value> multiply(ArrayRef<Value> starts, Value panel, ArrayRef<int64_t> pieces, ValueRange sums) {
