@@ -189,6 +189,12 @@ private:
 constexpr StringLiteral needOfStrassen = "32-bit floats times constant weights, of known sizes and an even depth and "
                                          "number of columns: products of matrices, or windows of one pixel";
 
+constexpr StringRef needOfTransforms = "results that may round differently: --fp fast";
+
+bool transformsWeights(const PlannedKernel &kernel) {
+  return kernel.kernelClass == "winograd" || kernel.kernelClass == "strassen";
+}
+
 LogicalResult refusePlan(Operation *op, const PlannedKernel &kernel, StringRef need) {
   return emitError(op, ErrorCode::BadPlan)
          << "kernel '" << kernel.name << "': class '" << kernel.kernelClass << "' is for " << need;
@@ -209,12 +215,12 @@ LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &o
       return refusePlan(conv, *kernel, "convolutions of 32-bit floats with known channels, several of them in a group");
     setAlgorithm(conv, spatialPackName(conv));
   }
-  if (!kernel || !options.transforms)
+  if (!kernel || !transformsWeights(*kernel))
     return success();
+  if (!options.transforms)
+    return refusePlan(conv, *kernel, needOfTransforms);
   if (kernel->kernelClass == "strassen")
     return strassenAsPlanned(conv, *kernel);
-  if (kernel->kernelClass != "winograd")
-    return success();
   int64_t tile = kernel->schedule["tile"];
   if (!takesWinograd(conv) || (tile != 2 && tile != 4))
     return refusePlan(conv, *kernel,
@@ -225,8 +231,10 @@ LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &o
 
 LogicalResult asPlanned(MatMulOp product, const Plan &plan, const AlgorithmOptions &options) {
   const PlannedKernel *kernel = plan.kernelOf(opName(product));
-  if (!kernel || kernel->kernelClass != "strassen" || !options.transforms)
+  if (!kernel || kernel->kernelClass != "strassen")
     return success();
+  if (!options.transforms)
+    return refusePlan(product, *kernel, needOfTransforms);
   return strassenAsPlanned(product, *kernel);
 }
 

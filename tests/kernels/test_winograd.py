@@ -116,10 +116,14 @@ def test_weights_grow_within_the_budget(model):
     assert "winograd" not in classes(model, max_weight_growth=0)
 
 
-def test_strict_floating_point_has_none_of_it(model):
+def test_strict_floating_point_has_none_of_it(model, tmp_path):
     assert "winograd" not in classes(model, fp="strict")
     with pytest.raises(fathom.Error, match="does not go with --fp strict"):
         fathom.compile(model, fp="strict", conv_algorithm="winograd4")
+    plan = tmp_path / "plan"
+    fathom.compile(model, output=str(plan), emit="plan", conv_algorithm="winograd4")
+    with pytest.raises(fathom.Error, match="class 'winograd' is for .* --fp fast"):
+        fathom.compile(model, fp="strict", plan=str(plan))
 
 
 def test_other_windows_stay_products(seed):
