@@ -48,8 +48,8 @@ static bool spreads(const SpatialPackConv &conv, const SpatialPackSchedule &s, c
 
 int64_t registersOf(const SpatialPackConv &conv, const SpatialPackSchedule &s, const Target &target) {
   int64_t vectors = vectorsOf(s.panel(), target), perPixel = 1;
-  // One channel after the other is spread for all taps: their weights, how to spread it, it itself.
-  if (s.groups > 1 && s.unrollW && !target.laneFma && !conv.swapsPairs)
+  // The weights of all taps, how to spread a channel, it itself.
+  if (s.groups > 1 && s.unrollW && spreadsOnce(conv.swapsPairs, target))
     return s.tileW * vectors + conv.kernel + 3;
   if (s.groups > 1) // as loaded, or every input channel spread over the lanes of its group
     perPixel = vectors *

@@ -2,6 +2,7 @@
 // output channels of a panel, which lie within a group or are whole groups side by side. Weights come packed: panel,
 // window, input channel of the group, channels of the panel. The input, channels-last with a halo, is read in place:
 // its channels by groups, and the stretches of them that a step takes, are a view of it.
+#include "compiler/cost/SpatialPack.h"
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
@@ -127,7 +128,7 @@ private:
     };
     if (d + 1 < spatial || !k.schedule["unroll_w"])
       return c.loop(c.i64(0), c.i64(window.kernel[d]), 1, sums, tap);
-    if (together > 1 && !hasSwappedPairs(op) && registers.stepsInOrder)
+    if (together > 1 && cost::spreadsOnce(hasSwappedPairs(op), e.target))
       return multiplyTaps(starts, panel, pieces, sums);
     for (int64_t i = 0; i < window.kernel[d]; ++i)
       sums = tap(c.i64(i), sums);
@@ -139,7 +140,7 @@ private:
     int64_t stride = window.strides[spatial - 1], dilation = window.dilations[spatial - 1];
     SmallVector<RegisterTile::Tap> taps;
     SmallVector<Value> pixels, panels;
-    llvm::MapVector<int64_t, size_t> places;
+    llvm::SmallDenseMap<int64_t, size_t> places;
     for (int64_t i = 0; i < window.kernel[spatial - 1]; ++i) {
       panels.push_back(c.add(panel, i * channels * panelWidth));
       for (size_t row = 0; row < starts.size(); ++row) {
