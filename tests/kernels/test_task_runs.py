@@ -46,6 +46,15 @@ def test_packed_rows(task_m, task_n, block_k, tmp_path, random):
     results(make_model(nodes, {"x": x}, {"w": w}), {"x": x}, tmp_path, knobs, random)
 
 
+@pytest.mark.parametrize("depth", [1024, 2048, 2500])
+def test_packed_rows_a_power_of_two_long(depth, tmp_path, random):
+    """Blocks of 4 KiB would meet in the sets of a cache: they lie further apart than they are long."""
+    x = random.standard_normal((int(random.choice([13, 27, 31])), depth)).astype(np.float32)
+    w = (random.standard_normal((depth, 37)) / np.sqrt(depth)).astype(np.float32)
+    knobs = dict(pack_a=1, tile_m=12, tile_n=8, unroll_k=4, load_ahead=0, rows_outer=0, streams=1, fetch_ahead=0, block_k=1024, task_m=24, task_n=2)
+    results(make_model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": x}, {"w": w}), {"x": x}, tmp_path, knobs, random)
+
+
 @pytest.mark.parametrize("task_m", [4, 1000])
 @pytest.mark.parametrize("task_n", [1, 3])
 def test_packed_rows_of_a_batch(task_m, task_n, tmp_path, random):

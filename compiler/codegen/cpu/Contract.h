@@ -87,7 +87,7 @@ private:
   int64_t tileAt = 0;          // where in scratch a tile lies on its way
   // While the left operand is packed: the current block of the reduction, and whether it is the first or the last.
   bool packed;
-  int64_t blockK = 0;
+  int64_t blockK = 0, packedRow = 0; // elements of a row, and from one packed row to the next
   mlir::Value blockStart, blockLength, blockOffset, isFirst, isLast;
 };
 

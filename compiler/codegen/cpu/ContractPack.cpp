@@ -43,7 +43,7 @@ void Contraction::packRows() {
     return c.loop(rowLow, rowHigh, 1, [&](Value row) {
       Indices index = batchIndex;
       delinearize(c, row, rowLoops, index);
-      Value start = left.pointer ? rowStart(index, c.i64(0)) : Value(), at = c.mul(c.sub(row, rowLow), blockK);
+      Value start = left.pointer ? rowStart(index, c.i64(0)) : Value(), at = c.mul(c.sub(row, rowLow), packedRow);
       vectorLoop(c, c.i64(0), blockLength, packedTogether * lanes, lanes, [&](Value depth, int64_t count) {
         c.store(leftVector(index, start, c.add(depthStart, depth), count), k.scratch, c.add(at, depth), element);
       });
@@ -111,7 +111,7 @@ SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef
   } else {
     SmallVector<Value> starts;
     for (int64_t r = 0; r < rows; ++r)
-      starts.push_back(c.mul(c.add(before, r), blockK));
+      starts.push_back(c.mul(c.add(before, r), packedRow));
     products = tile.multiply(k.scratch, leftType, starts, block, blockLength, pieces, sets, ahead, first);
   }
   return tile.resized(tile.joinSets(products, sets), stored);
