@@ -148,6 +148,13 @@ struct Scheduled {
         body(height, 1.0);
   }
 
+  // Tiles that a task's rows are computed in.
+  double rowTiles() const {
+    double tiles = 0;
+    overTiles(taskRows, [&](int64_t, double count) { tiles += count; });
+    return tiles;
+  }
+
   // A tile of so many columns, of one panel or several.
   double tile(int64_t rows, int64_t columns) const {
     int64_t vectors = llvm::divideCeil(columns, lanes);
@@ -184,10 +191,8 @@ struct Scheduled {
     // Panels that are multiplied together count as one.
     double passes = double(llvm::divideCeil(taskPanels, s.streams));
     double panel = double(s.tileN * s.streams * blockK) * element, allPanels = panel * passes;
-    double rowTiles = 0;
-    overTiles(taskRows, [&](int64_t, double count) { rowTiles += count; });
     // That panels come at all is counted below, here only that they come again.
-    double leftTile = left / rowTiles, again = rowTiles - 1;
+    double leftTile = left / rowTiles(), again = rowTiles() - 1;
     Refill moved;
     if (s.rowsOuter && !s.packed) {
       moved += asStream(refill(allPanels * again, allPanels + leftTile, target));
@@ -215,11 +220,26 @@ struct Scheduled {
   Refill movement(double tasks) const {
     Refill moved = ofTask() * tasks;
     double left = double(p.batches * p.rows * p.depth()) * element / double(p.sharedRows);
-    double right = bytesOfRight();
     moved += refill(left, left * double(p.turns), target) * double(packs());
-    Refill again = refill(right, right * double(p.turns), target) * double(rowTasks - 1);
-    moved += fetches && takesTurns ? asStream(again) : again;
-    return moved += fetches ? asStream(firstReading()) : firstReading();
+    if (fetches)
+      moved += takesTurns ? asStream(panelsAgain()) : panelsAgain();
+    return moved;
+  }
+
+  // The panels of every task but the first that has them.
+  Refill panelsAgain() const {
+    double right = bytesOfRight();
+    return refill(right, right * double(p.turns), target) * double(rowTasks - 1);
+  }
+
+  // Cycles of waiting for panels on their way: they come while the first tile of a task's rows passes, unless they are
+  // fetched ahead beside all tiles.
+  double waitingForPanels(double arithmetic) const {
+    Refill coming = firstReading();
+    if (fetches)
+      return asStream(coming).beside(hiddenByArithmetic * arithmetic);
+    coming += panelsAgain();
+    return coming.beside(std::min(hiddenByArithmetic, 1 / rowTiles()) * arithmetic);
   }
 
   // Panels on their way from wherever the kernel finds them.
@@ -233,11 +253,15 @@ struct Scheduled {
     return first;
   }
 
-  // A load and a store for each vector, and a share of transposing it.
+  // A load and a store for each vector, and a share of transposing it; there is no arithmetic that rows could come
+  // beside.
   double packing() const {
-    double vectors = double(p.batches * p.rows * p.depth()) / double(lanes);
+    if (!s.packed)
+      return 0;
+    double elements = double(p.batches * p.rows * p.depth()), left = elements * element / double(p.sharedRows);
     double each = 1 / target.storesPerCycle + 1 / target.loadsPerCycle + transposing + p.producerCycles;
-    return s.packed ? double(packs()) * vectors * each : 0;
+    double coming = refill(left, left * double(p.turns), target).full;
+    return double(packs()) * std::max(elements / double(lanes) * each, coming);
   }
 
   double results() const {
@@ -258,8 +282,7 @@ Estimate estimate(const Product &product, const ProductSchedule &schedule, const
   e.tasks = double(product.batches * scheduled.rowTasks * scheduled.panelTasks);
   e.perTask = taskStart;
   e.arithmetic = scheduled.arithmetic();
-  e.movement = std::max(scheduled.movement(e.tasks).beside(e.arithmetic),
-                        scheduled.firstReading().full - hiddenByArithmetic * e.arithmetic);
+  e.movement = scheduled.movement(e.tasks).beside(e.arithmetic) + scheduled.waitingForPanels(e.arithmetic);
   e.arithmetic *= double(product.turns), e.movement *= double(product.turns);
   e.packing = scheduled.packing();
   e.groupTasks = double(scheduled.panelTasks / scheduled.packs());

@@ -170,6 +170,29 @@ TEST(ProductCost, FetchingAheadHidesWaitingWhereSeveralTilesPassAPanel) {
   EXPECT_FALSE(canFetchAhead(several, product.rows));
 }
 
+// Weights that only the first of many tiles of rows reads come at memory's speed, not beside all arithmetic.
+TEST(ProductCost, PanelsThatAreNotFetchedAheadAreWaitedFor) {
+  Target fast = machine();
+  fast.vectorBytes = 64, fast.laneFma = false;
+  Product many{.rows = 256, .columns = 1024, .run = 1024};
+  ProductSchedule s{.tileM = 8, .tileN = 48, .unrollK = 2, .inFlight = 16, .taskM = 1 << 20, .taskN = 1 << 20};
+  double late = estimate(many, s, fast).movement, memory = 4.0 * 1024 * 1024 / fast.memoryBytesPerCycle;
+  s.fetchAhead = true;
+  EXPECT_GT(late - estimate(many, s, fast).movement, memory / 2);
+}
+
+TEST(ProductCost, PackingWaitsForRowsFromFarAway) {
+  Target fast = machine();
+  fast.vectorBytes = 64, fast.laneFma = false;
+  ProductSchedule s{.tileM = 8, .tileN = 48, .unrollK = 2, .inFlight = 16, .packed = true, .blockK = 512};
+  s.taskM = 1 << 20, s.taskN = 1 << 20;
+  auto perRow = [&](int64_t rows) {
+    return estimate({.rows = rows, .columns = 768, .run = 3072}, s, fast).packing / double(rows);
+  };
+  EXPECT_GT(perRow(512), 1.2 * perRow(64));
+  EXPECT_GE(perRow(512), 4 * 3072 / fast.caches[2].bytesPerCycle);
+}
+
 TEST(Threads, ShareWholeTasks) {
   Estimate e{.arithmetic = 1.2e6, .tasks = 3};
   EXPECT_DOUBLE_EQ(e.total(1), 1.2e6);
