@@ -246,23 +246,27 @@ const onnx::FunctionProto *Importer::functionOf(const onnx::NodeProto &proto) co
 LogicalResult Importer::checkOperator(const onnx::NodeProto &proto, const Opsets &opsets, Location at) {
   if (functionOf(proto))
     return success();
+  // An import stops at the first of them.
+  auto listing = [&](InFlightDiagnostic &&diagnostic) {
+    return keepGoing ? std::move(diagnostic) : hint(std::move(diagnostic), "'fathom check' lists all that is not");
+  };
   StringRef domain = domainOf(proto.domain());
   bool isMicrosoftNode = isMicrosoft(domain, proto.op_type());
   if (!domain.empty() && !isMicrosoftNode) {
     auto diagnostic = emitError(at, ErrorCode::UnsupportedOp)
                       << "operator " << proto.op_type() << " of domain '" << domain << "' is not supported";
     if (domain == "com.microsoft")
-      diagnostic.attachNote()
-          << "hint: ONNX Runtime's optimizer makes such operators; give the model as it was exported";
-    return diagnostic;
+      return hint(std::move(diagnostic),
+                  "ONNX Runtime's optimizer makes such operators; give the model as it was exported");
+    return listing(std::move(diagnostic));
   }
   auto opset = opsets.find("");
   if (opset == opsets.end())
     return emitError(at, ErrorCode::BadGraph)
            << "the model has no opset_import of ONNX's own operators, but uses " << proto.op_type();
   if (!isMicrosoftNode && !isControl(proto.op_type()) && !isSupported(proto.op_type(), session.builder.getContext()))
-    return emitError(at, ErrorCode::UnsupportedOp)
-           << "operator " << proto.op_type() << " (operator set " << opset->second << ") is not supported";
+    return listing(emitError(at, ErrorCode::UnsupportedOp)
+                   << "operator " << proto.op_type() << " (operator set " << opset->second << ") is not supported");
   return success();
 }
 

@@ -19,14 +19,12 @@ static StringRef hintFor(StringRef bytes) {
     return "this is an HDF5 file, such as Keras writes; convert the model with tf2onnx";
   if (bytes.substr(4).starts_with("ORTM"))
     return "this is ONNX Runtime's own format; give the .onnx file that it was made from";
-  return "";
+  return "export or download it again";
 }
 
 std::shared_ptr<onnx::ModelProto> parseModel(StringRef bytes, const ImportLimits &limits, Location loc) {
   auto refuse = [&](StringRef reason) {
-    auto diagnostic = emitError(loc, ErrorCode::NotOnnx) << reason;
-    if (StringRef hint = hintFor(bytes); !hint.empty())
-      diagnostic.attachNote() << "hint: " << hint;
+    hint(emitError(loc, ErrorCode::NotOnnx) << reason, hintFor(bytes));
     return nullptr;
   };
   if (bytes.empty())
