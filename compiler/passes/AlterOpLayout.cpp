@@ -115,7 +115,8 @@ Costs weigh(ConvOp conv, bool mayTransform, const Target &target) {
   if (!isDepthwise(conv) && spatialPackProblem(conv)) {
     double spatialPack = bestSpatialPack(conv, target).score;
     costs.isSpatialPackCheaper = spatialPack < margin * cheaper;
-    cheaper = std::min(spatialPack, cheaper);
+    if (costs.isSpatialPackCheaper)
+      cheaper = spatialPack;
   }
   ArrayRef<int64_t> weight = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
   if (mayTransform && takesWinograd(conv))
