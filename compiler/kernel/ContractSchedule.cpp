@@ -24,6 +24,7 @@ struct Problem {
   bool knownColumns = true, knownRun = true;
   bool producesLeft = false;                      // the left operand is computed inside the kernel
   bool keepsPartialSums = true;                   // the result's buffer can hold them between blocks of the reduction
+  bool isOneRun = true;                           // the reduction is one stretch of neighbouring elements
   bool wantsPacked = false, wantsInPlace = false; // what was asked for, where it is possible
   bool canLoadAhead = false;                      // the types have such loops
 };
@@ -88,7 +89,11 @@ Problem problemOf(Operation *op) {
   auto input = cast<RankedTensorType>(conv.getInput().getType());
   p.product.rowStride = size(sizesOf(input)[1]) + layoutOf(input).room[1];
   int64_t strides = 1;
-  if (FailureOr<Window> window = getWindow(conv); succeeded(window)) {
+  FailureOr<Window> window = getWindow(conv);
+  bool isContiguous =
+      p.product.taps == 1 && succeeded(window) && window->dilations.back() == 1 && !layoutOf(input).room[1];
+  p.isOneRun = taps == 1 || isContiguous;
+  if (succeeded(window)) {
     p.product.rowStride *= window->strides.back();
     for (int64_t stride : window->strides)
       strides *= stride;
@@ -102,8 +107,7 @@ Problem problemOf(Operation *op) {
 // Whether the left operand can be packed at all.
 bool canPack(const Problem &p) {
   // Every tap of a window is a block of its own.
-  bool fitsOneBlock = p.product.taps == 1;
-  return !p.product.groupColumns && p.knownColumns && p.knownRun && (p.keepsPartialSums || fitsOneBlock);
+  return !p.product.groupColumns && p.knownColumns && p.knownRun && (p.keepsPartialSums || p.isOneRun);
 }
 
 class ContractSpace {
@@ -171,7 +175,8 @@ private:
     // A block of a panel fits the first-level cache with room for the rows that stream past. Where every factor is
     // loaded anyway, a small part of the second-level cache is near enough (measured on Granite Rapids).
     if (packed && p.keepsPartialSums) {
-      int64_t room = target.laneFma ? target.caches[0].bytes * 5 / 8 : target.caches[1].bytes / 16;
+      const CacheLevel &first = target.caches.front(), &second = target.caches[target.caches.size() > 1];
+      int64_t room = target.laneFma ? first.bytes * 5 / 8 : second.bytes / 16;
       int64_t most = std::max<int64_t>(64, room / (width * element));
       blocks = fractions(p.product.run, 4, most);
     }

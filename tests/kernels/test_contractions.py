@@ -54,6 +54,21 @@ def test_thin_matmul(rows, seed):
         compare(nodes, {"x": x}, {"w": w})
 
 
+@pytest.mark.parametrize("options", [{}, {"matmul_algorithm": "strassen"}, {"conv_algorithm": "gemm"}, {"conv_algorithm": "winograd2"}], ids=str)
+@pytest.mark.parametrize("target", [None, "neoverse-n1", "x86-64-v3"])
+def test_no_rows(target, options):
+    """A batch of none: other sizes would give large tasks, which fetch weights ahead."""
+    kinds = [("MatMul", (128, 256), (256, 768), {}), ("Conv", (256, 7, 7), (256, 256, 1, 1), {}), ("Conv", (64, 28, 28), (64, 64, 3, 3), {"pads": [1] * 4})]
+    for kind, sample, weight, attributes in kinds:
+        x, w = np.zeros((0, *sample), np.float32), np.ones(weight, np.float32)
+        nodes = [helper.make_node(kind, ["x", "w"], ["y"], **attributes)]
+        if target:
+            assert fathom.compile(make_model(nodes, {"x": x}, {"w": w}), target=target, **options)
+        else:
+            [y] = fathom.Session(fathom.compile(make_model(nodes, {"x": x}, {"w": w}), **options)).run(None, {"x": x})
+            assert y.shape == ((0, 128, 768) if kind == "MatMul" else x.shape)
+
+
 @pytest.mark.parametrize("batch", [(), (3,), (2, 1, 5)], ids=str)
 @pytest.mark.parametrize("form", ["MatMul", "Gemm", "vector"])
 @pytest.mark.parametrize("depth", [1, 3, 16, 67, 1031])

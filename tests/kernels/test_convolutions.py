@@ -5,7 +5,7 @@ import numpy as np
 import onnxruntime
 import pytest
 from conftest import compare, make_model, round_trip
-from onnx import helper
+from onnx import TensorProto, helper
 
 import fathom
 
@@ -212,6 +212,22 @@ def test_pairs_of_channels(group, kernel, image, seed, tmp_path):
     path.write_text("\n".join(edited(line, {"tile_o": 1, "groups": 1}) for line in plan.splitlines()) + "\n")
     with pytest.raises(fathom.Error, match="pairs of channels are swapped"):
         fathom.compile(model, plan=str(path))
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "gemm"])
+@pytest.mark.parametrize("target", [None, "neoverse-n1", "cortex-a53", "x86-64-v3"])
+@pytest.mark.parametrize("kernel, dilation", [(3, 2), (5, 3), (3, 1)])
+def test_rows_whose_partial_sums_have_no_room(kernel, dilation, target, algorithm, random):
+    """Each pixel of such a window is a block of its own, and the result of another type cannot hold its sums."""
+    x = random.standard_normal((1, 64, 301)).astype(np.float32)
+    w = (random.standard_normal((96, 64, kernel)) / np.sqrt(64 * kernel)).astype(np.float32)
+    nodes = [helper.make_node("Conv", ["x", "w"], ["p"], dilations=[dilation]), helper.make_node("Cast", ["p"], ["y"], to=TensorProto.FLOAT16)]
+    model = make_model(nodes, {"x": x}, {"w": w})
+    model.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT16
+    artifact = fathom.compile(model, target=target or "host", conv_algorithm=algorithm)
+    if not target:
+        [got], [want] = (session.run(None, {"x": x}) for session in (fathom.Session(artifact), onnxruntime.InferenceSession(model.SerializeToString())))
+        np.testing.assert_allclose(got, want, rtol=2e-3, atol=2e-3)
 
 
 @pytest.mark.parametrize("attributes", [{"pads": [2, 1, 0, 3]}, {"pads": [1, 2, 2, 1], "strides": [2, 2]}, {"pads": [3] * 4, "dilations": [2, 3]}, {}])

@@ -89,7 +89,7 @@ def test_impossible_machines_are_refused(model, tmp_path, numbers, reason):
         fathom.compile(model, emit="plan", target=machine(tmp_path, **numbers))
 
 
-@pytest.mark.parametrize("numbers", [dict(fma_latency=40), dict(fma_per_cycle=999999), dict(vector_registers=4), dict(cores=999999)], ids=str)
+@pytest.mark.parametrize("numbers", [dict(fma_latency=40), dict(fma_per_cycle=999999), dict(vector_registers=4), dict(cores=999999), dict(caches="[{bytes: 32768, bytes-per-cycle: 32}]")], ids=str)
 def test_plans_for_odd_machines_can_be_given_back(model, tmp_path, numbers):
     target, plan = machine(tmp_path, **numbers), tmp_path / "plan"
     fathom.compile(model, output=str(plan), emit="plan", target=target)

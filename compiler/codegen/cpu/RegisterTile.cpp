@@ -8,7 +8,8 @@ using namespace mlir;
 namespace fathom {
 
 Ahead shareOfPanel(Code &c, Value next, Value tile, int64_t tiles, Value depth, int64_t panelWidth) {
-  int64_t perStep = llvm::divideCeil(panelWidth, tiles);
+  // Code for no rows at all is never reached.
+  int64_t perStep = llvm::divideCeil(panelWidth, std::max<int64_t>(1, tiles));
   return {c.add(next, c.mul(c.mul(tile, depth), perStep)), perStep};
 }
 
