@@ -10,40 +10,55 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 from kernel_report import KernelResults
+from timing import positive
 
 BUILD = pathlib.Path(os.environ.get("FATHOM_BUILD", pathlib.Path(__file__).resolve().parents[1] / "build"))
 
 
-def measure(pattern, rounds, path):
-    command = [
-        BUILD / "bin/kernel_bench", f"--benchmark_filter={pattern}", f"--benchmark_repetitions={rounds}", "--benchmark_min_time=0.05",
-        # Repetitions of all in random order, so that a slow moment of the machine meets every side.
-        "--benchmark_enable_random_interleaving=true", f"--benchmark_out={path}", "--benchmark_out_format=json",
-    ]  # fmt: skip
-    # Some libraries take their number of threads from there only.
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
-    if done.returncode:
-        sys.exit(f"kernel_bench fails: {(done.stderr.strip().splitlines() or ['it says nothing'])[-1]}")
-    return json.loads(path.read_text())["benchmarks"]
+def pattern(text):
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression: {error}") from None
+    return text
+
+
+def measure(names, rounds):
+    """Google Benchmark's results of the kernels with such names."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "kernels.json"
+        command = [
+            BUILD / "bin/kernel_bench", f"--benchmark_filter={names}", f"--benchmark_repetitions={rounds}", "--benchmark_min_time=0.05",
+            # Repetitions of all in random order, so that a slow moment of the machine meets every side.
+            "--benchmark_enable_random_interleaving=true", f"--benchmark_out={path}", "--benchmark_out_format=json",
+        ]  # fmt: skip
+        # Some libraries take their number of threads from there only.
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+        if done.returncode:
+            sys.exit(f"kernel_bench fails: {(done.stderr.strip().splitlines() or ['it says nothing'])[-1]}")
+        return json.loads(path.read_text())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the results there")
     parser.add_argument("--peers", metavar="NAMES", help="of xnnpack, acl (Arm Compute Library) and onednn, what ./dev is to install first")
-    parser.add_argument("--filter", default=".*", metavar="REGEX", help="only kernels whose name matches, such as gemm")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each side (default: 5)")
+    parser.add_argument("--filter", type=pattern, default=".*", metavar="REGEX", help="only kernels whose name matches, such as gemm")
+    parser.add_argument("--rounds", type=positive, default=5, help="turns of each side (default: 5)")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = arguments.json or pathlib.Path(folder) / "kernels.json"
-        # The peak is always among them: shares are shares of it.
-        rows = measure(f"^peak/|{arguments.filter}", arguments.rounds, path)
-    print("\n".join(KernelResults(rows).lines()))
+    if arguments.json and (arguments.json.is_dir() or not arguments.json.parent.is_dir()):
+        parser.error(f"'{arguments.json}' cannot be a file")
+    # The peak is always among them: shares are shares of it.
+    data = measure(f"^peak/|{arguments.filter}", arguments.rounds)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(data, indent=1) + "\n")
+    print("\n".join(KernelResults(data["benchmarks"]).lines()))
 
 
 if __name__ == "__main__":

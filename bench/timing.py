@@ -37,10 +37,9 @@ def positive(text):
 
 
 def thread_counts(text):
-    counts = [int(word) for word in text.split(",")]
-    if min(counts) < 1:
-        raise ValueError
-    return counts
+    if not all(word.isascii() and word.isdigit() and int(word) for word in text.split(",")):
+        raise argparse.ArgumentTypeError(f"'{text}' is no list of numbers of threads, such as 1,2")
+    return [int(word) for word in text.split(",")]
 
 
 def quantiles(values):

@@ -1,5 +1,7 @@
 """Tables of what kernel_bench measured: medians, shares of the peak, sums over the convolutions of a network."""
 
+import json
+import subprocess
 import sys
 
 import pytest
@@ -56,3 +58,22 @@ def test_nothing_measured():
     found = KernelResults([])
     assert found.totals() == {} and found.notes() == [] and len(found.lines()) == 1
     assert KernelResults(ROWS[:4]).constants == {}
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, ROOT / "bench/single_kernels.py", *map(str, arguments)], capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("arguments, reason", [(["--filter", "["], "is no regular expression"), (["--rounds", 0], "at least 1"), (["--json", "no/where.json"], "cannot be a file")])
+def test_wrong_arguments_leave_files_alone(arguments, reason, tmp_path):
+    old = tmp_path / "old.json"
+    old.write_text("kept")
+    result = run("--json", old, *arguments)
+    assert result.returncode == 2 and reason in result.stderr and old.read_text() == "kept"
+
+
+def test_results_are_written(tmp_path):
+    path = tmp_path / "new.json"
+    result = run("--filter", "gemm/512x512x512", "--rounds", 1, "--json", path)
+    assert result.returncode == 0 and "gemm/512x512x512" in result.stdout
+    assert any(row["name"].startswith("gemm/512x512x512/fathom") for row in json.loads(path.read_text())["benchmarks"])

@@ -1,5 +1,6 @@
 """What `./dev bench` makes of measured times: ratios, means, memory, and what it says of peers that are left out."""
 
+import argparse
 import os
 import sys
 
@@ -176,5 +177,10 @@ def test_a_turn_runs_a_few_times_at_least():
     calls = []
     times = timing.turn(lambda: calls.append(0), seconds=0)
     assert len(times) == timing.LEAST_RUNS and len(calls) == 1 + len(times)
-    with pytest.raises(ValueError):
-        timing.thread_counts("1,0")
+
+
+def test_numbers_of_threads():
+    assert timing.thread_counts("1,16") == [1, 16]
+    for wrong in ("1,0", "x", "", "1,", "-1"):
+        with pytest.raises(argparse.ArgumentTypeError, match="numbers of threads"):
+            timing.thread_counts(wrong)
