@@ -3,29 +3,19 @@ user-mode emulation and compared with ONNX Runtime.
 
 Needs qemu-user and the other architecture's C++ compiler, which `./dev test` installs.
 """
-import os
-import pathlib
-import platform
-import shutil
-import subprocess
-
+import emulation
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("FATHOM_BUILD", HERE.parents[1] / "build"))
+import fathom
+
 BATCH = 3
 
 # Baselines with and without fused multiply-add, rounding instructions and wide vectors take different ways through code generation.
 CPUS = [("x86_64", "x86-64"), ("x86_64", "x86-64-v2"), ("x86_64", "x86-64-v3"), ("aarch64", "cortex-a53"), ("aarch64", "neoverse-n1")]
-
-
-def command(*arguments):
-    done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True)
-    assert done.returncode == 0, f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}"
 
 
 def network(path):
@@ -80,57 +70,33 @@ def network(path):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cross")
-    network(folder / "small.onnx")
+    path = str(folder / "small.onnx")
+    network(path)
     x = np.random.default_rng(2).standard_normal((BATCH, 3, 29, 31)).astype(np.float32)
-    x.tofile(folder / "x.raw")
-    session = onnxruntime.InferenceSession(str(folder / "small.onnx"), providers=["CPUExecutionProvider"])
-    return folder, session.run(None, {"x": x})
-
-
-@pytest.fixture(scope="module")
-def driver():
-    """Builds tests/cross for an architecture, once."""
-    built = {}
-
-    def build(architecture):
-        if architecture not in built:
-            prefix = "" if architecture == platform.machine() else f"{architecture}-linux-gnu-"
-            assert shutil.which(prefix + "g++"), f"{prefix}g++ is missing; ./dev test installs it"
-            folder = BUILD / "cross" / architecture
-            command("cmake", "-S", HERE, "-B", folder, "-G", "Ninja", f"-DCMAKE_C_COMPILER={prefix}gcc", f"-DCMAKE_CXX_COMPILER={prefix}g++")
-            command("cmake", "--build", folder, "--target", "run_raw")
-            built[architecture] = folder / "run_raw"
-        return built[architecture]
-
-    return build
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return path, x, session.run(None, {"x": x})
 
 
 # A batch of any size; one of a known size, whose pointwise convolution can be computed in quarters.
-FORMS = [("any", [], [f"batch={BATCH}"]), ("quarters", ["--dim", f"batch={BATCH}", "--conv-algorithm", "strassen"], [])]
+FORMS = {"any": {}, "quarters": {"dim": {"batch": BATCH}, "conv_algorithm": "strassen"}}
 
 
-@pytest.mark.parametrize("form,options,sizes", FORMS, ids=[form for form, *_ in FORMS])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("architecture,cpu", CPUS)
-def test_small_network(model, driver, architecture, cpu, form, options, sizes):
-    folder, expected = model
-    artifact = folder / f"{cpu}.fathom"
-    compile = [BUILD / "bin/fathom", "compile", folder / "small.onnx", "--target", f"{architecture}-unknown-linux-gnu:{cpu}", *options]
-    command(*compile, "-o", artifact)
-    command(*compile, "--emit", "plan", "-o", folder / "plan")
-    assert ("strassen" in (folder / "plan").read_text()) == (form == "quarters")
-    emulator = [f"qemu-{architecture}", "-cpu", "max"]
-    if architecture != platform.machine():
-        emulator += ["-L", f"/usr/{architecture}-linux-gnu"]
-    for threads in (1, 2):
-        command(*emulator, driver(architecture), artifact, threads, folder / f"{cpu}.{threads}.", folder / "x.raw", *sizes)
-    for i, reference in enumerate(expected):
-        result = np.fromfile(folder / f"{cpu}.1.{i}.raw", np.float32).reshape(reference.shape)
+def test_small_network(model, architecture, cpu, form):
+    path, x, expected = model
+    options = {"target": f"{architecture}-unknown-linux-gnu:{cpu}", **FORMS[form]}
+    artifact = fathom.compile(path, **options)
+    assert ("strassen" in fathom.compile(path, emit="plan", **options)) == (form == "quarters")
+    # Emulated where this machine could run it, too, so that both ways are alike.
+    one, two = (emulation.session(artifact, threads, architecture).run(None, {"x": x}) for threads in (1, 2))
+    for result, other, reference in zip(one, two, expected, strict=True):
         np.testing.assert_allclose(result, reference, rtol=1e-3, atol=1e-4 * np.abs(reference).max())
-        assert result.tobytes() == (folder / f"{cpu}.2.{i}.raw").read_bytes(), "results depend on the number of threads"
+        assert result.tobytes() == other.tobytes(), "results depend on the number of threads"
 
 
 def test_check_can_fail(model):
     """The outputs differ between inputs by more than the tolerance, or the comparison above would show nothing."""
-    _, expected = model
+    *_, expected = model
     for reference in expected:
         assert np.abs(reference[0] - reference[1]).max() > 5e-4 * np.abs(reference).max()

@@ -118,6 +118,7 @@ def test_shapes_that_the_model_does_not_have(fathom, save):
     fathom("compile", model, "-o", "x.fathom", "--shape", "x:1..2x3").expect(1, "[F1012]", "is 2 in the model")
 
 
+@pytest.mark.usefixtures("both")
 def test_likely_sizes_change_the_schedule(fathom, save):
     """A range with a size to be good at is the same range with other tiles or tasks."""
     weight = numpy_helper.from_array(np.ones((64, 512), np.float32), "w")

@@ -37,20 +37,24 @@ def layout(name, order):
     return f"  - {{ value: {name}, order: [ {', '.join(map(str, order))} ] }}\n"
 
 
+@pytest.mark.usefixtures("both")
 def test_unchanged(compile_with):
     compile_with("kernels:", "kernels:").expect(0)
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("name", ["nonsense", "x", "w", "y"])
 def test_layout_of_what_has_none(compile_with, name):
     added = layout(name, (0, 2, 3, 1)) + "kernels:"
     compile_with("kernels:", added).expect(1, "[F1009]", f"layout of '{name}'")
 
 
+@pytest.mark.usefixtures("both")
 def test_layout_given_twice(compile_with):
     compile_with("kernels:", layout("r", (0, 1, 2, 3)) + "kernels:").expect(1, "[F1009]", "'r' two layouts")
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 3, 2, 1), None])
 def test_order_of_what_is_never_stored(compile_with, order):
     changed = layout("t", order) if order else ""
@@ -64,6 +68,7 @@ def test_order_of_what_is_stored(compile_with, fathom):
     fathom("run", "x.fathom").expect(0)
 
 
+@pytest.mark.usefixtures("both")
 def test_consumers_of_a_kernel_that_takes_none(fathom, save, tmp_path):
     """A scan stores what it computes as it goes; a plan that puts an op behind it into its kernel is refused."""
     nodes = [helper.make_node("CumSum", ["x", "axis"], ["sums"]), helper.make_node("Relu", ["sums"], ["y"])]

@@ -1,6 +1,9 @@
 """Small models made on the spot, run by Fathom and by ONNX Runtime."""
 import os
+import pathlib
 import random
+import re
+import sys
 
 import numpy as np
 import onnx
@@ -9,6 +12,11 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import fathom
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cross"))
+import targets  # noqa: E402
+
+targets.install()
 
 TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64}
 
@@ -43,6 +51,32 @@ def round_trip(proto, folder, **options):
     fathom.compile(proto, output=str(again), plan=str(plan))
     assert artifact.read_bytes() == again.read_bytes()
     return plan, artifact
+
+
+def is_aarch64(plan):
+    """Whether that is what a plan is for."""
+    return re.search(r"(?m)^target: +'?aarch64", plan) is not None
+
+
+@pytest.fixture
+def pinned(request):
+    """The test compiles for a CPU that is the same on every machine of the architecture: what it says of schedules holds on all."""
+    if "both" in request.fixturenames:
+        yield
+        return
+    with targets.default(targets.of_tests()) as target:
+        yield target
+
+
+@pytest.fixture(params=targets.BOTH)
+def both(request):
+    """The test compiles for both architectures, whatever this machine is."""
+    with targets.default(request.param) as target:
+        yield target
+
+
+def pytest_collection_modifyitems(config, items):
+    targets.sample(config, items)
 
 
 @pytest.fixture

@@ -51,6 +51,7 @@ def test_branches_of_convolutions(batch, channels, random):
     compare(nodes, {"x": floats(random, batch, 7, 11, 13)}, weights)
 
 
+@pytest.mark.usefixtures("pinned")
 def test_pieces_lie_in_the_whole(random):
     weights = {"a": weight(random, 16, 8), "b": weight(random, 32, 8), "v": weight(random, 9, 48, 3)}
     nodes = [conv("x", "p", "a"), conv("x", "q", "b"), cat("p q", "c"), same("c", "y", "v")]
@@ -59,6 +60,7 @@ def test_pieces_lie_in_the_whole(random):
     compare(nodes, inputs, weights)
 
 
+@pytest.mark.usefixtures("pinned")
 @pytest.mark.parametrize("growth", [16, 48, 20])
 def test_dense_block(growth, random):
     """Concat(x0), Concat(x0, x1), ... share one buffer."""
@@ -111,6 +113,7 @@ def test_ranks_and_empty_operands(rank, random):
     compare(nodes, {"a": floats(random, *shape), "e": floats(random, *empty)}, {})
 
 
+@pytest.mark.usefixtures("pinned")
 def test_pieces_that_others_read(random):
     """With and without zeros around them, and one that is a result of the model."""
     weights = {"a": weight(random, 16, 5, 3), "b": weight(random, 32, 16, 3), "v": weight(random, 9, 80), "d": weight(random, 32, 32)}
@@ -173,6 +176,7 @@ def test_results_of_the_model(batch, random):
     compare(nodes, inputs, {"flat": np.array([-1], np.int64)}, ("y", "z", "w", "y2", "p"))
 
 
+@pytest.mark.usefixtures("pinned")
 def test_reshaped_operands(random):
     """As the heads of a detector: what lies in one piece can be placed through views."""
     weights = {"a": weight(random, 24, 8, 3), "b": weight(random, 24, 8, 3), "rows": np.array([1, -1, 4], np.int64)}
@@ -309,6 +313,7 @@ def plan_model(random):
     return make_model(nodes, {"x": np.zeros((2, 8, 6, 5), np.float32)}, weights)
 
 
+@pytest.mark.usefixtures("pinned")
 def test_a_plan_decides(random, tmp_path):
     proto = plan_model(random)
     path, first = round_trip(proto, tmp_path)
@@ -324,6 +329,7 @@ def test_a_plan_decides(random, tmp_path):
     np.testing.assert_allclose(got, fathom.Session(str(first)).run(None, {"x": x})[0], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize(
     "pattern, replacement, reason",
     [

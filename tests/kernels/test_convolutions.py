@@ -68,6 +68,7 @@ def test_other_ranks(channels, filters, spatial, seed):
     compare([node], inputs, weights, conv_algorithm="grouped_spatial_pack")
 
 
+@pytest.mark.usefixtures("pinned")
 @pytest.mark.parametrize("channels", [1, 2, 4, 8])
 def test_every_tile_of_a_group(channels, seed, tmp_path):
     """Schedules of a plan other than the default: panels of part of a group, of one, and of several."""
@@ -115,6 +116,7 @@ def test_images_of_few_channels(channels, width, seed):
     compare([helper.make_node("Transpose", ["x"], ["y"], perm=[0, 2, 3, 1])], inputs, {})
 
 
+@pytest.mark.usefixtures("pinned")
 @pytest.mark.parametrize("grain", [1, 24, 100])
 @pytest.mark.parametrize("channels", [2, 3, 4])
 def test_images_of_few_channels_in_tasks(channels, grain, seed, tmp_path):
@@ -127,6 +129,7 @@ def test_images_of_few_channels_in_tasks(channels, grain, seed, tmp_path):
     np.testing.assert_array_equal(got, x.transpose(0, 2, 3, 1))
 
 
+@pytest.mark.usefixtures("pinned")
 @pytest.mark.parametrize("kernel, image, attributes", [
     ((3, 3), [6, 13], {"pads": [1] * 4}),
     ((3, 3), [9, 11], {"strides": [2, 2]}),
@@ -174,6 +177,7 @@ DEPTHWISE = [  # channels, kernel, image, attributes
 ]
 
 
+@pytest.mark.usefixtures("pinned")
 @pytest.mark.parametrize("channels, kernel, image, attributes", DEPTHWISE)
 def test_blocks_of_single_channels(channels, kernel, image, attributes, seed, tmp_path):
     """Tasks of some channels and rows, with and without fetching ahead: blocks that divide the channels or do not."""
@@ -191,6 +195,7 @@ def test_blocks_of_single_channels(channels, kernel, image, attributes, seed, tm
         np.testing.assert_allclose(session.run(None, inputs)[0], want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
 
 
+@pytest.mark.usefixtures("pinned")
 @pytest.mark.parametrize("kernel, image", [((3, 3), [6, 11]), ((1, 1), [5, 3]), ((5,), [23]), ((3, 1, 2), [4, 5, 6])])
 @pytest.mark.parametrize("group", [2, 3, 7, 16])
 def test_pairs_of_channels(group, kernel, image, seed, tmp_path):
@@ -248,6 +253,7 @@ def test_single_channels_of_images_known_at_run_time(unknown, attributes, seed):
         np.testing.assert_allclose(session.run(None, {"x": x})[0], want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
 
 
+@pytest.mark.usefixtures("both")
 def test_groups_of_few_channels_are_packed_by_themselves():
     data = np.random.default_rng(0)
     for channels, kind in [(1, "depthwise"), (2, "spatial_pack"), (4, "spatial_pack")]:
@@ -256,6 +262,7 @@ def test_groups_of_few_channels_are_packed_by_themselves():
         assert kind in classes(make_model([node], inputs, weights), fp="strict")
 
 
+@pytest.mark.usefixtures("both")
 def test_direct_and_gemm_differ(seed):
     data = np.random.default_rng(seed)
     node, inputs, weights = convolution(data, 1, 24, 40, (3, 3), [12, 12], pads=[1] * 4)
@@ -273,6 +280,7 @@ def test_a_producer_before_it(algorithm, seed):
     compare([helper.make_node("Tanh", ["x"], ["t"]), node], inputs, weights, conv_algorithm=algorithm)
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("algorithm", ["direct", "gemm", "spatial_pack", "grouped_spatial_pack"])
 def test_a_plan_says_which_algorithm(algorithm, tmp_path):
     data = np.random.default_rng(0)
@@ -280,6 +288,7 @@ def test_a_plan_says_which_algorithm(algorithm, tmp_path):
     round_trip(make_model([node], inputs, weights), tmp_path, conv_algorithm=algorithm)
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize(
     "knob, number, reason",
     [

@@ -37,11 +37,13 @@ def edited(model, tmp_path, pattern, replacement, text=None):
     return path
 
 
+@pytest.mark.usefixtures("both")
 def test_round_trip(model, tmp_path):
     plan, _ = round_trip(model, tmp_path)
     assert emit(model, "plan", tmp_path, plan) == plan.read_text()
 
 
+@pytest.mark.usefixtures("pinned")
 @pytest.mark.parametrize("knob, value", [("tile_m", 2), ("tile_n", 4), ("unroll_k", 1), ("class: +pool[^{]*?lanes", 4)])
 def test_a_changed_knob_changes_the_code(model, tmp_path, knob, value):
     # Not every tile can be loaded ahead.
@@ -57,6 +59,7 @@ def test_a_changed_knob_changes_the_code(model, tmp_path, knob, value):
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize(
     "pattern, replacement, reason",
     [
@@ -86,6 +89,7 @@ SOFTMAX = ([helper.make_node("Softmax", ["x"], ["y"])], (5, 40), {})
 DEPTHWISE = ([helper.make_node("Conv", ["x", "w"], ["y"], group=8, pads=[1, 1, 1, 1])], (1, 8, 9, 9), {"w": np.ones((8, 1, 3, 3), np.float32)})
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize(
     "made, pattern, replacement, reason",
     [
@@ -101,6 +105,7 @@ def test_an_illegal_schedule_of_another_class_is_refused(tmp_path, made, pattern
         fathom.compile(model, plan=str(plan))
 
 
+@pytest.mark.usefixtures("both")
 def test_round_trip_where_the_order_changes_inside_a_kernel(tmp_path):
     """What is computed before a convolution is written channels innermost, by a kernel of several ops."""
     nodes = [

@@ -48,6 +48,7 @@ def data(batch, rows):
     return np.random.default_rng(batch * 100 + rows).standard_normal((batch, rows, DEPTH)).astype(np.float32)
 
 
+@pytest.mark.usefixtures("pinned")
 def test_the_size_decides(model, tmp_path):
     versions = [(3, SMALL), (14, MIDDLE)]
     mixed = [session(model, plan_with(model, tmp_path, SCHEDULE, versions), threads) for threads in (1, 2, 3)]
@@ -67,6 +68,7 @@ def test_the_size_decides(model, tmp_path):
     assert differing, "the schedules round alike, so that the comparison says nothing"
 
 
+@pytest.mark.usefixtures("both")
 def test_round_trip(model, tmp_path):
     plan = plan_with(model, tmp_path, SCHEDULE, [(3, SMALL), (14, MIDDLE)])
     text = fathom.compile(model, emit="plan", plan=plan)
@@ -80,6 +82,7 @@ def test_round_trip(model, tmp_path):
     assert one.read_bytes() == two.read_bytes()
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("versions, words", [
     ([(14, MIDDLE), (3, SMALL)], "more than 14 rows"),
     ([(3, SMALL), (3, MIDDLE)], "more than 3 rows"),
@@ -94,6 +97,7 @@ def test_what_is_refused(model, tmp_path, versions, words):
     assert error.value.code == "F1009"
 
 
+@pytest.mark.usefixtures("both")
 def test_known_size_has_no_versions(model, tmp_path):
     plan = plan_with(model, tmp_path, SCHEDULE, [(3, SMALL)])
     with pytest.raises(fathom.Error, match="its size is known"):

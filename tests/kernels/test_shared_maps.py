@@ -42,6 +42,7 @@ def test_a_web_of_maps(shape, random):
         compare(nodes, inputs, {name: np.array(value) for name, value in weights.items()}, outputs)
 
 
+@pytest.mark.usefixtures("both")
 def test_both_results_of_a_kernel_in_a_plan(tmp_path):
     nodes = [helper.make_node("Relu", ["x"], ["a"], name="first"), helper.make_node("Exp", ["a"], ["b"], name="second")]
     model = make_model(nodes, {"x": np.zeros((4, 5), np.float32)}, {}, outputs=["a", "b"])
@@ -49,6 +50,7 @@ def test_both_results_of_a_kernel_in_a_plan(tmp_path):
     assert plan.read_text().count("- kernel:") == 1
 
 
+@pytest.mark.usefixtures("both")
 def test_a_plan_whose_kernels_need_each_other(tmp_path):
     nodes = [
         helper.make_node("Relu", ["x"], ["a"], name="first"),

@@ -203,6 +203,7 @@ def test_in_branches_and_loops(random):
     agree(proto, [{"x0": floats(random, 4, 32)} for _ in range(2)])
 
 
+@pytest.mark.usefixtures("pinned")
 def test_a_plan_decides(random, tmp_path):
     weights = {"a": weight(random, 48, 5), "v": weight(random, 7, 24, 3), "u": weight(random, 7, 24)}
     nodes = [conv("x", "c", "a"), split("c", "p q"), same("p", "r", "v"), conv("q", "s", "u"), helper.make_node("Add", ["r", "s"], ["y"])]

@@ -113,18 +113,19 @@ def edited(model, folder, change):
     return str(plan)
 
 
+@pytest.mark.usefixtures("pinned")
 @pytest.mark.parametrize(
     "change",
     [
         {"unroll_k": 4},
         {"tile_n": 8},
-        {"tile_m": 3, "load_ahead": 0, "task_m": 6},
-        {"tile_m": 4, "load_ahead": 0, "task_m": 8, "task_n": 1},
+        {"tile_m": 3, "tile_n": 16, "load_ahead": 0, "task_m": 6},
+        {"tile_m": 4, "tile_n": 16, "load_ahead": 0, "task_m": 8, "task_n": 1},
         {"fetch_ahead": 0},
         {"load_ahead": 0},
         {"stored": 4},
         {"stored": 5, "tile_n": 8},
-        {"stored": 6, "tile_m": 4, "load_ahead": 0, "task_m": 8, "task_n": 1, "unroll_k": 16},
+        {"stored": 6, "tile_m": 4, "tile_n": 16, "load_ahead": 0, "task_m": 8, "task_n": 1, "unroll_k": 16},
     ],
 )
 def test_other_schedules(change, random, tmp_path):
@@ -133,6 +134,7 @@ def test_other_schedules(change, random, tmp_path):
     compare([product("y")], inputs, weights, plan=plan)
 
 
+@pytest.mark.usefixtures("pinned")
 @pytest.mark.parametrize("stored", [4, 7])
 def test_error_against_double_precision(stored, tmp_path):
     """About as large as that of rows by columns: at most 1e-5 of the largest output, on twenty seeds."""
@@ -188,6 +190,7 @@ def test_a_nan_stays_in_its_pair_of_rows(random):
     assert np.isnan(got[0, 5]).all() and np.isfinite(np.delete(got[0], [4, 5], axis=0)).all()
 
 
+@pytest.mark.usefixtures("both")
 def test_other_products_stay_as_they_are(random):
     odd = make_model([product("y")], {"x": rows(random, 8, 9)}, {"w": scaled(random, 9, 8)})
     both = make_model([product("y")], {"x": rows(random, 8, 8), "w": scaled(random, 8, 8)}, {})
@@ -206,6 +209,7 @@ def test_strict_floating_point_has_none_of_it():
             fathom.compile(model, fp="strict", **{option: "strassen"})
 
 
+@pytest.mark.usefixtures("both")
 def test_a_plan_says_which_algorithm(tmp_path):
     for algorithm in ("contract", "strassen"):
         folder = tmp_path / algorithm
@@ -213,6 +217,7 @@ def test_a_plan_says_which_algorithm(tmp_path):
         round_trip(transformer_layer(1, 128), folder, matmul_algorithm=algorithm)
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize(
     "change, reason",
     [
@@ -232,6 +237,7 @@ def test_impossible_plans_are_refused(tmp_path, change, reason):
         fathom.compile(model, plan=str(path))
 
 
+@pytest.mark.usefixtures("both")
 def test_a_plan_for_another_product_is_refused(random, tmp_path):
     even, odd = ({"x": rows(random, 8, n)} for n in (8, 9))
     plan = tmp_path / "even.plan"

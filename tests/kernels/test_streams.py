@@ -1,20 +1,21 @@
 """Panels of weights that are read side by side, as a plan says, whatever is left over by them."""
-import platform
 import re
 
 import numpy as np
 import onnxruntime
 import pytest
-from conftest import make_model
+from conftest import is_aarch64, make_model
 from onnx import helper
 
 import fathom
+
+pytestmark = pytest.mark.usefixtures("pinned")
 
 
 def with_streams(model, tmp_path, streams, task):
     """The model compiled with one knob changed, and no other that it depends on."""
     text = fathom.compile(model, emit="plan")
-    ahead = 24 if platform.machine() == "aarch64" else 0
+    ahead = 24 if is_aarch64(text) else 0
     for knob, value in dict(tile_m=2, tile_n=8, unroll_k=8, load_ahead=ahead, rows_outer=0, streams=streams, fetch_ahead=0, pack_a=0, task_m=4, task_n=task).items():
         text = re.sub(rf"\b{knob}: +\d+", f"{knob}: {value}", text)
     path = tmp_path / "plan"

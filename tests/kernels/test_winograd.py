@@ -97,25 +97,29 @@ def model():
     return make_model([node, helper.make_node("Relu", ["c"], ["y"])], inputs, weights)
 
 
+@pytest.mark.usefixtures("both")
 def test_chosen_where_it_pays(model):
     assert "winograd" in classes(model, max_weight_growth=400)
 
 
-def test_chosen_for_groups_where_it_pays():
+@pytest.mark.parametrize("target", ["neoverse-n1", "x86-64-v3"])
+def test_chosen_for_groups_where_it_pays(target):
     """Of many channels; those of single ones have a kernel of their own, and are never transformed."""
     data = np.random.default_rng(0)
     for channels, expected in ((32, True), (1, False)):
         node, inputs, weights = convolution(data, channels, channels, 28, 28, [1] * 4, group=4)
         node.output[0] = "y"
         model = make_model([node], inputs, weights)
-        assert ("winograd" in classes(model, max_weight_growth=400)) == expected
-        assert ("winograd" in classes(model, conv_algorithm="winograd4")) == expected
+        assert ("winograd" in classes(model, max_weight_growth=400, target=target)) == expected
+        assert ("winograd" in classes(model, conv_algorithm="winograd4", target=target)) == expected
 
 
+@pytest.mark.usefixtures("both")
 def test_weights_grow_within_the_budget(model):
     assert "winograd" not in classes(model, max_weight_growth=0)
 
 
+@pytest.mark.usefixtures("both")
 def test_strict_floating_point_has_none_of_it(model, tmp_path):
     assert "winograd" not in classes(model, fp="strict")
     with pytest.raises(fathom.Error, match="does not go with --fp strict"):
@@ -126,6 +130,7 @@ def test_strict_floating_point_has_none_of_it(model, tmp_path):
         fathom.compile(model, fp="strict", plan=str(plan))
 
 
+@pytest.mark.usefixtures("both")
 def test_other_windows_stay_products(seed):
     data = np.random.default_rng(seed)
     node, inputs, weights = convolution(data, 8, 8, 9, 9, [1] * 4)
@@ -134,6 +139,7 @@ def test_other_windows_stay_products(seed):
     assert "winograd" not in classes(made, conv_algorithm="winograd4")
 
 
+@pytest.mark.usefixtures("both")
 def test_a_plan_says_which_algorithm(model, tmp_path):
     for algorithm in ALGORITHMS:
         plan, options = tmp_path / f"{algorithm}.plan", {"conv_algorithm": algorithm}
@@ -144,6 +150,7 @@ def test_a_plan_says_which_algorithm(model, tmp_path):
         assert chosen.read_bytes() == planned.read_bytes()
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize(
     "change, reason",
     [
@@ -160,6 +167,7 @@ def test_impossible_plans_are_refused(model, tmp_path, change, reason):
         fathom.compile(model, plan=str(path))
 
 
+@pytest.mark.usefixtures("both")
 def test_a_panel_over_two_groups_is_refused(tmp_path, seed):
     node, inputs, weights = convolution(np.random.default_rng(seed), 8, 24, 9, 9, [1] * 4, group=2)
     node.output[0] = "y"

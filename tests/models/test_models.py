@@ -122,11 +122,12 @@ def same_bytes(a, b):
     return (np.memmap(a, np.uint8, "r") == np.memmap(b, np.uint8, "r")).all()
 
 
-def test_changed_plan(tmp_path):
+@pytest.mark.parametrize("target", ["neoverse-v1", "x86-64-v3"])
+def test_changed_plan(tmp_path, target):
     """A tile size in the plan's text changes the code; one that breaks a constraint is refused, and the refusal says which."""
     fill("wrn_40_2_s")
     onnx, plan = FILLED / "wrn_40_2_s.onnx", tmp_path / "plan"
-    text = fathom("compile", onnx, "--emit", "plan")
+    text = fathom("compile", onnx, "--target", target, "--emit", "plan")
     tile = re.search(r"^      tile_m: +(\d+)$", text, re.MULTILINE)
     assert tile, text[:2000]
 
@@ -134,8 +135,8 @@ def test_changed_plan(tmp_path):
         plan.write_text(text[: tile.start(1)] + str(rows) + text[tile.end(1) :])
         return plan
 
-    original = fathom("compile", onnx, "--emit", "asm")
-    changed = fathom("compile", onnx, "--plan", with_tile(1), "--emit", "asm")
+    original = fathom("compile", onnx, "--target", target, "--emit", "asm")
+    changed = fathom("compile", onnx, "--target", target, "--plan", with_tile(1), "--emit", "asm")
     assert int(tile[1]) != 1 and changed != original
-    refused = subprocess.run([BUILD / "bin" / "fathom", "compile", onnx, "--plan", with_tile(32), "--emit", "asm"], capture_output=True, text=True)
+    refused = subprocess.run([BUILD / "bin" / "fathom", "compile", onnx, "--target", target, "--plan", with_tile(32), "--emit", "asm"], capture_output=True, text=True)
     assert refused.returncode == 1 and "[F1009]" in refused.stderr and "registers" in refused.stderr, refused.stderr
