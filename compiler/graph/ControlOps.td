@@ -66,10 +66,10 @@ def NonZeroOp : Graph_ShapedOp<"NonZero"> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$count);
 }
 def NonMaxSuppressionOp : Graph_Op<"NonMaxSuppression", [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
-  let summary = "room for as many boxes as can be selected, and how many were; `order` sorts the boxes of every class by falling score";
+  let summary = "for every class room for as many boxes as can be selected, and how many were; `order` sorts the boxes of every class by falling score";
   let arguments = (ins Graph_Tensor:$boxes, Graph_Tensor:$scores, Graph_Tensor:$order, Graph_Tensor:$max_output, Graph_Optional:$iou_threshold,
       Graph_Optional:$score_threshold, DefaultValuedAttr<Graph_Int, "0">:$center_point_box);
-  let results = (outs Graph_Tensor:$selected, Graph_Tensor:$count);
+  let results = (outs Graph_Tensor:$selected, Graph_Tensor:$counts);
 }
 def TensorScatterOp : Graph_ShapedOp<"TensorScatter"> {
   let summary = "a cache with new rows written at an index for every batch entry; the cache may be the same memory as the result";

@@ -111,9 +111,9 @@ LogicalResult NonMaxSuppressionOp::inferTypes(SmallVectorImpl<Type> &types) {
       each = getAffineConstantExpr(most, getContext());
   }
   Type i64 = IntegerType::get(getContext(), 64);
-  AffineExpr rows = size::mul(size::mul(*batch, scores[1]), each), three = getAffineConstantExpr(3, getContext()),
-             one = getAffineConstantExpr(1, getContext());
-  return failed(addResult(*this, types, {rows, three}, i64)) ? failure() : addResult(*this, types, {one}, i64);
+  if (failed(addResult(*this, types, {*batch, scores[1], each, getAffineConstantExpr(3, getContext())}, i64)))
+    return failure();
+  return addResult(*this, types, {*batch, scores[1]}, i64);
 }
 
 LogicalResult TensorScatterOp::inferTypes(SmallVectorImpl<Type> &types) {

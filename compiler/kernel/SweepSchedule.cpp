@@ -121,7 +121,8 @@ Problem sequentialProblem(Operation *op) {
     p.sweep.length = 64, p.sweep.rows = elementCount(op, resultType(op));
     return p;
   }
-  auto type = operandType(op);
+  // Classes do not depend on each other.
+  auto type = isa<NonMaxSuppressionOp>(op) ? cast<RankedTensorType>(op->getOperand(1).getType()) : operandType(op);
   p.sweep.length = type.getRank() ? sizeOf(op, sizesOf(type)[orderOf(type).back()]) : 1;
   // Its rows are those of a cache along the positions.
   if (auto scatter = dyn_cast<TensorScatterOp>(op))

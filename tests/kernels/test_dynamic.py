@@ -137,7 +137,7 @@ def test_nms_with_run_time_limits(random):
 
 @pytest.mark.parametrize("center", [0, 1])
 def test_nms_of_many_boxes(center, random):
-    # Small boxes hardly overlap: most stay, and are compared with in whole vectors. Without a width none overlaps, and all stay.
+    # Small boxes hardly overlap, and most stay. Without a width none overlaps, and all stay.
     inputs = [("boxes", FLOAT, ["b", "n", 4]), ("scores", FLOAT, ["b", "c", "n"]), ("most", INT64, [1]), ("overlap", FLOAT, [1])]
     proto = model([node("NonMaxSuppression", "boxes scores most overlap", "y", center_point_box=center)], inputs, [("y", INT64)])
     feeds = []
@@ -148,6 +148,41 @@ def test_nms_of_many_boxes(center, random):
         feed = {"boxes": boxes.astype(np.float32), "scores": scores.astype(np.float32)}
         feeds.append(feed | {"most": np.array([count]), "overlap": (random.random(1) / 4).astype(np.float32)})
     agree(proto, feeds)
+
+
+@pytest.mark.parametrize("center", [0, 1])
+@pytest.mark.parametrize("overlap", [0.0, 0.29, 0.3, 0.45, 0.55, 0.7, 0.9, 1.0])
+def test_nms_of_boxes_of_many_sizes(overlap, center, random):
+    """Boxes of sizes over six decades, far and near, in bands as detectors move their classes apart; many lie on one another."""
+    inputs = [("boxes", FLOAT, ["b", "n", 4]), ("scores", FLOAT, ["b", "c", "n"]), ("most", INT64, [1]), ("least", FLOAT, [1])]
+    nodes = [node("Constant", "", "overlap", value=numpy_helper.from_array(np.array([overlap], np.float32)))]
+    nodes.append(node("NonMaxSuppression", "boxes scores most overlap least", "y", center_point_box=center))
+    feeds = []
+    for count in (1, 7, 311, 900):
+        middle = random.random((2, count, 2))
+        size = random.random((2, count, 2)) * random.choice([0.001, 0.05, 0.3], size=(2, count, 1))
+        snapped = random.random((2, count, 1)) < 0.5
+        middle, size = (np.where(snapped, np.round(values * 16) / 16, values) for values in (middle, size))
+        middle += 2 * random.integers(0, 20, (2, count, 1))
+        boxes = np.concatenate([middle, size] if center else [middle - size / 2, middle + size / 2], axis=2)
+        boxes *= random.choice([1e-3, 1, 1e6])
+        scores = random.permuted(np.linspace(0, 1, 2 * 3 * count)).reshape(2, 3, count).astype(np.float32)
+        limits = {"most": np.array([random.choice([3, count])]), "least": random.choice([0, 0.3], 1).astype(np.float32)}
+        feeds.append({"boxes": boxes.astype(np.float32), "scores": scores} | limits)
+    agree(model(nodes, inputs, [("y", INT64)]), feeds)
+
+
+def test_nms_of_boxes_without_end(random):
+    """Corners that are infinite, not numbers or as far out as numbers go overlap with nothing, and take no time."""
+    inputs = [("boxes", FLOAT, ["b", "n", 4]), ("scores", FLOAT, ["b", "c", "n"])]
+    limits = {"most": np.array([99]), "overlap": np.array([0.5], np.float32)}
+    nodes = [node("Constant", "", name, value=numpy_helper.from_array(value)) for name, value in limits.items()]
+    proto = model([*nodes, node("NonMaxSuppression", "boxes scores most overlap", "y")], inputs, [("y", INT64)])
+    far = np.float32(3e38)
+    boxes = np.array([[-np.inf, -np.inf, np.inf, np.inf], [0, 0, np.nan, 1], [-far, -far, far, far], [far, far, far, far], [0, 0, 1, 1], [0, 0, 1, 1]])
+    scores = np.linspace(1, 0, len(boxes), dtype=np.float32)[None, None]
+    [got] = fathom.Session(fathom.compile(proto)).run(None, {"boxes": boxes[None].astype(np.float32), "scores": scores})
+    assert got[:, 2].tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])

@@ -1,4 +1,4 @@
-// Scans, and what the sequential kernels share; scatters, sorts and transposed convolutions have files of their own.
+// Scans, and what the sequential kernels share; scatters, sorts and others have files of their own.
 #include "compiler/codegen/cpu/Sequential.h"
 
 using namespace mlir;

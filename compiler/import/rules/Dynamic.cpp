@@ -222,6 +222,21 @@ Value firstRows(Node &node, Value rows, Value count, StringRef suffix) {
   return node.emit("DynamicSlice", {rows, node.ints({0}, "from"), count}, attrs, suffix);
 }
 
+// The rows in use of every class, one class behind the other. They come first in [batch, class, rows, 3].
+Value usedRows(Node &node, Value rows, Value counts) {
+  graph::Sizes sizes = graph::sizesOf(rows);
+  rows = reshape(node, rows, {-1, 3}, "rows");
+  if (graph::isConstant(sizes[0], 1) && graph::isConstant(sizes[1], 1))
+    return firstRows(node, rows, node.pinned(reshape(node, counts, {1}, "count"), "count"), "");
+  Value isUsed =
+      node.emit("Less", {countUp(node, sizes[2], "number"), reshape(node, counts, {0, 0, 1}, "counts")}, {}, "is_used");
+  if (!rows || !isUsed)
+    return {};
+  Value used = nonZero(node, reshape(node, isUsed, {-1}, "is_used"), "used");
+  return node.emit("Gather", {rows, node.emit("Squeeze", {used, node.ints({0}, "axes")}, {}, "used")},
+                   node.attr("axis", int64_t(0)));
+}
+
 LogicalResult nonMaxSuppressionRule(Node &node) {
   SmallVector<Value> operands = node.allInputs();
   operands.resize(5, node.none());
@@ -239,7 +254,7 @@ LogicalResult nonMaxSuppressionRule(Node &node) {
   operands.insert(operands.begin() + 2, sorted->getResult(1));
   FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("NonMaxSuppression");
   Operation *op = failed(attrs) ? nullptr : node.create("NonMaxSuppression", operands, *attrs, 2, "all");
-  return op ? node.finish(firstRows(node, op->getResult(0), node.pinned(op->getResult(1), "count"), "")) : failure();
+  return op ? node.finish(usedRows(node, op->getResult(0), op->getResult(1))) : failure();
 }
 
 LogicalResult uniqueRule(Node &node) {

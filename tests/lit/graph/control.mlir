@@ -56,7 +56,7 @@ module attributes {graph.symbols = [{max = 64 : i64, min = 1 : i64, name = "n"},
   func.func @select(%boxes: tensor<1x9x4xf32>, %scores: tensor<1x2x9xf32>, %order: tensor<1x2x9xi64>, %most: tensor<i64>, %cache: tensor<2x8x3xf32>, %new: tensor<2x1x3xf32>, %at: tensor<2xi64>) {
     %none = graph.None
     // CHECK: graph.NonMaxSuppression(
-    %0:2 = graph.NonMaxSuppression(%boxes, %scores, %order, %most, %none, %none) : (tensor<1x9x4xf32>, tensor<1x2x9xf32>, tensor<1x2x9xi64>, tensor<i64>, none, none) -> (tensor<18x3xi64>, tensor<1xi64>)
+    %0:2 = graph.NonMaxSuppression(%boxes, %scores, %order, %most, %none, %none) : (tensor<1x9x4xf32>, tensor<1x2x9xf32>, tensor<1x2x9xi64>, tensor<i64>, none, none) -> (tensor<1x2x9x3xi64>, tensor<1x2xi64>)
     // CHECK: graph.Unique(
     %1:4 = graph.Unique(%at) : (tensor<2xi64>) -> (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>, tensor<1xi64>)
     // CHECK: graph.TensorScatter(

@@ -138,7 +138,7 @@ func.func @count(%x: tensor<4x3xf32>, %n: tensor<i64>) {
 func.func @boxes(%boxes: tensor<1x9x5xf32>, %scores: tensor<1x2x9xf32>, %order: tensor<1x2x9xi64>, %most: tensor<i64>) {
   %none = graph.None
   // expected-error @below {{[F1008] NonMaxSuppression: a box and its coordinates must have equal sizes, but have 5 and 4}}
-  %0:2 = graph.NonMaxSuppression(%boxes, %scores, %order, %most, %none, %none) : (tensor<1x9x5xf32>, tensor<1x2x9xf32>, tensor<1x2x9xi64>, tensor<i64>, none, none) -> (tensor<18x3xi64>, tensor<1xi64>)
+  %0:2 = graph.NonMaxSuppression(%boxes, %scores, %order, %most, %none, %none) : (tensor<1x9x5xf32>, tensor<1x2x9xf32>, tensor<1x2x9xi64>, tensor<i64>, none, none) -> (tensor<1x2x9x3xi64>, tensor<1x2xi64>)
   return
 }
 
