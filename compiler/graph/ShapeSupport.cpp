@@ -218,6 +218,9 @@ LogicalResult checkBroadcastTo(Operation *op, Value value, ArrayRef<AffineExpr> 
          << name << " with sizes " << text(op, sizesOf(value)) << " cannot be broadcast to " << text(op, target);
 }
 
+// A tensor of a static size beyond this is refused at once; a few lines of a model can ask for it.
+static constexpr int64_t maxBytes = int64_t(64) << 30;
+
 LogicalResult addResult(Operation *op, SmallVectorImpl<Type> &types, ArrayRef<AffineExpr> sizes, Type element) {
   int64_t count = 1;
   for (AffineExpr size : sizes) {
@@ -231,6 +234,12 @@ LogicalResult addResult(Operation *op, SmallVectorImpl<Type> &types, ArrayRef<Af
       return emitError(op, ErrorCode::BadShape) << "result is too large: " << text(op, sizes);
     count *= factor;
   }
+  int64_t bytes = count * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  if (bytes > maxBytes)
+    return hint(emitError(op, ErrorCode::Limit)
+                    << "result " << text(op, sizes) << " has " << bytes << " bytes, the limit is " << maxBytes,
+                "no tensor of a model that can be run is that large: a few operators multiply sizes beyond what was "
+                "meant");
   types.push_back(tensorOf(sizes, element));
   return success();
 }

@@ -3,6 +3,7 @@
 #include "compiler/import/DeclaredType.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using google::protobuf::RepeatedPtrField;
@@ -40,8 +41,16 @@ public:
         return failure();
     }
     for (const auto &function : model.functions())
-      if (failed(heightOf(function)))
+      if (failed(extentOf(function)))
         return failure();
+    // Functions that call others twice double the model with every level: counted before anything is inlined.
+    FailureOr<Extent> whole = extentOf(model.graph().node());
+    if (failed(whole))
+      return failure();
+    if (whole->nodes > limits.nodes)
+      return hint(emitError(loc, ErrorCode::Limit)
+                      << "the model has more than " << limits.nodes << " nodes after inlining functions",
+                  "its functions call each other so often that they cannot be inlined");
     return success();
   }
 
@@ -105,45 +114,57 @@ private:
     return success(llvm::all_of(attribute.graphs(), [&](const auto &graph) { return succeeded(checkGraph(graph)); }));
   }
 
-  // Calls of model-local functions must end: none may reach itself. Gives how deep the function's calls nest; 0 while
-  // it is looked at.
-  FailureOr<int> heightOf(const onnx::FunctionProto &function) {
-    auto [it, isNew] = heights.try_emplace(&function, 0);
-    if (!isNew && it->second == 0)
+  // What a list of nodes becomes when all calls in it are replaced by what they call.
+  struct Extent {
+    int height = 0;     // how deep calls nest
+    uint64_t nodes = 0; // saturates
+    void include(const Extent &other) {
+      height = std::max(height, other.height);
+      nodes = llvm::SaturatingAdd(nodes, other.nodes);
+    }
+  };
+
+  // Calls of model-local functions must end: none may reach itself. A function is looked at once, however often it is
+  // called; its height is 0 meanwhile.
+  FailureOr<Extent> extentOf(const onnx::FunctionProto &function) {
+    auto [it, isNew] = extents.try_emplace(&function);
+    if (!isNew && it->second.height == 0)
       return emitError(loc, ErrorCode::BadGraph) << "function '" << function.name() << "' calls itself";
     if (!isNew)
       return it->second;
     ++depth;
-    FailureOr<int> height = heightOf(function.node());
-    if (failed(height))
+    FailureOr<Extent> extent = extentOf(function.node());
+    if (failed(extent))
       return failure();
     --depth;
-    if (*height >= limits.nesting)
+    if (extent->height >= limits.nesting)
       return tooDeep();
-    return heights[&function] = *height + 1;
+    ++extent->height;
+    return extents[&function] = *extent;
   }
 
-  FailureOr<int> heightOf(const Nodes &list) {
+  FailureOr<Extent> extentOf(const Nodes &list) {
     if (depth > limits.nesting)
       return tooDeep();
-    int height = 0;
-    auto include = [&](FailureOr<int> other) {
-      height = succeeded(other) ? std::max(height, *other) : height;
+    Extent extent{0, uint64_t(list.size())};
+    auto include = [&](FailureOr<Extent> other) {
+      if (succeeded(other))
+        extent.include(*other);
       return succeeded(other);
     };
     for (const auto &node : list) {
       auto callee = functions.find(functionKey(node.domain(), node.op_type(), node.overload()));
-      if (callee != functions.end() && !include(heightOf(*callee->second)))
+      if (callee != functions.end() && !include(extentOf(*callee->second)))
         return failure();
       for (const auto &attribute : node.attribute()) {
-        if (attribute.has_g() && !include(heightOf(attribute.g().node())))
+        if (attribute.has_g() && !include(extentOf(attribute.g().node())))
           return failure();
         for (const auto &graph : attribute.graphs())
-          if (!include(heightOf(graph.node())))
+          if (!include(extentOf(graph.node())))
             return failure();
       }
     }
-    return height;
+    return extent;
   }
 
   InFlightDiagnostic tooDeep() {
@@ -155,7 +176,7 @@ private:
   Location loc;
   uint64_t nodes = 0;
   llvm::StringMap<const onnx::FunctionProto *> functions;
-  llvm::DenseMap<const onnx::FunctionProto *, int> heights;
+  llvm::DenseMap<const onnx::FunctionProto *, Extent> extents;
   int depth = 0;
 };
 } // namespace

@@ -50,10 +50,18 @@ func.func @toomany(%x: tensor<8388608x8388609xf32>) {
 
 // -----
 
-func.func @resultsize(%x: tensor<8388608xf32>, %y: tensor<8388608x1xf32>, %z: tensor<2x1x1xf32>) {
-  %0 = graph.Add(%x, %y) : (tensor<8388608xf32>, tensor<8388608x1xf32>) -> tensor<8388608x8388608xf32>
+func.func @resultbytes(%x: tensor<1048576xf64>, %y: tensor<8193x1xf64>) {
+  // expected-error @below {{[F1013] Add: result [8193, 1048576] has 68727865344 bytes, the limit is 68719476736}}
+  // expected-note @below {{hint: no tensor of a model that can be run is that large}}
+  %0 = graph.Add(%x, %y) : (tensor<1048576xf64>, tensor<8193x1xf64>) -> tensor<f64>
+  return
+}
+
+// -----
+
+func.func @resultsize(%x: tensor<8388608x8388608xf32>, %z: tensor<2x1x1xf32>) {
   // expected-error @below {{[F1008] Add: result is too large: [2, 8388608, 8388608]}}
-  %1 = graph.Add(%0, %z) : (tensor<8388608x8388608xf32>, tensor<2x1x1xf32>) -> tensor<f32>
+  %1 = graph.Add(%x, %z) : (tensor<8388608x8388608xf32>, tensor<2x1x1xf32>) -> tensor<f32>
   return
 }
 
