@@ -61,18 +61,19 @@ private:
   // The op of the value's block that uses it last, itself or inside one of its regions; a use of a piece of it is one.
   Operation *lastUser(Value root) {
     Operation *last = root.getDefiningOp();
-    SmallVector<Value> aliases{root};
-    while (!aliases.empty()) {
-      Value alias = aliases.pop_back_val();
+    llvm::SmallSetVector<Value, 8> aliases;
+    aliases.insert(root);
+    for (size_t i = 0; i < aliases.size(); ++i) {
+      Value alias = aliases[i];
       if (Operation *whole = alias.getDefiningOp(); whole && isa<ConcatOp>(whole) && isInPlace(whole))
         for (Value piece : whole->getOperands())
-          aliases.push_back(bufferRoot(piece));
+          aliases.insert(bufferRoot(piece));
       for (Operation *user : alias.getUsers()) {
         Operation *here = root.getParentBlock()->findAncestorOpInBlock(*user);
         if (!last || begin[here] > begin[last])
           last = here;
         if (isView(user))
-          aliases.push_back(user->getResult(0));
+          aliases.insert(user->getResult(0));
       }
     }
     return last;

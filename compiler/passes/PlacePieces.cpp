@@ -170,25 +170,28 @@ private:
     return llvm::equal(planned->order, layout.order) && llvm::equal(planned->halo, halo);
   }
 
-  // The halo that a whole needs for its pieces: each has that of the whole.
-  SmallVector<int64_t> piecesHalo(ConcatOp concat, unsigned depth = 0) {
-    RankedTensorType type = concat.getType();
-    Layout layout = layoutOf(type);
-    SmallVector<int64_t> halo;
-    for (int64_t d = 0; d < type.getRank(); ++d)
-      halo.append({layout.haloLow[d], layout.haloHigh[d]});
-    for (Value input : concat.getInputs()) {
-      if (orderOf(typeOf(input)) != orderOf(type) || !input.getDefiningOp())
-        continue;
-      SmallVector<int64_t> other;
-      Layout inputLayout = layoutOf(typeOf(input));
-      for (int64_t d = 0; d < type.getRank(); ++d)
-        other.append({inputLayout.haloLow[d], inputLayout.haloHigh[d]});
-      if (auto inner = input.getDefiningOp<ConcatOp>(); inner && depth < maxDepth)
-        other = piecesHalo(inner, depth + 1);
-      for (auto [all, one] : llvm::zip_equal(halo, other))
-        all = std::max(all, one);
-    }
+  // The halo that a whole needs for its pieces, and those for theirs: each has that of the whole.
+  SmallVector<int64_t> piecesHalo(ConcatOp concat) {
+    SmallVector<int64_t> halo(2 * concat.getType().getRank());
+    auto include = [&](RankedTensorType type) {
+      Layout layout = layoutOf(type);
+      for (int64_t d = 0; d < type.getRank(); ++d) {
+        halo[2 * d] = std::max(halo[2 * d], layout.haloLow[d]);
+        halo[2 * d + 1] = std::max(halo[2 * d + 1], layout.haloHigh[d]);
+      }
+    };
+    include(concat.getType());
+    // Every concatenation once: there are more ways to one than there are concatenations.
+    llvm::SmallSetVector<Operation *, 8> wholes;
+    wholes.insert(concat);
+    for (size_t i = 0; i < wholes.size() && i < maxDepth; ++i)
+      for (Value input : wholes[i]->getOperands()) {
+        if (orderOf(typeOf(input)) != orderOf(concat.getType()) || !input.getDefiningOp())
+          continue;
+        include(typeOf(input));
+        if (isa<ConcatOp>(input.getDefiningOp()))
+          wholes.insert(input.getDefiningOp());
+      }
     return halo;
   }
 
