@@ -1,7 +1,9 @@
-// Rules of the Fourier transforms, which become products with matrices of cosines and sines.
+// Rules of the Fourier transforms, which become products with matrices of cosines and sines: one, or two small ones
+// where the length has factors.
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/rules/Parts.h"
+#include <complex>
 #include <numbers>
 
 using namespace mlir;
@@ -74,6 +76,8 @@ public:
       framed = op("Mul", framed, window);
     }
     AffineExpr columns = isOneSided ? half(length) : length;
+    if (std::optional<Factors> factors = factorsOf(length, columns, *parts))
+      return node.finish(inTwoSteps(framed, {sizes[0], count}, *factors, *graph::constantSize(columns), *parts, ""));
     Value rows = reshapeTo(node, framed, {sizes[0], count, graph::size::mul(length, *parts)}, "rows");
     Value product = node.emit("MatMul", {rows, waves(length, length, columns, *parts, false, false)}, {}, "products");
     return node.finish(
@@ -118,14 +122,165 @@ private:
     graph::Sizes rows;
     for (int64_t d : ArrayRef(perm).drop_back(2))
       rows.push_back(sizes[d]);
+    Value last = transpose(node, node.input(0), perm, "last");
+    std::optional<int64_t> have = graph::constantSize(given);
+    if (std::optional<Factors> factors = have ? factorsOf(length, columns, isReal ? 2 : parts) : std::nullopt) {
+      last = fitted(last, rows.size(), *have, isReal ? factors->length() / 2 + 1 : factors->length());
+      if (isReal)
+        last = mirrored(last, rows.size(), factors->length(), parts);
+      Value result =
+          inTwoSteps(last, rows, *factors, *graph::constantSize(columns), isReal ? 2 : parts, "parts", isReal);
+      return result ? transpose(node, result, back, suffix) : Value();
+    }
     graph::Sizes full = rows;
     rows.push_back(graph::size::mul(given, parts));
     full.append({columns, getAffineConstantExpr(isReal ? 1 : 2, node.context())});
-    Value input = reshapeTo(node, transpose(node, node.input(0), perm, "last"), rows, "rows");
+    Value input = reshapeTo(node, last, rows, "rows");
     Value matrix = waves(given, length, columns, parts, isInverse, isReal);
     Value product = node.emit("MatMul", {input, matrix}, {}, "transformed");
     Value result = reshapeTo(node, product, full, "parts");
     return result ? transpose(node, result, back, suffix) : Value();
+  }
+
+  // A length as a product. With j = j1 * second + j2 and k = k1 + first * k2, the sums over j1 are transforms of length
+  // `first`, one for each j2; turned by the angle of k1 * j2 they are the numbers that transforms of length `second`,
+  // one for each k1, sum over j2. (Cooley and Tukey's method, once; both transforms are products with small matrices.)
+  struct Factors {
+    int64_t first, second;
+    int64_t length() const { return first * second; }
+    // How many k2 there are among so many k.
+    int64_t blocks(int64_t columns) const { return llvm::divideCeil(columns, first); }
+    // Multiply-adds of both products, and what moving the numbers between them costs.
+    int64_t cost(int64_t columns, int64_t parts) const {
+      return 2 * first * parts * length() + 4 * length() * blocks(columns) + 64 * length();
+    }
+    // Elements of the matrices.
+    int64_t tables(int64_t columns, int64_t parts) const {
+      return 2 * first * first * parts + 4 * second * blocks(columns) + 2 * length();
+    }
+  };
+
+  // The factors of a known length; none if a single product is cheaper.
+  static std::optional<Factors> factorsOf(AffineExpr length, AffineExpr columns, int64_t parts) {
+    std::optional<int64_t> n = graph::constantSize(length), results = graph::constantSize(columns);
+    constexpr int64_t longest = 1 << 24, largest = 1 << 23; // elements
+    if (!n || !results || *n < 4 || *n > longest || *results < 1)
+      return std::nullopt;
+    std::optional<Factors> best;
+    int64_t least = *n * parts * 2 * *results;
+    for (int64_t divisor = 2; divisor * divisor <= *n; ++divisor)
+      if (*n % divisor == 0)
+        for (Factors factors : {Factors{divisor, *n / divisor}, Factors{*n / divisor, divisor}})
+          if (int64_t cost = factors.cost(*results, parts); cost < least && factors.tables(*results, parts) <= largest)
+            best = factors, least = cost;
+    return best;
+  }
+
+  Value table(ArrayRef<int64_t> shape, ArrayRef<double> values, StringRef name) {
+    auto attr = DenseElementsAttr::get(RankedTensorType::get(shape, f64), values);
+    return castAs(node, node.constant(attr, name), node.elementType(0), name);
+  }
+
+  // The number by which the number a turns into the number b of a transform of a length is multiplied.
+  std::complex<double> turn(int64_t a, int64_t b, int64_t length) {
+    double angle = 2 * std::numbers::pi * double(a * b % length) / double(length);
+    return std::polar(1.0, isInverse ? angle : -angle);
+  }
+
+  // [lead..., length, parts] transformed to [lead..., columns, 2], or 1 where only the real part is wanted.
+  Value inTwoSteps(Value input, ArrayRef<AffineExpr> lead, const Factors &factors, int64_t columns, int64_t parts,
+                   StringRef suffix, bool isRealWanted = false) {
+    int64_t first = factors.first, second = factors.second, blocks = factors.blocks(columns), axis = lead.size();
+    int64_t made = isRealWanted ? 1 : 2;
+    auto sizes = [&](std::initializer_list<int64_t> last) {
+      graph::Sizes all(lead);
+      for (int64_t size : last)
+        all.push_back(getAffineConstantExpr(size, node.context()));
+      return all;
+    };
+    auto swapped = [&](std::initializer_list<int64_t> last) {
+      SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(0, axis));
+      for (int64_t d : last)
+        perm.push_back(axis + d);
+      return perm;
+    };
+    // Rows (part, k1) and columns (part, j1): a number turns by (cos, sin), its imaginary part by (-sin, cos).
+    std::vector<double> turns(2 * first * parts * first);
+    for (int64_t k = 0; k < first; ++k)
+      for (int64_t j = 0; j < first; ++j)
+        for (int64_t p = 0; p < parts; ++p) {
+          std::complex<double> factor = turn(j, k, first) * (p ? std::complex<double>(0, 1) : 1.0);
+          turns[(k * parts + p) * first + j] = factor.real();
+          turns[((first + k) * parts + p) * first + j] = factor.imag();
+        }
+    Value grid = reshapeTo(node, input, sizes({first, second, parts}), "grid");
+    if (parts == 2)
+      grid = transpose(node, grid, swapped({2, 0, 1}), "grid");
+    grid = reshapeTo(node, grid, sizes({parts * first, second}), "grid");
+    Value sums = op("MatMul", table({2 * first, parts * first}, turns, "first"), grid);
+    if (!sums)
+      return {};
+    std::vector<double> cosines, sines;
+    for (int64_t k = 0; k < first; ++k)
+      for (int64_t j = 0; j < second; ++j) {
+        std::complex<double> factor = turn(j, k, factors.length());
+        cosines.push_back(factor.real()), sines.push_back(factor.imag());
+      }
+    Value cos = table({first, second}, cosines, "cos"), sin = table({first, second}, sines, "sin");
+    Value real = part(node, sums, axis, 0, first, "real"),
+          imaginary = part(node, sums, axis, first, 2 * first, "imaginary");
+    SmallVector<Value> turned{op("Sub", op("Mul", real, cos), op("Mul", imaginary, sin)),
+                              op("Add", op("Mul", real, sin), op("Mul", imaginary, cos))};
+    Value rows = node.emit("Concat", turned, node.attr("axis", axis + 1), "turned");
+    // Rows (part, j2) and columns (k2, part).
+    std::vector<double> others(2 * second * blocks * made);
+    for (int64_t j = 0; j < second; ++j)
+      for (int64_t k = 0; k < blocks; ++k)
+        for (int64_t p = 0; p < 2; ++p) {
+          std::complex<double> factor = turn(j, k, second) * (p ? std::complex<double>(0, 1) : 1.0);
+          if (isInverse)
+            factor /= double(factors.length());
+          others[((p * second + j) * blocks + k) * made] = factor.real();
+          if (made == 2)
+            others[((p * second + j) * blocks + k) * made + 1] = factor.imag();
+        }
+    Value product = op("MatMul", rows, table({2 * second, blocks * made}, others, "second"));
+    Value ordered = reshapeTo(node, product, sizes({first, blocks, made}), "blocks");
+    if (!ordered)
+      return {};
+    ordered = reshapeTo(node, transpose(node, ordered, swapped({1, 0, 2}), "ordered"), sizes({blocks * first, made}),
+                        columns < blocks * first ? "ordered" : suffix);
+    return columns < blocks * first ? part(node, ordered, axis, 0, columns, suffix) : ordered;
+  }
+
+  // As many numbers of an axis as are wanted: what is missing is 0.
+  Value fitted(Value value, int64_t axis, int64_t have, int64_t want) {
+    if (have > want)
+      return part(node, value, axis, 0, want, "used");
+    if (have == want)
+      return value;
+    SmallVector<int64_t> pads(2 * (axis + 2));
+    pads[axis + 2 + axis] = want - have;
+    return node.emit("Pad", {value, node.ints(pads, "pads"), node.none(), node.none()}, {}, "filled");
+  }
+
+  // All numbers of a transform to real ones, of which the first half is given: the others are their mirror image.
+  Value mirrored(Value given, int64_t axis, int64_t length, int64_t parts) {
+    SmallVector<int64_t> places;
+    std::vector<double> signs;
+    for (int64_t i = 0; i < length; ++i) {
+      bool isMirrored = i > length / 2;
+      places.push_back(isMirrored ? length - i : i);
+      signs.insert(signs.end(), {1.0, isMirrored ? -1.0 : 1.0});
+    }
+    Value all = node.emit("Gather", {given, node.ints(places, "places")}, node.attr("axis", axis), "mirrored");
+    // An input of real numbers gets an imaginary part of 0.
+    if (parts == 1) {
+      SmallVector<int64_t> pads(2 * (axis + 2));
+      pads.back() = 1;
+      return node.emit("Pad", {all, node.ints(pads, "pads"), node.none(), node.none()}, {}, "complex");
+    }
+    return op("Mul", all, table({length, 2}, signs, "signs"));
   }
 
   // A branch for every axis that it may be.
