@@ -115,7 +115,8 @@ Object generateBuiltins(const Target &target) {
 
 // The algorithms of convolutions and products. Winograd's and Strassen's methods round differently, so that strict
 // floating point has none of them.
-LogicalResult chooseAlgorithms(ModuleOp module, const CompileOptions &options, CompileReport &report) {
+LogicalResult chooseAlgorithms(ModuleOp module, const CompileOptions &options, FoldBudget &budget,
+                               CompileReport &report) {
   Stopwatch watch(report, "algorithms");
   auto main = module.lookupSymbol<func::FuncOp>("main");
   nameOps(main);
@@ -123,7 +124,7 @@ LogicalResult chooseAlgorithms(ModuleOp module, const CompileOptions &options, C
   algorithms.transforms = !options.strict && options.fold;
   if (failed(alterOpLayout(main, options.target, algorithms, options.plan ? &*options.plan : nullptr)))
     return failure();
-  return options.fold ? foldConstants(module) : success();
+  return options.fold ? foldConstants(module, budget) : success();
 }
 
 } // namespace
@@ -145,6 +146,7 @@ LogicalResult simplifyGraph(ModuleOp module, CompileReport &report) {
   };
   PassManager passes(module.getContext());
   clean(passes);
+  passes.addNestedPass<func::FuncOp>(createHoistInvariantsPass());
   passes.addNestedPass<func::FuncOp>(createFoldExplicitPaddingPass());
   passes.addNestedPass<func::FuncOp>(createSimplifyInferencePass());
   passes.addNestedPass<func::FuncOp>(createForwardFoldScaleAxisPass());
@@ -154,18 +156,19 @@ LogicalResult simplifyGraph(ModuleOp module, CompileReport &report) {
 }
 
 LogicalResult compileModule(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
+  int64_t sourceWeightBytes = constantBytes(module);
+  FoldBudget budget = FoldBudget::forModel(module, options.foldBudget);
   // What folding finds out may make sizes known, and these may make more constant.
   for (int round = 0; round < 4; ++round) {
     if (failed(simplifyGraph(module, report)))
       return failure();
     Stopwatch watch(report, "fold");
-    if (options.fold && failed(foldConstants(module)))
+    if (options.fold && failed(foldConstants(module, budget)))
       return failure();
     if (!resolvePins(module))
       break;
   }
-  int64_t sourceWeightBytes = constantBytes(module);
-  if (failed(chooseAlgorithms(module, options, report)))
+  if (failed(chooseAlgorithms(module, options, budget, report)))
     return failure();
   if (options.stop == Stage::Graph)
     return *options.text << module << "\n", success();

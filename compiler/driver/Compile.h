@@ -22,6 +22,7 @@ struct CompileOptions {
   std::optional<uint64_t> weightsSeed;
   unsigned threads = 0; // of the compiler; 0: all
   bool fold = true;     // off where constants are being folded already
+  double foldBudget = 1;
   Stage stop = Stage::Artifact;
   // Where a stage that is not the last prints to.
   llvm::raw_ostream *text = nullptr;

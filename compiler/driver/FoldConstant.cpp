@@ -22,9 +22,6 @@ namespace fathom {
 
 namespace {
 
-// Folding must not blow up the model: a result may be this large, or as large as what it is made from.
-constexpr int64_t freeBytes = 1 << 20;
-
 int64_t bytesOf(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   return type.hasStaticShape() ? type.getNumElements() * elementBytes(type.getElementType()) : INT64_MAX;
@@ -37,7 +34,8 @@ bool staysConstant(ConstantOp op) {
 
 class Folder {
 public:
-  explicit Folder(ModuleOp module) : module(module), main(module.lookupSymbol<func::FuncOp>("main")) {}
+  Folder(ModuleOp module, FoldBudget &budget)
+      : module(module), budget(budget), main(module.lookupSymbol<func::FuncOp>("main")) {}
 
   LogicalResult run() {
     if (!main || main.isExternal())
@@ -54,35 +52,13 @@ public:
   }
 
 private:
-  // Ops whose operands are all constant, and of them those that others need.
+  // What is folded, and of that what others need.
   void collect() {
-    for (Operation &op : main.getBody().front()) {
-      if (!isa_and_nonnull<GraphDialect>(op.getDialect()) || isa<ConstantOp, NoneOp>(op) || op.getNumResults() == 0 ||
-          op.getNumRegions())
-        continue;
-      int64_t operandBytes = 0;
-      bool known = op.getNumOperands() > 0;
-      for (Value operand : op.getOperands()) {
-        Operation *def = operand.getDefiningOp();
-        known &= def && (isa<ConstantOp, NoneOp>(def) || folded.contains(def));
-        if (known && !isa<NoneOp>(def))
-          operandBytes += bytesOf(operand);
-      }
-      bool small = llvm::all_of(op.getResults(), [&](Value r) {
-        return isa<RankedTensorType>(r.getType()) && bytesOf(r) <= std::max(freeBytes, 2 * operandBytes);
-      });
-      // What a pass decided to compute ahead is, whatever it takes.
-      if (known && (small || op.hasAttr("graph.ahead")))
-        folded.insert(&op);
-    }
-    for (Operation *op : folded) {
-      // A view of a constant costs nothing; it is folded only when a computation needs it.
-      if (isView(op) && isConstantValue(op->getResult(0)))
-        continue;
+    folded.insert_range(planFolding(main, budget));
+    for (Operation *op : folded)
       for (Value result : op->getResults())
         if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !folded.contains(user); }))
           wanted.push_back(result);
-    }
   }
 
   // The constant part as a model: large constants are its inputs, so that they need not be copied.
@@ -236,12 +212,15 @@ private:
       auto constant = ConstantOp::create(b, def->getLoc(), type, attr);
       value.replaceAllUsesWith(constant);
     }
-    for (Operation *op : llvm::reverse(folded))
-      if (op->use_empty())
-        op->erase();
+    // Also constants that nothing else reads, so that their bytes do not count any more.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
+      if (op.use_empty() &&
+          (folded.contains(&op) || isa<ConstantOp>(op) || (isView(&op) && isConstantValue(op.getResult(0)))))
+        op.erase();
   }
 
   ModuleOp module;
+  FoldBudget &budget;
   func::FuncOp main;
   llvm::SetVector<Operation *> folded;
   SmallVector<Value> wanted;
@@ -249,14 +228,16 @@ private:
 };
 
 struct FoldConstantPass : impl::FoldConstantPassBase<FoldConstantPass> {
+  using FoldConstantPassBase::FoldConstantPassBase;
   void runOnOperation() override {
-    if (failed(foldConstants(getOperation())))
+    FoldBudget whole = FoldBudget::forModel(getOperation(), budget);
+    if (failed(foldConstants(getOperation(), whole)))
       signalPassFailure();
   }
 };
 
 } // namespace
 
-LogicalResult foldConstants(ModuleOp module) { return Folder(module).run(); }
+LogicalResult foldConstants(ModuleOp module, FoldBudget &budget) { return Folder(module, budget).run(); }
 
 } // namespace fathom

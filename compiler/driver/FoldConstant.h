@@ -1,10 +1,11 @@
 // Computes what depends on constants only, with kernels compiled for this machine.
 #pragma once
 
-#include "mlir/IR/BuiltinOps.h"
+#include "compiler/driver/FoldPlan.h"
 
 namespace fathom {
 
-llvm::LogicalResult foldConstants(mlir::ModuleOp module);
+// Takes what it costs from the budget; what it has no room for stays a computation of the run.
+llvm::LogicalResult foldConstants(mlir::ModuleOp module, FoldBudget &budget);
 
 } // namespace fathom

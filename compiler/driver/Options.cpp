@@ -35,6 +35,9 @@ static const Option table[] = {
      "(contract); Strassen's, which multiplies an eighth less (with --fp fast only)"},
     {"max-weight-growth", 0, OptionType::Number, "PERCENT", "50", compiles, false, true,
      "how much weights that are transformed ahead may add to the model's"},
+    {"fold-budget", 0, OptionType::Number, "FACTOR", "1", compiles, false, true,
+     "how much is computed from constants ahead: FACTOR times a budget of 32 MiB and three times the model's weights; "
+     "what is beyond it is computed in every run"},
     {"weights", 0, OptionType::Text, "seed:N", "", CompileBit | BenchBit, false, true,
      "leave the weights out; the runtime makes them up from the seed N, for benchmarks"},
     {"dim", 0, OptionType::Text, "NAME=SIZE", "", compiles | RunBit | CheckBit, true, true,
@@ -299,6 +302,7 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
     return refuseStrict("conv-algorithm", convolution, "Strassen");
   if (options.strict && product == "strassen")
     return refuseStrict("matmul-algorithm", product, "Strassen");
+  options.foldBudget = values.number("fold-budget");
   options.threads = values.integer("jobs");
   options.stop = llvm::StringSwitch<Stage>(values.text("emit"))
                      .Case("graph", Stage::Graph)

@@ -406,6 +406,8 @@ FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Pla
   nameOps(program.main);
   if (failed(assignLayouts(program.main, target, plan)))
     return failure();
+  // What is brought into another layout for a loop's body, is so once.
+  hoistInvariants(program.main);
   program.main.walk([](Block *block) { copyPassedThrough(*block); });
   program.main.walk([](LoopOp loop) { storeSizes(loop); });
   if (failed(placePieces(program.main, target, plan)))

@@ -42,7 +42,7 @@ struct Program {
   std::vector<Kernel> kernels; // a call's attribute graph.kernel says which one it is of
   std::vector<KernelCode> codes;
   Plan plan;
-  int64_t sourceWeightBytes = 0; // of the model's constants, before algorithms transformed some
+  int64_t sourceWeightBytes = 0; // of the model's constants, before any were folded or transformed
 };
 
 // Plans refer to ops by name: gives every op one, and no two the same.

@@ -31,6 +31,9 @@ mlir::Value makeNone(mlir::OpBuilder &b, mlir::Location loc);
 // The pass dynamic-to-static; whether it changed anything.
 bool resolvePins(mlir::ModuleOp module);
 
+// The pass hoist-invariants.
+void hoistInvariants(mlir::func::FuncOp main);
+
 // What all constants of a module or function take.
 int64_t constantBytes(mlir::Operation *root);
 // Whether the value is a constant, possibly seen through views.

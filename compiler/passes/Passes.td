@@ -28,6 +28,7 @@ def FoldConstantPass : Pass<"fold-constant", "mlir::ModuleOp"> {
   let summary = "Compute what depends on constants only, with kernels compiled for this machine";
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::cf::ControlFlowDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect",
                            "mlir::scf::SCFDialect", "mlir::ub::UBDialect", "mlir::vector::VectorDialect"];
+  let options = [Option<"budget", "budget", "double", "1", "As --fold-budget of fathom compile">];
 }
 def FoldExplicitPaddingPass : Pass<"fold-explicit-padding", "mlir::func::FuncOp"> {
   let summary = "Move a Pad in front of a convolution or pooling window into the window's own padding";
@@ -37,6 +38,9 @@ def ForwardFoldScaleAxisPass : Pass<"forward-fold-scale-axis", "mlir::func::Func
 }
 def FuseOpsPass : Pass<"fuse-ops", "mlir::func::FuncOp"> {
   let summary = "Group ops that share a kernel; ops of one group get the same graph.kernel number";
+}
+def HoistInvariantsPass : Pass<"hoist-invariants", "mlir::func::FuncOp"> {
+  let summary = "Compute what is the same in every iteration of a loop in front of it";
 }
 def NestConcatsPass : Pass<"nest-concats", "mlir::func::FuncOp"> {
   let summary = "Express a concatenation by one of its first operands that is there already";
