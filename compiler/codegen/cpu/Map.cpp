@@ -105,7 +105,7 @@ static void storeInterleaved(KernelBody &k, Indices index, const Loop &middle, c
                              int64_t lanes) {
   Code &c = k.e.c;
   int64_t few = *graph::constantSize(inner.size);
-  Value all = c.undefined(VectorType::get(few * lanes, k.outputs[0].type.getElementType()));
+  Value all = c.undefined(vectorType(k.outputs[0].type.getElementType(), few * lanes));
   index[middle.dim] = {at, 1};
   SmallVector<int64_t> order(few * lanes);
   for (int64_t i = 0; i < few; ++i) {

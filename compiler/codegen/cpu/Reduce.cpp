@@ -109,53 +109,55 @@ Grid emitReduce(KernelBody &k) {
                                          : Value(arith::TruncIOp::create(c.b, c.loc, acc, n));
       return c.splat(number, isa<VectorType>(like.getType()) ? cast<VectorType>(like.getType()).getNumElements() : 1);
     };
-    Value result =
-        TypeSwitch<Operation *, Value>(op)
-            .Case([&](ReduceSumOp) { return sum(same); })
-            .Case([&](ReduceMeanOp) {
-              Value total = sum(same), n = count(total);
-              if (isFloat)
-                return Value(arith::DivFOp::create(c.b, c.loc, total, n));
-              Value safe = c.max(n, c.integer(n.getType(), 1));
-              return isUnsigned ? Value(arith::DivUIOp::create(c.b, c.loc, total, safe))
-                                : Value(arith::DivSIOp::create(c.b, c.loc, total, safe));
-            })
-            .Case([&](ReduceSumSquareOp) { return sum(square); })
-            .Case([&](ReduceL1Op) {
-              return sum([&](Value x) -> Value {
-                if (isFloat)
-                  return math::AbsFOp::create(c.b, c.loc, x);
-                return isUnsigned ? x : max(x, arith::SubIOp::create(c.b, c.loc, zero(x), x));
-              });
-            })
-            .Case([&](ReduceL2Op) -> Value {
-              Value total = sum(square);
-              if (isFloat)
-                return math::SqrtOp::create(c.b, c.loc, total);
-              Type wide = likeLanes(total, c.b.getF64Type());
-              Value root =
-                  math::SqrtOp::create(c.b, c.loc, arith::SIToFPOp::create(c.b, c.loc, wide, total).getResult());
-              return arith::FPToSIOp::create(c.b, c.loc, total.getType(), root);
-            })
-            .Case([&](ReduceLogSumOp) { return Value(math::LogOp::create(c.b, c.loc, sum(same))); })
-            .Case([&](ReduceLogSumExpOp) {
-              // Shifted by the maximum so that nothing overflows; an infinite maximum must not become NaN.
-              Value top = reducer.reduce(index, lanes, lowest(false), max, item);
-              Value finite = arith::CmpFOp::create(c.b, c.loc, arith::CmpFPredicate::OLT,
-                                                   math::AbsFOp::create(c.b, c.loc, top).getResult(),
-                                                   c.number(top.getType(), INFINITY));
-              Value shift = arith::SelectOp::create(c.b, c.loc, finite, top, zero(top));
-              Value total = sum([&](Value x) -> Value {
-                int64_t n = isa<VectorType>(x.getType()) ? cast<VectorType>(x.getType()).getNumElements() : 1;
-                Value s = isa<VectorType>(shift.getType()) ? shift : c.splat(shift, n);
-                return math::ExpOp::create(c.b, c.loc, arith::SubFOp::create(c.b, c.loc, x, s).getResult());
-              });
-              return add(math::LogOp::create(c.b, c.loc, total), shift);
-            })
-            .Case([&](ReduceMaxOp) { return reducer.reduce(index, lanes, lowest(false), max, item); })
-            .Case([&](ReduceMinOp) { return reducer.reduce(index, lanes, lowest(true), min, item); })
-            .Case([&](ReduceProdOp) { return reducer.reduce(index, lanes, c.number(acc, 1), mul, item); })
-            .Default([](Operation *) { return Value(); });
+    Value result = TypeSwitch<Operation *, Value>(op)
+                       .Case([&](ReduceSumOp) { return sum(same); })
+                       .Case([&](ReduceMeanOp) {
+                         Value total = sum(same), n = count(total);
+                         if (isFloat)
+                           return Value(arith::DivFOp::create(c.b, c.loc, total, n));
+                         Value safe = c.max(n, c.integer(n.getType(), 1));
+                         return isUnsigned ? Value(arith::DivUIOp::create(c.b, c.loc, total, safe))
+                                           : Value(arith::DivSIOp::create(c.b, c.loc, total, safe));
+                       })
+                       .Case([&](ReduceSumSquareOp) { return sum(square); })
+                       .Case([&](ReduceL1Op) {
+                         return sum([&](Value x) -> Value {
+                           if (isFloat)
+                             return math::AbsFOp::create(c.b, c.loc, x);
+                           return isUnsigned ? x : max(x, arith::SubIOp::create(c.b, c.loc, zero(x), x));
+                         });
+                       })
+                       .Case([&](ReduceL2Op) -> Value {
+                         Value total = sum(square);
+                         if (isFloat)
+                           return math::SqrtOp::create(c.b, c.loc, total);
+                         Type wide = likeLanes(total, c.b.getF64Type());
+                         Value exact = isUnsigned ? Value(arith::UIToFPOp::create(c.b, c.loc, wide, total))
+                                                  : Value(arith::SIToFPOp::create(c.b, c.loc, wide, total));
+                         // Less than half of the bits are left, so that the sign does not matter any more.
+                         return arith::FPToSIOp::create(c.b, c.loc, total.getType(),
+                                                        math::SqrtOp::create(c.b, c.loc, exact).getResult());
+                       })
+                       .Case([&](ReduceLogSumOp) { return Value(math::LogOp::create(c.b, c.loc, sum(same))); })
+                       .Case([&](ReduceLogSumExpOp) {
+                         // Shifted by the maximum so that nothing overflows; an infinite maximum must not become NaN.
+                         Value top = reducer.reduce(index, lanes, lowest(false), max, item);
+                         Value finite = arith::CmpFOp::create(c.b, c.loc, arith::CmpFPredicate::OLT,
+                                                              math::AbsFOp::create(c.b, c.loc, top).getResult(),
+                                                              c.number(top.getType(), INFINITY));
+                         Value shift = arith::SelectOp::create(c.b, c.loc, finite, top, zero(top));
+                         Value total = sum([&](Value x) -> Value {
+                           int64_t n =
+                               isa<VectorType>(x.getType()) ? cast<VectorType>(x.getType()).getNumElements() : 1;
+                           Value s = isa<VectorType>(shift.getType()) ? shift : c.splat(shift, n);
+                           return math::ExpOp::create(c.b, c.loc, arith::SubFOp::create(c.b, c.loc, x, s).getResult());
+                         });
+                         return add(math::LogOp::create(c.b, c.loc, total), shift);
+                       })
+                       .Case([&](ReduceMaxOp) { return reducer.reduce(index, lanes, lowest(false), max, item); })
+                       .Case([&](ReduceMinOp) { return reducer.reduce(index, lanes, lowest(true), min, item); })
+                       .Case([&](ReduceProdOp) { return reducer.reduce(index, lanes, c.number(acc, 1), mul, item); })
+                       .Default([](Operation *) { return Value(); });
     if (isHalf(element))
       result = arith::TruncFOp::create(c.b, c.loc, likeLanes(result, element), result);
     e.bind(op->getResult(0), [=](ArrayRef<Index>, int64_t) { return result; });

@@ -1,6 +1,7 @@
 // Rules of reductions and softmaxes: axes as inputs, and the old softmax over all axes from one on.
 #include "compiler/graph/Shape.h"
 #include "compiler/import/Normalize.h"
+#include "compiler/import/rules/Parts.h"
 
 using namespace mlir;
 
@@ -13,6 +14,17 @@ static LogicalResult reduce(Node &node) {
   if (auto list = node.intsAttr("axes"); list && !list->empty())
     axes = node.ints(*list, "axes");
   return node.finishAs(node.type(), {node.input(0), axes});
+}
+
+// Integers have their logarithms in double precision; what lies behind the point is cut off.
+static LogicalResult reduceLog(Node &node) {
+  Type element = node.hasInput(0) ? node.elementType(0) : Type();
+  if (!element || !(element.isInteger(32) || element.isInteger(64)))
+    return reduce(node);
+  node.setInput(0, castAs(node, node.input(0), node.builder().getF64Type(), "wide"));
+  if (failed(reduce(node)))
+    return failure();
+  return node.finish(castAs(node, node.results().front(), element, "cut"));
 }
 
 // Before 13 the input was seen as a matrix whose columns are all axes from `axis` on.
@@ -36,10 +48,10 @@ static LogicalResult softmax(Node &node) {
 
 ArrayRef<Rule> reductionRules() {
   static constexpr Rule rules[] = {
-      {"ReduceL1", 1, 2, reduce},        {"ReduceL2", 1, 2, reduce},   {"ReduceLogSum", 1, 2, reduce},
-      {"ReduceLogSumExp", 1, 2, reduce}, {"ReduceMax", 1, 2, reduce},  {"ReduceMean", 1, 2, reduce},
-      {"ReduceMin", 1, 2, reduce},       {"ReduceProd", 1, 2, reduce}, {"ReduceSum", 1, 2, reduce},
-      {"ReduceSumSquare", 1, 2, reduce}, {"Softmax", 1, 1, softmax},   {"LogSoftmax", 1, 1, softmax},
+      {"ReduceL1", 1, 2, reduce},           {"ReduceL2", 1, 2, reduce},   {"ReduceLogSum", 1, 2, reduceLog},
+      {"ReduceLogSumExp", 1, 2, reduceLog}, {"ReduceMax", 1, 2, reduce},  {"ReduceMean", 1, 2, reduce},
+      {"ReduceMin", 1, 2, reduce},          {"ReduceProd", 1, 2, reduce}, {"ReduceSum", 1, 2, reduce},
+      {"ReduceSumSquare", 1, 2, reduce},    {"Softmax", 1, 1, softmax},   {"LogSoftmax", 1, 1, softmax},
       {"Hardmax", 1, 1, softmax},
   };
   return rules;

@@ -202,8 +202,11 @@ LogicalResult reduceDynamic(Node &node) {
     Value product = node.emit("ReduceProd", counted, node.attr("keepdims", int64_t(0)), "count");
     value = node.emit("Div", {value, castAs(node, product, node.elementType(0), "count")}, {}, "mean");
   }
-  if (value && name == "ReduceL2")
-    value = node.emit("Sqrt", value, {}, "root");
+  if (value && name == "ReduceL2") {
+    // Of integers in double precision, as the op itself has it.
+    Type element = node.elementType(0), wide = isa<FloatType>(element) ? element : Type(node.builder().getF64Type());
+    value = castAs(node, node.emit("Sqrt", castAs(node, value, wide, "wide"), {}, "root"), element, "cut");
+  }
   if (value && name == "ReduceLogSum")
     value = node.emit("Log", value, {}, "log");
   return node.finish(keepsDims ? value : withoutDims(node, value, flags, rank - *axes, ""));
