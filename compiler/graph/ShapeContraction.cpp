@@ -154,18 +154,14 @@ LogicalResult ConvTransposeOp::inferTypes(SmallVectorImpl<Type> &types) {
   return addResult(*this, types, result, elementOf(getInput()));
 }
 
-// Outputs of a pool that rounds up: windows that would start in the end padding are left out.
-static FailureOr<AffineExpr> ceilOutputs(Operation *op, AffineExpr size, const Window &window, size_t dim) {
-  int64_t stride = window.strides[dim], begin = window.padsBegin[dim], end = window.padsEnd[dim];
-  AffineExpr slack = size::add(size, begin + end - effectiveKernel(window, dim));
-  AffineExpr outputs = size::add(size::ceilDiv(slack, stride), 1);
-  if (std::optional<int64_t> count = constantSize(outputs); count && constantSize(size))
-    return (*count - 1) * stride >= *constantSize(size) + begin ? size::add(outputs, -1) : outputs;
-  // The last window starts at most at slack + stride - 1.
-  if (end + stride - 1 < effectiveKernel(window, dim))
-    return outputs;
-  return emitError(op, ErrorCode::UnsupportedShape) << "ceil_mode with padding " << end << " and stride " << stride
-                                                    << " needs a constant size, not " << text(op, size);
+// Outputs of a pool that rounds up: the last window is left out where it would start in the end padding, so that the
+// count is the smaller of ceil((size + begin + end - kernel) / stride) + 1 and ceil((size + begin) / stride). Which of
+// them that is does not depend on the size. Of more windows than one that start there, one is left out all the same.
+static AffineExpr ceilOutputs(AffineExpr size, const Window &window, size_t dim) {
+  int64_t stride = window.strides[dim], reach = window.padsEnd[dim] + stride - effectiveKernel(window, dim);
+  if (reach > 0)
+    reach = std::max<int64_t>(reach - stride, 0);
+  return size::ceilDiv(size::add(size, window.padsBegin[dim] + reach), stride);
 }
 
 static LogicalResult inferPool(Operation *op, SmallVectorImpl<Type> &types, bool ceil) {
@@ -174,13 +170,12 @@ static LogicalResult inferPool(Operation *op, SmallVectorImpl<Type> &types, bool
     return failure();
   Sizes input = sizesOf(op->getOperand(0)), result = {input[0], input[1]};
   for (size_t i = 0; i < window->kernel.size(); ++i) {
-    FailureOr<AffineExpr> outputs =
-        ceil ? ceilOutputs(op, input[i + 2], *window, i) : windowOutputs(input[i + 2], *window, i);
+    AffineExpr outputs = ceil ? ceilOutputs(input[i + 2], *window, i) : windowOutputs(input[i + 2], *window, i);
     // Where sizes are rounded up, there may be a window that ends behind the padding.
-    bool hasWindow = ceil && succeeded(outputs) && constantSize(*outputs).value_or(1) > 0;
-    if (failed(outputs) || (!hasWindow && failed(checkFits(op, input[i + 2], *window, i))))
+    bool hasWindow = ceil && constantSize(outputs).value_or(1) > 0;
+    if (!hasWindow && failed(checkFits(op, input[i + 2], *window, i)))
       return failure();
-    result.push_back(*outputs);
+    result.push_back(outputs);
   }
   return addResult(op, types, result, elementOf(op->getOperand(0)));
 }

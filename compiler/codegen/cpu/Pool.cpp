@@ -113,9 +113,11 @@ Grid emitPool(KernelBody &k) {
       };
       SmallVector<Value> result = nest(0, state);
       Value value = result[0];
-      if (average)
-        value =
-            arith::DivFOp::create(c.b, c.loc, value, c.splat(arith::SIToFPOp::create(c.b, c.loc, acc, count), lanes));
+      if (average) {
+        // A window that lies in the padding sums up nothing: 0, as ONNX Runtime has it.
+        Value some = arith::SIToFPOp::create(c.b, c.loc, acc, c.max(count, c.i64(1)));
+        value = arith::DivFOp::create(c.b, c.loc, value, c.splat(some, lanes));
+      }
       if (lp && lp.getP() != 1)
         value = lp.getP() == 2 ? Value(math::SqrtOp::create(c.b, c.loc, value))
                                : Value(math::PowFOp::create(c.b, c.loc, value, c.number(vector, 1.0 / lp.getP())));

@@ -166,14 +166,6 @@ func.func @symbolicsame(%x: tensor<1x3x?xf32, #graph.enc<shape = ()[s0] -> (1, 3
 
 // -----
 
-func.func @ceil(%x: tensor<1x3x?xf32, #graph.enc<shape = ()[s0] -> (1, 3, s0)>>) {
-  // expected-error @below {{[F3004] AveragePool: ceil_mode with padding 1 and stride 2 needs a constant size, not s0}}
-  %0 = graph.AveragePool(%x) {ceil_mode = 1 : i64, kernel_shape = array<i64: 2>, pads = array<i64: 1, 1>, strides = array<i64: 2>} : (tensor<1x3x?xf32, #graph.enc<shape = ()[s0] -> (1, 3, s0)>>) -> tensor<1x3x1xf32>
-  return
-}
-
-// -----
-
 func.func @p(%x: tensor<1x3x4xf32>) {
   // expected-error @below {{[F1006] GlobalLpPool: p must be positive, but is 0}}
   %0 = graph.GlobalLpPool(%x) {p = 0 : i64} : (tensor<1x3x4xf32>) -> tensor<1x3x1xf32>

@@ -69,7 +69,10 @@ func.func @pool(%x: tensor<1x1x4x4xf32>, %y: tensor<1x64x112x112xf32>, %l: tenso
   %2:2 = graph.MaxPool(%y) {kernel_shape = array<i64: 3, 3>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 2, 2>} : (tensor<1x64x112x112xf32>) -> (tensor<f32>, tensor<f32>)
   // CHECK: graph.MaxPool{{.*}} -> tensor<1x8x?xf32, #graph.enc<shape = ()[s0] -> (1, 8, s0 floordiv 2)>>
   %3 = graph.MaxPool(%s) {ceil_mode = 1 : i64, kernel_shape = array<i64: 3>, strides = array<i64: 2>} : (tensor<1x8x?xf32, #graph.enc<shape = ()[s0] -> (1, 8, s0)>>) -> tensor<f32>
+  // A window that would start in the padding is left out, whatever the size.
+  // CHECK: graph.AveragePool{{.*}} -> tensor<1x8x?xf32, #graph.enc<shape = ()[s0] -> (1, 8, s0 floordiv 2 + 1)>>
+  %4 = graph.AveragePool(%s) {ceil_mode = 1 : i64, kernel_shape = array<i64: 2>, pads = array<i64: 1, 1>, strides = array<i64: 2>} : (tensor<1x8x?xf32, #graph.enc<shape = ()[s0] -> (1, 8, s0)>>) -> tensor<f32>
   // CHECK: graph.GlobalAveragePool{{.*}} -> tensor<1x8x1xf32>
-  %4 = graph.GlobalAveragePool(%s) : (tensor<1x8x?xf32, #graph.enc<shape = ()[s0] -> (1, 8, s0)>>) -> tensor<f32>
+  %5 = graph.GlobalAveragePool(%s) : (tensor<1x8x?xf32, #graph.enc<shape = ()[s0] -> (1, 8, s0)>>) -> tensor<f32>
   return
 }
