@@ -93,9 +93,14 @@ LogicalResult ReshapeOp::inferTypes(SmallVectorImpl<Type> &types) {
            << "too many elements or too complex sizes in " << text(*this, *target);
   AffineExpr filled = want;
   if (unknown) {
+    Sizes sizesBeside = sizes;
+    sizesBeside.erase(sizesBeside.begin() + *unknown);
     sizes[*unknown] = size::exactDiv(have, want);
     // For sizes that are only known at run time the division is checked there.
-    if (!sizes[*unknown] && !(constantSize(have) && constantSize(want)))
+    bool isOpen = !(constantSize(have) && constantSize(want));
+    if (!sizes[*unknown] && isOpen)
+      sizes[*unknown] = size::wholeDiv(input, sizesBeside);
+    if (!sizes[*unknown] && isOpen)
       sizes[*unknown] = size::floorDiv(have, want);
     filled = sizes[*unknown] ? size::mul(sizes[*unknown], want) : AffineExpr();
   }

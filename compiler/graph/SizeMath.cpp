@@ -427,6 +427,42 @@ AffineExpr mul(AffineExpr a, int64_t b) { return mul(a, constantLike(a, b)); }
 AffineExpr floorDiv(AffineExpr a, int64_t b) { return floorDiv(a, constantLike(a, b)); }
 AffineExpr ceilDiv(AffineExpr a, int64_t b) { return b > 0 ? floorDiv(add(a, b - 1), b) : AffineExpr(); }
 
+AffineExpr wholeDiv(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
+  MaybePolynomial numerator = Polynomial::constant(1), denominator = numerator;
+  llvm::SmallBitVector divided; // the symbols in divisions of b
+  auto put = [](MaybePolynomial &product, const MaybePolynomial &factor) {
+    product = product && factor ? multiply(*product, *factor) : std::nullopt;
+  };
+  auto putAll = [&](ArrayRef<AffineExpr> factors, MaybePolynomial &above, MaybePolynomial &below, auto isWhole) {
+    for (AffineExpr factor : factors) {
+      MaybePolynomial p = fromExpr(factor);
+      if (!p || p->terms.size() != 1) {
+        put(above, p);
+        continue;
+      }
+      auto &[monomial, coefficient] = *p->terms.begin();
+      put(above, Polynomial::constant(coefficient));
+      for (AffineExpr atom : monomial) {
+        auto division = dyn_cast<AffineBinaryOpExpr>(atom);
+        bool isTaken = division && isWhole(division);
+        put(above, isTaken ? fromExpr(division.getLHS()) : Polynomial::atom(atom));
+        if (isTaken)
+          put(below, fromExpr(division.getRHS()));
+      }
+    }
+  };
+  putAll(b, denominator, numerator, [&](AffineExpr division) { return collectSymbols(division, divided), true; });
+  // What has nothing to do with those keeps what it rounds down.
+  putAll(a, numerator, denominator, [&](AffineExpr division) {
+    llvm::SmallBitVector used;
+    collectSymbols(division, used);
+    return used.anyCommon(divided);
+  });
+  MaybePolynomial quotient =
+      divided.any() && numerator && denominator ? divideExactly(*numerator, *denominator) : std::nullopt;
+  return quotient ? toExpr(*quotient, b.front().getContext()) : AffineExpr();
+}
+
 bool same(AffineExpr a, AffineExpr b) {
   if (!a || !b || a == b)
     return a && b;

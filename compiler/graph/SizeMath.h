@@ -23,6 +23,11 @@ mlir::AffineExpr ceilDiv(mlir::AffineExpr a, int64_t b);
 // a / b where b divides a for all values of the symbols, else null.
 mlir::AffineExpr exactDiv(mlir::AffineExpr a, mlir::AffineExpr b);
 
+// The quotient of two products, taken as if no division among their factors left a remainder: windows of an image, b *
+// h
+// * w / (h / 7 * w / 7), are 49 * b then. Null where it is not a polynomial. For who checks that it is the quotient.
+mlir::AffineExpr wholeDiv(llvm::ArrayRef<mlir::AffineExpr> a, llvm::ArrayRef<mlir::AffineExpr> b);
+
 bool same(mlir::AffineExpr a, mlir::AffineExpr b);
 
 // Bounds that hold for all values of the symbols in their ranges (no symbol is below 1); nullopt when none was found.

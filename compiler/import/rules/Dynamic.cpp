@@ -44,6 +44,35 @@ Value resolvedSizes(Node &node, Value sizes, ArrayRef<AffineExpr> copied,
   return node.emit("Where", {isRest, quotient, sizes}, {}, "resolved");
 }
 
+// A target of known sizes. What remains of the input for a -1 may be beyond size arithmetic, as where the other sizes
+// may be 0: it is computed then.
+LogicalResult reshapeToKnown(Node &node, graph::Elements target) {
+  auto rest = llvm::find_if(target, [](AffineExpr size) { return graph::isConstant(size, -1); });
+  if (rest == target.end())
+    return copyNode(node);
+  bool allowZero = node.intAttr("allowzero", 0);
+  auto finish = [&](Value shape, bool keepsZeros) {
+    return node.finish(node.emit("Reshape", {node.input(0), shape}, node.attr("allowzero", int64_t(keepsZeros))));
+  };
+  graph::Sizes input = graph::sizesOf(node.input(0)), others;
+  for (auto [i, size] : llvm::enumerate(target))
+    if (&size != rest)
+      others.push_back(graph::isConstant(size, 0) && !allowZero && i < input.size() ? input[i] : size);
+  AffineExpr have = graph::product(input, node.context()), want = graph::product(others, node.context());
+  bool areConstant = graph::constantSize(have) && graph::constantSize(want);
+  if (!have || !want || areConstant || graph::size::exactDiv(have, want) || graph::size::wholeDiv(input, others) ||
+      graph::size::floorDiv(have, want))
+    return finish(node.input(1), allowZero);
+  Value divisor = node.emit("Max", {node.sizesValue({want}, false, "product"), node.ints({1}, "one")}, {}, "divisor");
+  Value quotient = node.emit("Div", {node.sizesValue({have}, false, "count"), divisor}, {}, "quotient");
+  Value pinned = node.pinned(quotient, "rest");
+  std::optional<graph::Elements> found = pinned ? graph::elementsOf(pinned) : std::nullopt;
+  if (!found)
+    return failure();
+  others.insert(others.begin() + (rest - target.begin()), found->front());
+  return finish(node.sizesValue(others, false, "shape"), /*keepsZeros=*/true);
+}
+
 LogicalResult reshapeRule(Node &node) {
   if (node.numInputs() < 2 || node.rank(1) != 1)
     return copyNode(node);
@@ -51,8 +80,10 @@ LogicalResult reshapeRule(Node &node) {
   if (node.inputType(1).isDynamicDim(0))
     return node.pinned(node.input(1), "target"), failure();
   std::optional<graph::Elements> target = graph::partialElementsOf(node.input(1));
-  if (!target || !llvm::is_contained(*target, AffineExpr()))
+  if (!target)
     return copyNode(node);
+  if (!llvm::is_contained(*target, AffineExpr()))
+    return reshapeToKnown(node, *target);
   bool allowZero = node.intAttr("allowzero", 0), hasRest = false;
   graph::Sizes input = graph::sizesOf(node.input(0));
   AffineExpr count = graph::product(input, node.context()), product = getAffineConstantExpr(1, node.context());

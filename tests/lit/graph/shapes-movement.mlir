@@ -29,6 +29,18 @@ func.func @reshape(%x: !bsc, %y: tensor<2x3x4xf32>, %h: tensor<?x?x12x64xf32, #g
   return
 }
 
+// CHECK-LABEL: @windows
+func.func @windows(%x: tensor<?x?x?x4xf32, #graph.enc<shape = ()[s0, s1, s2] -> (s0, s1, s2, 4)>>, %y: tensor<?x?xf32, #graph.enc<shape = ()[s0, s1] -> (s0, s1 floordiv 2)>>) {
+  // As if 7 divided the image: that it does is checked when it runs.
+  %windows = graph.Sizes affine_map<()[s0, s1, s2] -> (-1, s1 floordiv 7, 7, s2 floordiv 7, 7, 4)> as tensor<6xi64>
+  // CHECK: graph.Reshape{{.*}} -> tensor<?x?x7x?x7x4xf32, #graph.enc<shape = ()[s0, s1, s2] -> (s0, s1 floordiv 7, 7, s2 floordiv 7, 7, 4)>>
+  %0 = graph.Reshape(%x, %windows) : (tensor<?x?x?x4xf32, #graph.enc<shape = ()[s0, s1, s2] -> (s0, s1, s2, 4)>>, tensor<6xi64>) -> tensor<f32>
+  %halves = graph.Sizes affine_map<()[s0, s1] -> (-1, s1 floordiv 14)> as tensor<2xi64>
+  // CHECK: graph.Reshape{{.*}} -> tensor<?x?xf32, #graph.enc<shape = ()[s0, s1] -> (s0 * 7, s1 floordiv 14)>>
+  %1 = graph.Reshape(%y, %halves) : (tensor<?x?xf32, #graph.enc<shape = ()[s0, s1] -> (s0, s1 floordiv 2)>>, tensor<2xi64>) -> tensor<f32>
+  return
+}
+
 // CHECK-LABEL: @views
 func.func @views(%x: !bsc, %y: tensor<2x1x3x1xf32>) {
   %none = graph.None
