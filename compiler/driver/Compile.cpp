@@ -165,7 +165,10 @@ LogicalResult compileModule(ModuleOp module, const CompileOptions &options, Stri
     Stopwatch watch(report, "fold");
     if (options.fold && failed(foldConstants(module, budget)))
       return failure();
-    if (!resolvePins(module))
+    FailureOr<bool> isChanged = resolvePins(module);
+    if (failed(isChanged))
+      return failure();
+    if (!*isChanged)
       break;
   }
   if (failed(chooseAlgorithms(module, options, budget, report)))

@@ -9,6 +9,22 @@
 using namespace mlir;
 
 namespace fathom::graph {
+
+LogicalResult inferAgain(func::FuncOp function) {
+  bool failedAny = function
+                       .walk([](Operation *op) {
+                         return isa<ShapeOpInterface>(op) && failed(inferResultTypes(op)) ? WalkResult::interrupt()
+                                                                                          : WalkResult::advance();
+                       })
+                       .wasInterrupted();
+  if (failedAny || function.isExternal())
+    return success(!failedAny);
+  Operation *end = function.front().getTerminator();
+  function.setFunctionType(
+      FunctionType::get(function.getContext(), function.getArgumentTypes(), end->getOperandTypes()));
+  return success();
+}
+
 namespace {
 
 // On the module, not on functions: shape functions may narrow the ranges of its symbols.
@@ -17,23 +33,9 @@ struct InferShapesPass : PassWrapper<InferShapesPass, OperationPass<ModuleOp>> {
   StringRef getArgument() const override { return "infer-shapes"; }
   StringRef getDescription() const override { return "Re-run the shape functions in order"; }
 
-  LogicalResult inferFunction(func::FuncOp function) {
-    bool failedAny = function
-                         .walk([](Operation *op) {
-                           return isa<ShapeOpInterface>(op) && failed(inferResultTypes(op)) ? WalkResult::interrupt()
-                                                                                            : WalkResult::advance();
-                         })
-                         .wasInterrupted();
-    if (failedAny || function.isExternal())
-      return success(!failedAny);
-    Operation *end = function.front().getTerminator();
-    function.setFunctionType(FunctionType::get(&getContext(), function.getArgumentTypes(), end->getOperandTypes()));
-    return success();
-  }
-
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (failed(inferFunction(function)))
+      if (failed(inferAgain(function)))
         return signalPassFailure();
   }
 };

@@ -138,7 +138,9 @@ LogicalResult GroupNormalizationOp::inferTypes(SmallVectorImpl<Type> &types) {
   if (getNumGroups() < 1 || !size::exactDiv(channels, getAffineConstantExpr(getNumGroups(), getContext())))
     return fathom::emitError(*this, ErrorCode::BadAttribute)
            << "num_groups " << getNumGroups() << " does not divide " << text(*this, channels) << " channels";
-  return addResult(*this, types, sizesOf(getInput()), elementOf(getInput()));
+  Sizes sizes = sizesOf(getInput());
+  sizes[1] = channels;
+  return addResult(*this, types, sizes, elementOf(getInput()));
 }
 
 LogicalResult LRNOp::inferTypes(SmallVectorImpl<Type> &types) {

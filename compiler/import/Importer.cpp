@@ -2,6 +2,7 @@
 // inlined functions.
 #include "compiler/import/Importer.h"
 #include "compiler/graph/Graph.h"
+#include "compiler/graph/InferShapes.h"
 #include "compiler/graph/SymbolRewrite.h"
 #include "compiler/import/ElementRanges.h"
 #include "compiler/import/ElementTypes.h"
@@ -94,7 +95,7 @@ LogicalResult Importer::settleSymbols(ModuleOp module) {
     return success();
   graph::setSymbols(module, after);
   graph::replaceSymbols(module, replacements);
-  return success();
+  return graph::inferAgain(session.main);
 }
 
 void Importer::noteNarrowed(Location node) {

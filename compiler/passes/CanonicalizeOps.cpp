@@ -229,7 +229,7 @@ LogicalResult expandSplit(SplitOp op, PatternRewriter &rewriter) {
     AffineExpr extent = sizesOf(part)[axis];
     std::string name = "." + std::to_string(i);
     auto from = constantSize(start), length = constantSize(extent);
-    if (from && length)
+    if (from && length && constantSize(sizesOf(op.getInput())[axis]))
       parts.push_back(createNamed<SliceOp>(rewriter, op, name, op.getInput(), makeInts(rewriter, op, {*from}),
                                            makeInts(rewriter, op, {*from + *length}), makeInts(rewriter, op, {axis}),
                                            makeNone(rewriter, op.getLoc())));
@@ -302,7 +302,7 @@ struct CanonicalizeOpsPass : impl::CanonicalizeOpsPassBase<CanonicalizeOpsPass> 
     patterns.add<FoldKnownElements>(context);
     populateDecomposeNormalization(patterns);
     populateDecomposeMovement(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))) || failed(settleTypes(getOperation())))
       signalPassFailure();
   }
 };

@@ -39,16 +39,15 @@ LogicalResult expandInstanceNorm(InstanceNormalizationOp op, PatternRewriter &re
 
 // [N, C, ...] as [N, groups, C / groups, rest] has every group in the trailing dimensions.
 LogicalResult expandGroupNorm(GroupNormalizationOp op, PatternRewriter &rewriter) {
-  Sizes sizes = sizesOf(op.getInput());
-  auto channels = constantSize(sizes[1]);
-  if (!channels || sizes.size() < 3)
-    return failure();
+  // The result's type knows the channels where the scale or the bias does.
+  Sizes sizes = sizesOf(op.getResult());
+  int64_t channels = *constantSize(sizes[1]);
   int64_t groups = op.getNumGroups();
   AffineExpr rest = getAffineConstantExpr(1, op.getContext());
   for (AffineExpr size : ArrayRef(sizes).drop_front(2))
     rest = rest * size;
   auto constant = [&](int64_t value) { return getAffineConstantExpr(value, op.getContext()); };
-  AffineExpr count = constant(groups), each = constant(*channels / groups);
+  AffineExpr count = constant(groups), each = constant(channels / groups);
   auto perGroup = [&](Value vector, StringRef suffix) {
     return reshape(rewriter, op, suffix, vector, {count, each, constant(1)});
   };

@@ -1,5 +1,6 @@
 // Sizes that were to be read from data, but are known by now: constant folding has computed what decides them, or a
 // branch fell away. Their symbols become what they are, in every type.
+#include "compiler/graph/InferShapes.h"
 #include "compiler/graph/SymbolRewrite.h"
 #include "compiler/passes/Passes.h"
 
@@ -10,7 +11,7 @@ namespace fathom {
 #define GEN_PASS_DEF_DYNAMICTOSTATICPASS
 #include "compiler/passes/Passes.h.inc"
 
-bool resolvePins(ModuleOp module) {
+FailureOr<bool> resolvePins(ModuleOp module) {
   SmallVector<Symbol> symbols = getSymbols(module);
   SmallVector<AffineExpr> replacements;
   for (size_t i = 0; i < symbols.size(); ++i)
@@ -45,13 +46,19 @@ bool resolvePins(ModuleOp module) {
   });
   for (AssertOp check : certain)
     check.erase();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(inferAgain(function)))
+      return failure();
   return true;
 }
 
 namespace {
 
 struct DynamicToStaticPass : impl::DynamicToStaticPassBase<DynamicToStaticPass> {
-  void runOnOperation() override { resolvePins(getOperation()); }
+  void runOnOperation() override {
+    if (failed(resolvePins(getOperation())))
+      signalPassFailure();
+  }
 };
 
 } // namespace

@@ -84,7 +84,7 @@ struct FoldExplicitPaddingPass : impl::FoldExplicitPaddingPassBase<FoldExplicitP
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldPad<ConvOp>, FoldPad<MaxPoolOp>>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))) || failed(settleTypes(getOperation())))
       signalPassFailure();
   }
 };

@@ -105,7 +105,7 @@ struct ForwardFoldScaleAxisPass : impl::ForwardFoldScaleAxisPassBase<ForwardFold
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldScale, FoldShift>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))) || failed(settleTypes(getOperation())))
       signalPassFailure();
   }
 };

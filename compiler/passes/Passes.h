@@ -29,7 +29,10 @@ mlir::Value makeScalar(mlir::OpBuilder &b, mlir::Operation *like, mlir::Type ele
 mlir::Value makeNone(mlir::OpBuilder &b, mlir::Location loc);
 
 // The pass dynamic-to-static; whether it changed anything.
-bool resolvePins(mlir::ModuleOp module);
+mlir::FailureOr<bool> resolvePins(mlir::ModuleOp module);
+// Types follow from operands again after rewrites: the ops that express another may know more of the result's sizes
+// than it did. Static sizes need nothing.
+mlir::LogicalResult settleTypes(mlir::func::FuncOp function);
 
 // The pass hoist-invariants.
 void hoistInvariants(mlir::func::FuncOp main);

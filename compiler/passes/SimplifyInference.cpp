@@ -43,7 +43,7 @@ struct SimplifyInferencePass : impl::SimplifyInferencePassBase<SimplifyInference
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ScaleAndShift>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))) || failed(settleTypes(getOperation())))
       signalPassFailure();
   }
 };

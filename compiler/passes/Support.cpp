@@ -3,6 +3,7 @@
 #include "compiler/passes/Passes.h"
 
 #include "compiler/codegen/common/Layout.h"
+#include "compiler/graph/InferShapes.h"
 
 using namespace mlir;
 
@@ -14,6 +15,10 @@ void nameAfter(Operation *op, Operation *like, StringRef suffix) {
 }
 
 Type placeholder(MLIRContext *context) { return RankedTensorType::get({}, Float32Type::get(context)); }
+
+LogicalResult settleTypes(func::FuncOp function) {
+  return graph::symbolsFor(function).empty() ? success() : graph::inferAgain(function);
+}
 
 Value makeConstant(OpBuilder &b, Operation *like, DenseElementsAttr value) {
   return graph::ConstantOp::create(b, like->getLoc(), value.getType(), value);
