@@ -88,6 +88,12 @@ std::optional<int64_t> Code::constant(Value value) {
   return std::nullopt;
 }
 
+void Code::within(llvm::function_ref<void()> build) {
+  open.push_back(++regions);
+  build();
+  open.pop_back();
+}
+
 void Code::loop(Value lower, Value upper, int64_t step, Body body) {
   auto low = constant(lower), high = constant(upper);
   if (low && high) {
@@ -97,7 +103,7 @@ void Code::loop(Value lower, Value upper, int64_t step, Body body) {
       return body(lower);
   }
   scf::ForOp::create(b, loc, lower, upper, i64(step), ValueRange{}, [&](OpBuilder &, Location, Value iv, ValueRange) {
-    body(iv);
+    within([&] { body(iv); });
     scf::YieldOp::create(b, loc);
   });
 }
@@ -112,7 +118,8 @@ SmallVector<Value> Code::loop(Value lower, Value upper, int64_t step, ValueRange
   }
   auto loop = scf::ForOp::create(b, loc, lower, upper, i64(step), init,
                                  [&](OpBuilder &, Location, Value iv, ValueRange carried) {
-                                   SmallVector<Value> next = body(iv, carried);
+                                   SmallVector<Value> next;
+                                   within([&] { next = body(iv, carried); });
                                    scf::YieldOp::create(b, loc, next);
                                  });
   return SmallVector<Value>(loop.getResults());
@@ -125,7 +132,7 @@ void Code::when(Value condition, llvm::function_ref<void()> body) {
     return;
   }
   scf::IfOp::create(b, loc, condition, [&](OpBuilder &, Location) {
-    body();
+    within(body);
     scf::YieldOp::create(b, loc);
   });
 }
@@ -133,9 +140,13 @@ void Code::when(Value condition, llvm::function_ref<void()> body) {
 Value Code::when(Value condition, llvm::function_ref<Value()> yes, llvm::function_ref<Value()> no) {
   if (auto known = constant(condition))
     return *known ? yes() : no();
+  auto yield = [&](llvm::function_ref<Value()> branch) {
+    Value result;
+    within([&] { result = branch(); });
+    scf::YieldOp::create(b, loc, result);
+  };
   auto branch = scf::IfOp::create(
-      b, loc, condition, [&](OpBuilder &, Location) { scf::YieldOp::create(b, loc, yes()); },
-      [&](OpBuilder &, Location) { scf::YieldOp::create(b, loc, no()); });
+      b, loc, condition, [&](OpBuilder &, Location) { yield(yes); }, [&](OpBuilder &, Location) { yield(no); });
   return branch.getResult(0);
 }
 

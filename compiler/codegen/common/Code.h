@@ -27,6 +27,16 @@ public:
 
   mlir::OpBuilder &b;
   mlir::Location loc;
+  // A region of the code, by its depth and a number of its own. What was emitted in one that is still open can be used.
+  struct Region {
+    size_t depth;
+    unsigned number;
+  };
+  Region region() const { return {open.size(), open.empty() ? 0 : open.back()}; }
+  bool isOpen(Region region) const {
+    return region.depth == 0 || (region.depth <= open.size() && open[region.depth - 1] == region.number);
+  }
+
   // Values of the symbols of the module or kernel, by index; null where one has none yet.
   llvm::SmallVector<mlir::Value> symbols;
 
@@ -85,6 +95,13 @@ public:
   mlir::Value extract(mlir::Value vector, int64_t lane);
   mlir::Value insert(mlir::Value scalar, mlir::Value vector, int64_t lane);
   mlir::Value undefined(mlir::Type type);
+
+private:
+  // What loops and branches build, as a region that is open meanwhile.
+  void within(llvm::function_ref<void()> build);
+
+  llvm::SmallVector<unsigned> open; // the regions around what is emitted now
+  unsigned regions = 0;
 };
 
 } // namespace fathom

@@ -133,9 +133,30 @@ Value Emitter::scalarized(Value tensor, ArrayRef<Index> index, int64_t lanes) {
   return vector;
 }
 
+// Equal constants are not the same value.
+static bool isSame(const Index &a, const Index &b) {
+  if (a.step != b.step)
+    return false;
+  if (a.base == b.base)
+    return true;
+  std::optional<int64_t> constant = Code::constant(a.base);
+  return constant && constant == Code::constant(b.base);
+}
+
 Value Emitter::element(Value tensor, ArrayRef<Index> index, int64_t lanes) {
   if (auto source = sources.find(tensor); source != sources.end())
     return source->second(index, lanes);
+  Request request(*this);
+  if (auto known = computed.find(tensor); known != computed.end())
+    for (const Computed &element : known->second)
+      if (element.lanes == lanes && c.isOpen(element.region) && llvm::equal(element.index, index, isSame))
+        return element.value;
+  Value value = computeElement(tensor, index, lanes);
+  computed[tensor].push_back({llvm::to_vector<4>(index), lanes, value, c.region()});
+  return value;
+}
+
+Value Emitter::computeElement(Value tensor, ArrayRef<Index> index, int64_t lanes) {
   if (auto found = buffers.find(tensor); found != buffers.end())
     return load(found->second, index, lanes);
   auto result = cast<OpResult>(tensor);

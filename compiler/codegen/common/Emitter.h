@@ -1,6 +1,7 @@
 // Computes elements of a kernel's tensors on demand: asked for the element (or lanes of elements) of a value at an
 // index, it emits the code of the value's op, which asks for its operands in turn. Fusion is thus the absence of a
-// stored intermediate.
+// stored intermediate. What one request comes to several times, at the same index, is computed once: the code of a
+// kernel is as long as its ops, not as the paths between them.
 #pragma once
 
 #include "compiler/codegen/common/Code.h"
@@ -40,7 +41,26 @@ public:
   bool isBuffer(mlir::Value tensor) const { return buffers.contains(tensor); }
   // From here on the value's elements come from this function: the accumulators of an anchor, a row's statistics.
   using Source = std::function<mlir::Value(llvm::ArrayRef<Index>, int64_t lanes)>;
-  void bind(mlir::Value tensor, Source source) { sources[tensor] = std::move(source); }
+  void bind(mlir::Value tensor, Source source) {
+    sources[tensor] = std::move(source);
+    computed.clear();
+  }
+
+  // While one lives, elements are computed once for all that asks for them. Nothing may be stored meanwhile that is
+  // asked for again.
+  class Request {
+  public:
+    explicit Request(Emitter &emitter) : emitter(emitter) { ++emitter.requests; }
+    ~Request() {
+      if (--emitter.requests == 0)
+        emitter.computed.clear();
+    }
+    Request(const Request &) = delete;
+    Request &operator=(const Request &) = delete;
+
+  private:
+    Emitter &emitter;
+  };
 
   // The elements of a tensor at an index, in registers.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t lanes);
@@ -74,6 +94,7 @@ public:
                              int64_t lanes);
 
 private:
+  mlir::Value computeElement(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t lanes);
   mlir::Value compute(mlir::Operation *op, unsigned result, llvm::ArrayRef<Index> index, int64_t lanes);
   mlir::Value scalarized(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t lanes);
   // Ops that only move data; null if the op is not one or needs one lane at a time.
@@ -84,6 +105,16 @@ private:
 
   llvm::DenseMap<mlir::Value, Buffer> buffers;
   llvm::DenseMap<mlir::Value, Source> sources;
+
+  // An element that was computed, and the region of the code in which it can be used.
+  struct Computed {
+    Indices index;
+    int64_t lanes;
+    mlir::Value value;
+    Code::Region region;
+  };
+  unsigned requests = 0;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Computed, 1>> computed;
 };
 
 // The result of an elementwise op from its operands' elements (scalars or vectors of one length), in registers.
