@@ -19,7 +19,9 @@ bool isExpanded(Operation *op) {
              SinOp, CosOp>(op);
 }
 
-VectorWork workOf(Operation *op) {
+} // namespace
+
+VectorWork opWork(Operation *op) {
   if (op->getNumResults() == 0 || isa<ConstantOp, NoneOp>(op))
     return {};
   if (isExpanded(op))
@@ -29,15 +31,13 @@ VectorWork workOf(Operation *op) {
   return op->hasTrait<Elementwise>() ? simple : movement;
 }
 
-} // namespace
-
 VectorWork kernelWork(Operation *op) {
   Block &body = *op->getBlock();
   VectorWork sum;
   for (Operation &each : body.without_terminator()) {
     if (isAnchor(&each))
       continue;
-    VectorWork work = workOf(&each);
+    VectorWork work = opWork(&each);
     sum.instructions += work.instructions, sum.latency += work.latency;
     sum.live = std::max(sum.live, work.live);
   }

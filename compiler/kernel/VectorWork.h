@@ -11,6 +11,8 @@ struct VectorWork {
   double live = 2;    // registers that they occupy
 };
 
+// One op, unless it is an anchor.
+VectorWork opWork(mlir::Operation *op);
 // All elementwise ops of the kernel that `op` belongs to, with the loads of operands and the stores of results.
 VectorWork kernelWork(mlir::Operation *op);
 // Cycles of the math functions that are, or are likely to be, computed behind the op in its kernel.

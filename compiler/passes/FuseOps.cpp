@@ -47,7 +47,8 @@ public:
   std::vector<FusionGroup> run() {
     // Before others take in the ops between the products.
     for (Operation &op : block)
-      if (std::optional<Attention> attention = attentionOf(&op); attention && isWorthFusing(*attention))
+      if (std::optional<Attention> attention = attentionOf(&op);
+          attention && instructionsOf(attention->chain) <= maxAnchoredInstructions && isWorthFusing(*attention))
         growAttention(*attention);
     for (Operation &op : block)
       if (!needsNoKernel(&op) && !groupOf.contains(&op))
@@ -55,15 +56,26 @@ public:
     mergeProducers();
     mergeMaps();
     std::vector<FusionGroup> result;
-    for (FusionGroup &group : groups)
-      if (!group.empty())
-        result.push_back(std::move(group));
+    for (Group &group : groups)
+      if (!group.ops.empty())
+        result.push_back(std::move(group.ops));
     llvm::sort(result,
                [&](const FusionGroup &a, const FusionGroup &b) { return position[a.back()] < position[b.back()]; });
     return result;
   }
 
 private:
+  struct Group {
+    FusionGroup ops;
+    bool isMap;
+    bool isPlain; // neither an anchor nor a relayout: what another kernel can compute on demand
+    int64_t instructions;
+  };
+
+  static bool fits(int64_t instructions, bool isPlain) {
+    return instructions <= (isPlain ? maxMapInstructions : maxAnchoredInstructions);
+  }
+
   // The values of `group` that are used outside it.
   SmallVector<Value> liveOut(const llvm::SmallSetVector<Operation *, 8> &group) {
     SmallVector<Value> out;
@@ -93,6 +105,8 @@ private:
   void grow(Operation *seed, llvm::SmallSetVector<Operation *, 8> group) {
     size_t committed = group.size();
     bool growable = seed->getNumResults() > 0 && kernelClassOf(seed).takesConsumers && liveOut(group).size() == 1;
+    bool isPlain = !isAnchor(seed);
+    int64_t instructions = instructionsOf(group.getArrayRef());
     DenseSet<Operation *> tainted; // depends on the group without being in it
     unsigned seen = 0;
     for (Operation *op = seed->getNextNode(); growable && op && seen < horizon; op = op->getNextNode(), ++seen) {
@@ -100,13 +114,14 @@ private:
       bool dependent = usesAny(op, [&](Operation *def) { return tainted.contains(def); });
       if (!uses && !dependent)
         continue;
-      bool takes =
-          uses && !dependent && op->hasTrait<Elementwise>() && !groupOf.contains(op) && sameIteration(op, seed);
+      bool takes = uses && !dependent && op->hasTrait<Elementwise>() && !groupOf.contains(op) &&
+                   sameIteration(op, seed) && fits(instructions + instructionsOf(op), isPlain);
       if (!takes) {
         tainted.insert(op);
         continue;
       }
       group.insert(op);
+      instructions += instructionsOf(op);
       SmallVector<Value> out = liveOut(group);
       if (out.size() == 1 && out[0].getDefiningOp() == op)
         committed = group.size();
@@ -114,50 +129,50 @@ private:
     FusionGroup ops(group.begin(), group.begin() + committed);
     for (Operation *op : ops)
       groupOf[op] = groups.size();
-    groups.push_back(std::move(ops));
+    isPlain = llvm::none_of(ops, [](Operation *op) { return isAnchor(op) || isa<RelayoutOp>(op); });
+    instructions = instructionsOf(ops);
+    bool isAMap = isMap(ops);
+    groups.push_back({std::move(ops), isAMap, isPlain, instructions});
   }
 
   // A producer without an anchor joins the only kernel that reads it, if each of its elements is read once.
   void mergeProducers() {
     for (size_t g = groups.size(); g-- > 0;) {
-      for (bool changed = true; changed;) {
-        changed = false;
-        for (Operation *op : groups[g]) {
-          for (Value operand : op->getOperands()) {
-            Operation *def = operand.getDefiningOp();
-            auto found = def ? groupOf.find(def) : groupOf.end();
-            if (found == groupOf.end() || found->second == g || !joins(operand, op, groups[found->second], g))
-              continue;
-            size_t from = found->second;
-            for (Operation *moved : groups[from])
-              groupOf[moved] = g;
-            groups[g].insert(groups[g].begin(), groups[from].begin(), groups[from].end());
-            groups[from].clear();
-            changed = true;
-            break;
-          }
-          if (changed)
-            break;
+      FusionGroup &ops = groups[g].ops;
+      // An attention's queries are packed, tile by tile.
+      std::optional<Attention> attention = attentionOf(lastAnchor(ops));
+      Operation *takesQueries = attention ? attention->scores : nullptr;
+      // What joins is looked at in turn.
+      for (size_t i = 0; i < ops.size(); ++i)
+        for (Value operand : ops[i]->getOperands()) {
+          size_t from = groupOf.lookup_or(operand.getDefiningOp(), SIZE_MAX);
+          if (from != SIZE_MAX && from != g && joins(operand, ops[i], from, g, takesQueries))
+            join(from, g);
         }
-      }
-      llvm::sort(groups[g], [&](Operation *a, Operation *b) { return position[a] < position[b]; });
+      llvm::sort(ops, [&](Operation *a, Operation *b) { return position[a] < position[b]; });
     }
   }
 
-  bool joins(Value value, Operation *consumer, const FusionGroup &producer, size_t g) {
-    if (llvm::any_of(producer, [](Operation *op) { return isAnchor(op) || isa<RelayoutOp>(op); }) ||
-        producer.back()->getResult(0) != value)
+  void join(size_t from, size_t g) {
+    for (Operation *moved : groups[from].ops)
+      groupOf[moved] = g;
+    llvm::append_range(groups[g].ops, groups[from].ops);
+    groups[g].instructions += groups[from].instructions;
+    groups[from].ops.clear();
+  }
+
+  bool joins(Value value, Operation *consumer, size_t from, size_t g, Operation *takesQueries) {
+    const Group &producer = groups[from];
+    if (!producer.isPlain || producer.ops.back()->getResult(0) != value ||
+        !fits(producer.instructions + groups[g].instructions, groups[g].isPlain))
       return false;
-    if (!llvm::all_of(value.getUsers(),
-                      [&](Operation *user) { return groupOf.lookup_or(user, SIZE_MAX) == g && user == consumer; }))
+    if (!llvm::all_of(value.getUsers(), [&](Operation *user) { return user == consumer; }))
       return false;
-    // An attention's queries are packed, tile by tile.
-    std::optional<Attention> attention = attentionOf(lastAnchor(groups[g]));
-    bool takesQueries = attention && attention->scores == consumer;
     if (isAnchor(consumer))
       return consumer->getOperand(0) == value &&
-             (takesQueries || (takesProducer(consumer) && (!target || !isa<ConvOp>(consumer) ||
-                                                           gainsFromProducer(consumer, producer.size(), *target))));
+             (consumer == takesQueries ||
+              (takesProducer(consumer) &&
+               (!target || !isa<ConvOp>(consumer) || gainsFromProducer(consumer, producer.ops.size(), *target))));
     // Broadcast operands would be computed again for every element they spread to.
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }
@@ -165,17 +180,19 @@ private:
   // A map that goes on with the elements of another joins it, and both results leave: they need not be read again.
   void mergeMaps() {
     for (size_t g = 0; g < groups.size(); ++g) {
-      for (bool changed = !groups[g].empty() && isMap(groups[g]); changed;) {
+      for (bool changed = !groups[g].ops.empty() && groups[g].isMap; changed;) {
         changed = false;
-        for (Operation *user : groups[g].back()->getUsers()) {
+        std::optional<Readers> readers;
+        for (Operation *user : groups[g].ops.back()->getUsers()) {
           size_t next = groupOf.lookup_or(user, SIZE_MAX);
           if (next == SIZE_MAX || next == g || !goesOn(g, next))
             continue;
-          for (Operation *moved : groups[next])
-            groupOf[moved] = g;
-          llvm::append_range(groups[g], groups[next]);
-          groups[next].clear();
-          llvm::sort(groups[g], [&](Operation *a, Operation *b) { return position[a] < position[b]; });
+          if (!readers)
+            readers = readersOf(g);
+          if (readers->firstBeside(next) <= position[groups[next].ops.back()])
+            continue;
+          join(next, g);
+          llvm::sort(groups[g].ops, [&](Operation *a, Operation *b) { return position[a] < position[b]; });
           changed = true;
           break;
         }
@@ -183,40 +200,62 @@ private:
     }
   }
 
-  // Whether what the next group computes of the first one's values is computed at their own indices, and nobody needs
-  // those values earlier.
+  // Whether what the next group computes of the first one's values is computed at their own indices.
   bool goesOn(size_t first, size_t next) {
-    Operation *last = groups[first].back(), *end = groups[next].back();
-    if (!isMap(groups[next]) || !sameIteration(last, end) || position[last] > position[end])
+    Operation *last = groups[first].ops.back(), *end = groups[next].ops.back();
+    if (!groups[next].isMap || !fits(groups[first].instructions + groups[next].instructions, true) ||
+        !sameIteration(last, end) || position[last] > position[end])
       return false;
-    DenseSet<Operation *> dependent(groups[first].begin(), groups[first].end());
-    for (Operation *op : groups[next])
-      if (usesAny(op, [&](Operation *def) { return dependent.contains(def); })) {
+    DenseSet<Operation *> dependent;
+    for (Operation *op : groups[next].ops)
+      if (usesAny(op, [&](Operation *def) {
+            return dependent.contains(def) || groupOf.lookup_or(def, SIZE_MAX) == first;
+          })) {
         if (!op->hasTrait<Elementwise>() || !sameIteration(op, last))
           return false;
         dependent.insert(op);
       }
-    return llvm::all_of(groups[first], [&](Operation *op) {
-      return llvm::all_of(op->getUsers(), [&](Operation *user) {
-        size_t group = groupOf.lookup_or(user, SIZE_MAX);
-        return group == first || group == next || runsBehind(user, end);
-      });
-    });
+    return true;
   }
 
-  // Whether the kernel or host code that a user is part of runs behind the kernel that ends with `end`.
-  bool runsBehind(Operation *user, Operation *end) {
-    Operation *here = block.findAncestorOpInBlock(*user);
-    size_t group = groupOf.lookup_or(here, SIZE_MAX);
-    // A view of the value may be read by a kernel before.
-    bool isRead = group != SIZE_MAX || here->hasTrait<OpTrait::IsTerminator>();
-    return isRead && position[group == SIZE_MAX ? here : groups[group].back()] > position[end];
+  // Where the first of the kernels that read a group's values runs, and the first besides that one.
+  struct Readers {
+    size_t group = SIZE_MAX, first = SIZE_MAX, second = SIZE_MAX;
+    size_t firstBeside(size_t other) const { return other != SIZE_MAX && other == group ? second : first; }
+  };
+  Readers readersOf(size_t g) {
+    Readers readers;
+    for (Operation *op : groups[g].ops)
+      for (Operation *user : op->getUsers()) {
+        Operation *here = block.findAncestorOpInBlock(*user);
+        size_t group = groupOf.lookup_or(here, SIZE_MAX);
+        if (group == g)
+          continue;
+        size_t at = runsAt(here, group);
+        if (group != SIZE_MAX && group == readers.group)
+          continue;
+        if (at < readers.first) {
+          readers.second = readers.first;
+          readers.first = at, readers.group = group;
+        } else {
+          readers.second = std::min(readers.second, at);
+        }
+      }
+    return readers;
+  }
+
+  // Where the kernel or host code runs that an op of this block is part of. A view of a value may be read by any
+  // kernel.
+  size_t runsAt(Operation *op, size_t group) {
+    if (group != SIZE_MAX)
+      return position[groups[group].ops.back()];
+    return op->hasTrait<OpTrait::IsTerminator>() ? position[op] : 0;
   }
 
   Block &block;
   const Target *target;
   DenseMap<Operation *, size_t> position, groupOf;
-  std::vector<FusionGroup> groups;
+  std::vector<Group> groups;
 };
 
 struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {

@@ -18,6 +18,16 @@ bool sameIteration(mlir::Operation *op, mlir::Operation *seed);
 // Whether a group is computed element by element, without an anchor.
 bool isMap(const FusionGroup &group);
 
+// About how many instructions the ops of a group beside its anchor take for a vector, and how many a kernel may have.
+// In a kernel of that size the stores and loads that a larger one would save are a few thousandths, while its code
+// leaves the first-level cache. Behind an anchor code is emitted for each register of a tile.
+int64_t instructionsOf(mlir::Operation *op);
+int64_t instructionsOf(llvm::ArrayRef<mlir::Operation *> group);
+// The same, counted as often as elements are computed: once for every index at which movement ops in the group ask for
+// them. In groups that are found here that is once. It stops counting where it is far too many.
+int64_t emittedInstructions(llvm::ArrayRef<mlir::Operation *> group);
+constexpr int64_t maxMapInstructions = 1024, maxAnchoredInstructions = 256;
+
 // Whether the op, or one inside it, uses a value that one of these ops defines.
 template <typename Contains> bool usesAny(mlir::Operation *op, Contains contains) {
   return op

@@ -42,6 +42,10 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
       return refuse(kernel, "it has no ops");
     llvm::sort(group, [&](Operation *a, Operation *b) { return position[a] < position[b]; });
     Operation *anchor = lastAnchor(group);
+    int64_t instructions = emittedInstructions(group), most = anchor ? maxAnchoredInstructions : maxMapInstructions;
+    if (group.size() > 1 && instructions > most)
+      return refuse(kernel, "its ops come to more instructions for a vector of elements (" + Twine(instructions) +
+                                ") than a kernel may have (" + Twine(most) + ")");
     // The one kernel with several anchors.
     std::optional<Attention> attention = attentionOf(anchor);
     if (attention && !llvm::is_contained(group, attention->scores))
