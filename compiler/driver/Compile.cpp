@@ -7,7 +7,7 @@
 #include "compiler/kernel/Program.h"
 #include "compiler/package/Host.h"
 #include "compiler/passes/Passes.h"
-#include "llvm/Support/ThreadPool.h"
+#include "compiler/support/LargeStack.h"
 #include "llvm/Target/TargetMachine.h"
 #include <atomic>
 #include <chrono>
@@ -72,17 +72,8 @@ LogicalResult generateCode(Program &program, const CompileOptions &options, std:
     if (options.progress)
       options.progress("code", ++done, program.codes.size());
   };
-  if (program.codes.size() == 1 || options.threads == 1) {
-    for (size_t i = 0; i < program.codes.size(); ++i)
-      generate(i);
-  } else {
-    llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.threads));
-    // The largest first would balance better, but their cost is not known; in order is good enough for many small
-    // pieces.
-    for (size_t i = 0; i < program.codes.size(); ++i)
-      pool.async(generate, i);
-    pool.wait();
-  }
+  // The largest first would balance better, but their cost is not known; in order is good enough for many small pieces.
+  onLargeStacks(options.threads, program.codes.size(), generate);
   if (options.text)
     for (const std::string &text : texts)
       *options.text << text;
@@ -155,7 +146,7 @@ LogicalResult simplifyGraph(ModuleOp module, CompileReport &report) {
   return passes.run(module);
 }
 
-LogicalResult compileModule(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
+static LogicalResult runStages(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
   int64_t sourceWeightBytes = constantBytes(module);
   FoldBudget budget = FoldBudget::forModel(module, options.foldBudget);
   // What folding finds out may make sizes known, and these may make more constant.
@@ -214,6 +205,12 @@ LogicalResult compileModule(ModuleOp module, const CompileOptions &options, Stri
     return failure();
   }
   return success();
+}
+
+LogicalResult compileModule(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
+  LogicalResult result = failure();
+  onLargeStack([&] { result = runStages(module, options, path, report); });
+  return result;
 }
 
 } // namespace fathom

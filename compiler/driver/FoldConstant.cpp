@@ -66,15 +66,19 @@ private:
     OwningOpRef<ModuleOp> part = ModuleOp::create(module.getLoc());
     OpBuilder b(module.getContext());
     llvm::SetVector<Operation *> needed;
-    std::function<void(Operation *)> need = [&](Operation *op) {
-      if (!op || needed.contains(op))
-        return;
-      for (Value operand : op->getOperands())
-        need(operand.getDefiningOp());
-      needed.insert(op);
+    // With the ops that they are made from, in the graph's order.
+    DenseSet<Operation *> seen;
+    SmallVector<Operation *> open;
+    auto need = [&](Value value) {
+      if (Operation *op = value.getDefiningOp(); op && seen.insert(op).second)
+        open.push_back(op);
     };
-    for (Value value : wanted)
-      need(value.getDefiningOp());
+    llvm::for_each(wanted, need);
+    while (!open.empty())
+      llvm::for_each(open.pop_back_val()->getOperands(), need);
+    for (Operation &op : main.getBody().front())
+      if (seen.contains(&op))
+        needed.insert(&op);
     SmallVector<Type> inputTypes, outputTypes;
     for (Operation *op : needed)
       if (auto constant = dyn_cast<ConstantOp>(op); constant && !staysConstant(constant))

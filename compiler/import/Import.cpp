@@ -4,6 +4,7 @@
 #include "compiler/import/MappedFile.h"
 #include "compiler/import/RankChoice.h"
 #include "compiler/support/ErrorCodeText.h"
+#include "compiler/support/LargeStack.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SHA256.h"
@@ -96,7 +97,9 @@ static OwningOpRef<ModuleOp> importModel(const ModelSource &source, MLIRContext 
 }
 
 OwningOpRef<ModuleOp> importOnnx(const ModelSource &source, MLIRContext &context, const ImportOptions &options) {
-  return importModel(source, context, options, /*keepGoing=*/false);
+  OwningOpRef<ModuleOp> module;
+  onLargeStack([&] { module = importModel(source, context, options, /*keepGoing=*/false); });
+  return module;
 }
 
 std::vector<Problem> collectUnsupported(const ModelSource &source, MLIRContext &context, const ImportOptions &options) {
@@ -120,7 +123,7 @@ std::vector<Problem> collectUnsupported(const ModelSource &source, MLIRContext &
       problems.push_back(std::move(problem));
     return success();
   });
-  importModel(source, context, options, /*keepGoing=*/true);
+  onLargeStack([&] { importModel(source, context, options, /*keepGoing=*/true); });
   return problems;
 }
 
