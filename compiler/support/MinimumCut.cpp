@@ -1,4 +1,4 @@
-// A maximum flow by shortest paths (Edmonds and Karp): what it saturates is the cut.
+// A maximum flow by levels (Dinitz), which saturates all shortest paths at once: what it saturates is the cut.
 #include "compiler/support/MinimumCut.h"
 
 #include <algorithm>
@@ -20,31 +20,58 @@ void MinimumCut::addEdge(size_t a, size_t b, int64_t weight) {
   edges.push_back({a, weight});
 }
 
-std::vector<bool> MinimumCut::solve() {
-  constexpr size_t none = SIZE_MAX;
+bool MinimumCut::findLevels() {
+  level.assign(leaving.size(), none);
+  level[source] = 0;
+  for (std::deque<size_t> queue{source}; !queue.empty(); queue.pop_front())
+    for (size_t edge : leaving[queue.front()])
+      if (size_t to = edges[edge].to; edges[edge].capacity > 0 && level[to] == none) {
+        level[to] = level[queue.front()] + 1;
+        queue.push_back(to);
+      }
+  return level[sink] != none;
+}
+
+// Paths are extended edge by edge; what leads nowhere is not tried again while the levels stand.
+void MinimumCut::saturate() {
+  std::vector<size_t> next(leaving.size(), 0), path;
   for (;;) {
-    // The edge by which each node was reached.
-    std::vector<size_t> reachedBy(leaving.size(), none);
-    std::deque<size_t> queue{source};
-    while (!queue.empty() && reachedBy[sink] == none) {
-      size_t node = queue.front();
-      queue.pop_front();
-      for (size_t edge : leaving[node])
-        if (size_t to = edges[edge].to; edges[edge].capacity > 0 && to != source && reachedBy[to] == none) {
-          reachedBy[to] = edge;
-          queue.push_back(to);
-        }
+    size_t node = path.empty() ? source : edges[path.back()].to;
+    if (node == sink) {
+      int64_t flow = INT64_MAX;
+      for (size_t edge : path)
+        flow = std::min(flow, edges[edge].capacity);
+      size_t kept = path.size();
+      for (size_t i = path.size(); i-- > 0;) {
+        edges[path[i]].capacity -= flow;
+        edges[path[i] ^ 1].capacity += flow;
+        if (edges[path[i]].capacity == 0)
+          kept = i;
+      }
+      path.resize(kept);
+      continue;
     }
-    if (reachedBy[sink] == none)
-      break;
-    int64_t flow = INT64_MAX;
-    for (size_t node = sink; node != source; node = edges[reachedBy[node] ^ 1].to)
-      flow = std::min(flow, edges[reachedBy[node]].capacity);
-    for (size_t node = sink; node != source; node = edges[reachedBy[node] ^ 1].to) {
-      edges[reachedBy[node]].capacity -= flow;
-      edges[reachedBy[node] ^ 1].capacity += flow;
+    size_t &at = next[node];
+    while (at < leaving[node].size()) {
+      const Edge &edge = edges[leaving[node][at]];
+      if (edge.capacity > 0 && level[edge.to] == level[node] + 1)
+        break;
+      ++at;
     }
+    if (at < leaving[node].size()) {
+      path.push_back(leaving[node][at]);
+      continue;
+    }
+    if (path.empty())
+      return;
+    path.pop_back();
+    ++next[path.empty() ? source : edges[path.back()].to];
   }
+}
+
+std::vector<bool> MinimumCut::solve() {
+  while (findLevels())
+    saturate();
   // The sink's side is what still reaches it, and what has nothing to do with the source.
   auto collect = [&](size_t from, auto follows) {
     std::vector<bool> found(leaving.size());

@@ -23,8 +23,13 @@ private:
     size_t to;
     int64_t capacity; // what more can flow; the edge back is the neighbour in the list
   };
+  static constexpr size_t none = SIZE_MAX;
+  bool findLevels(); // distances from the source; whether the sink has one
+  void saturate();   // lets flow what can along paths of growing distance
+
   std::vector<Edge> edges;
   std::vector<std::vector<size_t>> leaving{2};
+  std::vector<size_t> level;
 };
 
 } // namespace fathom
