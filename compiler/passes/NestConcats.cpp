@@ -1,5 +1,6 @@
 // Concat(x0, ..., xk) becomes Concat(Concat(x0, ..., xj), xj+1, ..., xk) where the inner one is there already: a tensor
-// lies in one place only, and this way the concatenations of a dense block can all share one.
+// lies in one place only, and this way the concatenations of a dense block can all share one. One of very many operands
+// becomes one of concatenations of some of them each, which lie in place: code and costs of each are bounded.
 #include "compiler/passes/Passes.h"
 
 using namespace mlir;
@@ -53,12 +54,34 @@ private:
   DenseMap<std::tuple<size_t, Value, int64_t>, size_t> children;
 };
 
+constexpr size_t maxOperands = 128;
+
+void divide(ConcatOp concat) {
+  int64_t axis = *normalizeAxis(concat.getAxis(), concat.getType().getRank());
+  OpBuilder b(concat);
+  SmallVector<Value> level = llvm::to_vector(concat.getInputs());
+  size_t parts = 0;
+  while (level.size() > maxOperands) {
+    SmallVector<Value> next;
+    for (ArrayRef<Value> rest = level; !rest.empty(); rest = rest.drop_front(std::min(rest.size(), maxOperands))) {
+      ArrayRef<Value> part = rest.take_front(maxOperands);
+      std::string suffix = ".some" + std::to_string(parts++);
+      next.push_back(part.size() == 1 ? part[0] : createNamed<ConcatOp>(b, concat, suffix, part, axis).getResult());
+    }
+    level = std::move(next);
+  }
+  concat.getInputsMutable().assign(level);
+}
+
 struct NestConcatsPass : impl::NestConcatsPassBase<NestConcatsPass> {
   void runOnOperation() override {
     getOperation().walk([](Block *block) {
       Prefixes prefixes;
       for (auto concat : block->getOps<ConcatOp>())
         prefixes.nest(concat);
+      for (auto concat : llvm::make_early_inc_range(block->getOps<ConcatOp>()))
+        if (concat.getInputs().size() > maxOperands)
+          divide(concat);
     });
   }
 };
