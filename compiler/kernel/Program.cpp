@@ -39,6 +39,57 @@ bool isInlined(Value value) {
          elementsOf(value).has_value();
 }
 
+// Whether the operand is a number that a kernel can just as well read from memory: arithmetic, and no more than that,
+// is done with it.
+bool isPlainNumber(OpOperand &operand) {
+  auto constant = operand.get().getDefiningOp<ConstantOp>();
+  return constant && isa<AddOp, SubOp, MulOp, MaxOp, MinOp>(operand.getOwner()) &&
+         constant.getType().getNumElements() == 1 && isa<FloatType>(constant.getType().getElementType());
+}
+
+// Groups that differ in nothing but plain numbers. Where there are so many that their codes would take most of the
+// compile time, they share one that reads its numbers from memory.
+class AlikeGroups {
+public:
+  static constexpr unsigned mostCodes = 32;
+
+  void add(ArrayRef<Operation *> group) {
+    if (std::optional<llvm::hash_code> hash = hashOf(group))
+      ++counts[size_t(*hash)];
+  }
+  bool shareNumbers(ArrayRef<Operation *> group) const {
+    std::optional<llvm::hash_code> hash = hashOf(group);
+    return hash && counts.lookup(size_t(*hash)) > mostCodes;
+  }
+
+private:
+  // Of ops, types and how they are connected; none where there is no plain number.
+  static std::optional<llvm::hash_code> hashOf(ArrayRef<Operation *> group) {
+    bool hasNumbers = false;
+    llvm::hash_code hash(group.size());
+    DenseMap<Value, size_t> known;
+    for (Operation *op : group) {
+      hash = llvm::hash_combine(hash, op->getName().getAsOpaquePointer());
+      for (NamedAttribute attribute : op->getAttrs())
+        if (attribute.getName() != "graph.name")
+          hash = llvm::hash_combine(hash, attribute.getName(), attribute.getValue());
+      for (OpOperand &operand : op->getOpOperands()) {
+        bool isNumber = isPlainNumber(operand);
+        hasNumbers |= isNumber;
+        size_t which = isNumber ? SIZE_MAX : known.try_emplace(operand.get(), known.size()).first->second;
+        hash = llvm::hash_combine(hash, which, operand.get().getType());
+      }
+      for (Value result : op->getResults()) {
+        known.try_emplace(result, known.size());
+        hash = llvm::hash_combine(hash, result.getType());
+      }
+    }
+    return hasNumbers ? std::optional(hash) : std::nullopt;
+  }
+
+  DenseMap<size_t, unsigned> counts;
+};
+
 // A symbol that assemblers, debuggers and profilers take.
 std::string symbolFor(StringRef text) {
   std::string symbol;
@@ -71,6 +122,12 @@ public:
   Outliner(Program &program, const Target &target, const Plan *plan)
       : program(program), target(target), plan(plan), b(program.module.getContext()) {}
 
+  // All groups, before the first is outlined.
+  void announce(ArrayRef<FusionGroup> groups) {
+    for (const FusionGroup &group : groups)
+      alike.add(group);
+  }
+
   LogicalResult outline(const FusionGroup &group) {
     Kernel kernel;
     kernel.name = opName(group.back()).str();
@@ -98,8 +155,9 @@ public:
     auto call =
         func::CallOp::create(b, group.back()->getLoc(), program.codes[kernel.code].function.getName(), types, inputs);
     call->setAttr("graph.kernel", b.getI64IntegerAttr(program.kernels.size()));
+    DenseSet<Operation *> members(group.begin(), group.end());
     for (auto [output, result] : llvm::zip(outputs, call.getResults()))
-      output.replaceUsesWithIf(result, [&](OpOperand &use) { return !llvm::is_contained(group, use.getOwner()); });
+      output.replaceUsesWithIf(result, [&](OpOperand &use) { return !members.contains(use.getOwner()); });
     for (Operation *op : llvm::reverse(group))
       op->erase();
     program.kernels.push_back(std::move(kernel));
@@ -107,19 +165,31 @@ public:
   }
 
 private:
+  // Constants have many uses.
+  bool isInlinedValue(Value value) {
+    auto [known, isNew] = inlined.try_emplace(value, false);
+    if (isNew)
+      known->second = isInlined(value);
+    return known->second;
+  }
+
   // The group as a function of its inputs; names and weights stay outside.
   func::FuncOp buildFunction(const FusionGroup &group, SmallVector<Value> &inputs, SmallVector<Value> &outputs,
                              Kernel &kernel) {
+    DenseSet<Operation *> members(group.begin(), group.end());
+    bool sharesNumbers = alike.shareNumbers(group);
     llvm::SmallSetVector<Value, 8> external;
     for (Operation *op : group)
-      for (Value operand : op->getOperands())
-        if (!isa<NoneType>(operand.getType()) && !isInlined(operand) &&
-            !llvm::is_contained(group, operand.getDefiningOp()))
+      for (OpOperand &use : op->getOpOperands()) {
+        Value operand = use.get();
+        if (!isa<NoneType>(operand.getType()) && !members.contains(operand.getDefiningOp()) &&
+            (!isInlinedValue(operand) || (sharesNumbers && isPlainNumber(use))))
           external.insert(operand);
+      }
     inputs = llvm::to_vector(external);
     for (Operation *op : group)
       for (Value result : op->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !llvm::is_contained(group, user); }))
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !members.contains(user); }))
           outputs.push_back(result);
     // A result that nobody uses still has a buffer when its op has to run for another one; a dead group returns its
     // last result.
@@ -146,7 +216,7 @@ private:
     llvm::SmallSetVector<StringRef, 4> nodes;
     for (Operation *op : group) {
       for (Value operand : op->getOperands())
-        if (!mapping.contains(operand) && !llvm::is_contained(group, operand.getDefiningOp())) {
+        if (!mapping.contains(operand) && !members.contains(operand.getDefiningOp())) {
           Operation *known = b.clone(*operand.getDefiningOp());
           known->removeAttr("graph.name");
           mapping.map(operand, known->getResult(0));
@@ -243,6 +313,8 @@ private:
   const Target &target;
   const Plan *plan;
   OpBuilder b;
+  AlikeGroups alike;
+  DenseMap<Value, bool> inlined;
   llvm::StringMap<std::pair<Schedule, std::vector<Version>>> defaults; // by the function's text
   llvm::StringMap<func::FuncOp> functions;                             // by their text
   llvm::StringMap<size_t> codes;                                       // by the function's text and the schedule
@@ -419,6 +491,7 @@ FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Pla
   if (plan && failed(checkUnstoredLayouts(*groups)))
     return failure();
   Outliner outliner(program, target, plan);
+  outliner.announce(*groups);
   for (const FusionGroup &group : *groups)
     if (failed(outliner.outline(group)))
       return failure();
