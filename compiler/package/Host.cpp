@@ -123,7 +123,7 @@ Value HostEmitter::addressAt(const Place &place) {
   case Place::Fixed:
     return c.address(arena, c.i64(place.at), b.getI8Type());
   case Place::Slot:
-    return c.address(arena, slots[place.at], b.getI8Type());
+    return c.address(arena, slotTable ? c.load(slotTable, c.i64(place.at), i64) : slots[place.at], b.getI8Type());
   case Place::Heap:
   case Place::Pointer:
     break;
@@ -287,7 +287,19 @@ void HostEmitter::launch(func::CallOp call) {
 }
 
 void HostEmitter::emitBlock(Block &block) {
-  for (Operation &op : block) {
+  bool isLong = slotTable && &block == &main.getBody().front();
+  Operation *fewUntil = nullptr; // the end of a run of launches that are not so many
+  for (Operation *next = &block.front(); next;) {
+    if (isLong && !fewUntil && isa<func::CallOp>(next)) {
+      SmallVector<func::CallOp> launches = launchesFrom(next);
+      if (emitParts(launches))
+        next = launches.back()->getNextNode();
+      else
+        fewUntil = launches.empty() ? next : launches.back();
+    }
+    Operation &op = *next;
+    fewUntil = fewUntil == next ? nullptr : fewUntil;
+    next = next->getNextNode();
     TypeSwitch<Operation *>(&op)
         .Case([&](func::CallOp call) { launch(call); })
         .Case([&](PinOp pin) { emitPin(pin); })
@@ -305,14 +317,8 @@ void HostEmitter::emitBlock(Block &block) {
 
 void HostEmitter::emitRun() {
   func::FuncOp function = begin("fathom_run", {pointer});
-  Value call = function.getArgument(0);
-  services = field(call, offsetof(fathom_call, services));
-  runtime = field(call, offsetof(fathom_call, host));
-  weights = field(call, offsetof(fathom_call, weights));
-  arena = field(call, offsetof(fathom_call, arena));
-  inputs = field(call, offsetof(fathom_call, inputs));
-  outputs = field(call, offsetof(fathom_call, outputs));
-  loadSymbols(field(call, offsetof(fathom_call, symbols)));
+  call = function.getArgument(0);
+  loadCall(call);
   slots = slotOffsets();
   size_t longest = 1, rank = 1;
   main.walk([&](func::CallOp op) {
@@ -325,6 +331,11 @@ void HostEmitter::emitRun() {
   // One block serves all launches: each has ended before the next one's arguments are written.
   arguments = LLVM::AllocaOp::create(b, loc, pointer, i64, c.i64(longest), 8);
   dims = LLVM::AllocaOp::create(b, loc, pointer, i64, c.i64(rank), 8);
+  if (hasManyLaunches()) {
+    slotTable = LLVM::AllocaOp::create(b, loc, pointer, i64, c.i64(slots.size()), 8);
+    for (auto [i, slot] : llvm::enumerate(slots))
+      c.store(slot, slotTable, c.i64(i), i64);
+  }
   emitBlock(main.getBody().front());
   func::ReturnOp::create(b, loc, c.i32(0));
 }

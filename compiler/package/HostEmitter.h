@@ -1,4 +1,5 @@
-// The emitter of the model's host code, in two files: calls and memory, and control flow. Internal to compiler/package.
+// The emitter of the model's host code, in three files: calls and memory, control flow, and parts of
+// long code. Internal to compiler/package.
 #pragma once
 
 #include "compiler/codegen/common/Code.h"
@@ -43,6 +44,17 @@ private:
   Value wordsOf(mlir::Location node, llvm::StringRef why);
   Value boolean(bool value);
 
+  // HostParts.cpp
+  void loadCall(Value call); // what the runtime gives
+  bool hasManyLaunches();
+  bool isComputedAnywhere(mlir::AffineExpr size);
+  bool isSelfContained(mlir::func::CallOp call);
+  // From an op on, as many as another function could do.
+  llvm::SmallVector<mlir::func::CallOp> launchesFrom(mlir::Operation *first);
+  // Emits launches as functions of their own, if they are many.
+  bool emitParts(llvm::ArrayRef<mlir::func::CallOp> launches);
+  void emitPart(llvm::ArrayRef<mlir::func::CallOp> launches);
+
   // HostControl.cpp
   void emitPin(graph::PinOp op);
   void emitAssert(graph::AssertOp op);
@@ -66,8 +78,10 @@ private:
   mlir::Location loc;
   Code c;
   mlir::Type pointer, i64, i32;
-  Value services, runtime, weights, arena, inputs, outputs, arguments, dims;
+  Value call, services, runtime, weights, arena, inputs, outputs, arguments, dims;
   llvm::SmallVector<Value> slots;
+  Value slotTable; // where slots begin, in code that is emitted in parts
+  unsigned parts = 0;
   llvm::DenseMap<Value, Value> pointers; // addresses that are known only as the code runs, by buffer
   mlir::Block *failed = nullptr;
   unsigned texts = 0;

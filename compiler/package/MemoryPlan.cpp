@@ -4,6 +4,10 @@
 
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/Pieces.h"
+#include "llvm/Support/MathExtras.h"
+#include <map>
+#include <queue>
+#include <set>
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -24,6 +28,65 @@ struct Tensor {
   AffineExpr bytes;
   int64_t first, last;
   Place place = {Place::Fixed, 0};
+};
+
+// How many pairs of tensors that are alive together are compared before placement becomes simpler: a fraction of a
+// second.
+constexpr size_t mostCompared = size_t(1) << 21;
+
+// Stretches of steps, numbered as they are added, and which of them share a step with another: a tree of halved
+// stretches. Each lies at the few nodes that make it up, and is known to those above them.
+class Lifetimes {
+public:
+  explicit Lifetimes(int64_t steps)
+      : leaves(llvm::PowerOf2Ceil(std::max<int64_t>(1, steps))), at(2 * leaves), below(at) {}
+
+  void add(int64_t first, int64_t last) {
+    size_t number = seen.size();
+    seen.push_back(0);
+    auto [nodes, above] = cover(first, last);
+    for (size_t node : nodes)
+      at[node].push_back(number);
+    for (size_t node : above)
+      below[node].push_back(number);
+  }
+
+  SmallVector<size_t> alive(int64_t first, int64_t last) {
+    SmallVector<size_t> found;
+    ++queries;
+    auto collect = [&](ArrayRef<unsigned> numbers) {
+      for (unsigned number : numbers)
+        if (std::exchange(seen[number], queries) != queries)
+          found.push_back(number);
+    };
+    auto [nodes, above] = cover(first, last);
+    for (size_t node : nodes)
+      collect(at[node]), collect(below[node]);
+    for (size_t node : above)
+      collect(at[node]);
+    return found;
+  }
+
+private:
+  // The nodes that make up a stretch, and all that are above one of them.
+  std::pair<SmallVector<size_t>, SmallVector<size_t>> cover(int64_t first, int64_t last) {
+    SmallVector<size_t> nodes, above;
+    for (size_t left = leaves + first, right = leaves + last + 1; left < right; left /= 2, right /= 2) {
+      if (left % 2)
+        nodes.push_back(left++);
+      if (right % 2)
+        nodes.push_back(--right);
+    }
+    for (size_t node : nodes)
+      for (size_t parent = node / 2; parent && !llvm::is_contained(above, parent); parent /= 2)
+        above.push_back(parent);
+    return {nodes, above};
+  }
+
+  size_t leaves;
+  std::vector<std::vector<unsigned>> at, below;
+  std::vector<unsigned> seen; // by the last query that found it
+  unsigned queries = 0;
 };
 
 class Planner {
@@ -218,7 +281,8 @@ private:
     }
   }
 
-  // Largest first, each at the lowest offset where nothing alive at the same time lies.
+  // Largest first, each at the lowest offset where nothing alive at the same time lies. Where very many are alive at
+  // the same time, the smallest lie behind these.
   void placeFixed() {
     SmallVector<std::pair<int64_t, Tensor *>> order;
     for (Tensor &tensor : tensors)
@@ -228,45 +292,102 @@ private:
     llvm::sort(order, [](const auto &a, const auto &b) {
       return std::pair(-a.first, a.second) < std::pair(-b.first, b.second);
     });
-    SmallVector<std::pair<int64_t, Tensor *>> placed;
-    for (auto [bytes, tensor] : order) {
-      SmallVector<std::pair<int64_t, Tensor *>> neighbours;
-      for (auto other : placed)
-        if (other.second->first <= tensor->last && tensor->first <= other.second->last)
-          neighbours.push_back(other);
-      llvm::sort(neighbours, [](const auto &a, const auto &b) {
-        return std::pair(a.second->place.at, a.second) < std::pair(b.second->place.at, b.second);
+    Lifetimes placed(steps);
+    size_t compared = 0;
+    for (auto [i, sized] : llvm::enumerate(order)) {
+      auto [bytes, tensor] = sized;
+      SmallVector<size_t> neighbours = placed.alive(tensor->first, tensor->last);
+      compared += neighbours.size();
+      if (compared > mostCompared)
+        return placeByBirth(ArrayRef(order).drop_front(i));
+      llvm::sort(neighbours, [&](size_t a, size_t b) {
+        return std::pair(order[a].second->place.at, a) < std::pair(order[b].second->place.at, b);
       });
       int64_t offset = 0;
-      for (auto [otherBytes, other] : neighbours) {
-        if (offset + bytes <= other->place.at)
+      for (size_t other : neighbours) {
+        int64_t at = order[other].second->place.at;
+        if (offset + bytes <= at)
           break;
-        offset = std::max(offset, other->place.at + otherBytes);
+        offset = std::max(offset, at + order[other].first);
       }
       tensor->place = {Place::Fixed, offset};
-      placed.push_back({bytes, tensor});
+      placed.add(tensor->first, tensor->last);
       plan.fixedBytes = std::max(plan.fixedBytes, offset + bytes);
     }
   }
 
+  // In order of birth, each in the smallest gap that those before have left, behind all that is placed.
+  void placeByBirth(ArrayRef<std::pair<int64_t, Tensor *>> sized) {
+    SmallVector<std::pair<int64_t, Tensor *>> order = llvm::to_vector(sized);
+    llvm::sort(order, [](const auto &a, const auto &b) {
+      return std::pair(a.second->first, a.second) < std::pair(b.second->first, b.second);
+    });
+    int64_t end = plan.fixedBytes;
+    std::map<int64_t, int64_t> gaps;                     // where each begins, and its size
+    std::set<std::pair<int64_t, int64_t>> sizes;         // of the gaps, and where they begin
+    using Alive = std::tuple<int64_t, int64_t, int64_t>; // until when, where, how large
+    std::priority_queue<Alive, std::vector<Alive>, std::greater<>> alive;
+    auto open = [&](int64_t at, int64_t size) {
+      if (size)
+        gaps[at] = size, sizes.insert({size, at});
+    };
+    auto close = [&](std::map<int64_t, int64_t>::iterator gap) {
+      sizes.erase({gap->second, gap->first});
+      gaps.erase(gap);
+    };
+    for (auto [bytes, tensor] : order) {
+      for (; !alive.empty() && std::get<0>(alive.top()) < tensor->first; alive.pop()) {
+        auto [until, at, size] = alive.top();
+        auto next = gaps.lower_bound(at);
+        if (next != gaps.end() && next->first == at + size) {
+          size += next->second;
+          close(next);
+        }
+        if (auto before = gaps.lower_bound(at); before != gaps.begin())
+          if (--before; before->first + before->second == at) {
+            at = before->first, size += before->second;
+            close(before);
+          }
+        open(at, size);
+      }
+      auto smallest = sizes.lower_bound({bytes, 0});
+      int64_t at = end;
+      if (smallest != sizes.end()) {
+        auto [size, begin] = *smallest;
+        at = begin;
+        close(gaps.find(begin));
+        open(at + bytes, size - bytes);
+      } else {
+        end += bytes;
+      }
+      tensor->place = {Place::Fixed, at};
+      if (bytes)
+        alive.push({tensor->last, at, bytes});
+    }
+    plan.fixedBytes = end;
+  }
+
   // In order of birth, each in the first slot that is free.
   void placeSlots() {
-    SmallVector<int64_t> busyUntil;
     SmallVector<Tensor *> order;
     for (Tensor &tensor : tensors)
       if (!constantSize(tensor.bytes))
         order.push_back(&tensor);
     llvm::sort(order, [](Tensor *a, Tensor *b) { return std::pair(a->first, a) < std::pair(b->first, b); });
+    std::set<size_t> free;
+    std::set<std::pair<int64_t, size_t>> busy; // until when, and the slot
+    DenseSet<std::pair<size_t, AffineExpr>> noted;
     for (Tensor *tensor : order) {
-      size_t slot = 0;
-      while (slot < busyUntil.size() && busyUntil[slot] >= tensor->first)
-        ++slot;
-      if (slot == busyUntil.size()) {
-        busyUntil.push_back(0);
+      for (; !busy.empty() && busy.begin()->first < tensor->first; busy.erase(busy.begin()))
+        free.insert(busy.begin()->second);
+      if (free.empty()) {
+        free.insert(plan.slots.size());
         plan.slots.emplace_back();
       }
-      busyUntil[slot] = tensor->last;
-      if (!llvm::is_contained(plan.slots[slot], tensor->bytes))
+      size_t slot = *free.begin();
+      free.erase(free.begin());
+      busy.insert({tensor->last, slot});
+      if (noted.insert({slot, tensor->bytes}).second)
         plan.slots[slot].push_back(tensor->bytes);
       tensor->place = {Place::Slot, int64_t(slot)};
     }

@@ -184,8 +184,9 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
   auto *variable =
       new GlobalVariable(host, table->getType(), true, GlobalValue::ExternalLinkage, table, FATHOM_ARTIFACT_SYMBOL);
   variable->setAlignment(Align(8));
-  for (StringRef name : {"fathom_plan", "fathom_run"})
-    host.getFunction(name)->setVisibility(GlobalValue::HiddenVisibility);
+  for (Function &function : host)
+    if (!function.isDeclaration())
+      function.setVisibility(GlobalValue::HiddenVisibility);
   // A copy of the manifest that tools find without loading the code, whatever machine it is for.
   auto *section = new GlobalVariable(host, ConstantDataArray::getString(t.context, manifest)->getType(), true,
                                      GlobalValue::PrivateLinkage, ConstantDataArray::getString(t.context, manifest));
