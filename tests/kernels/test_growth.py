@@ -1,0 +1,264 @@
+"""Large graphs: code as long as the ops are many, however often values are used; no depth, width or number of kernels is too much."""
+import re
+import threading
+
+import numpy as np
+import pytest
+from conftest import compare, make_model, round_trip
+from onnx import TensorProto, helper
+
+import fathom
+
+TARGETS = ["neoverse-v1", "x86-64-v3"]
+
+
+def swish(count):
+    nodes, x = [], "x"
+    for i in range(count):
+        last = "y" if i + 1 == count else f"s{i}"
+        nodes += [helper.make_node("Sigmoid", [x], [f"g{i}"]), helper.make_node("Mul", [x, f"g{i}"], [last])]
+        x = last
+    return nodes
+
+
+def doublings(count):
+    names = ["x"] + [f"d{i}" for i in range(1, count)] + ["y"]
+    return [helper.make_node("Add", [a, a], [b]) for a, b in zip(names, names[1:])]
+
+
+def newton(count):
+    """Steps x (2 - a x) towards 1 / a."""
+    nodes, x = [], "x"
+    for i in range(count):
+        last = "y" if i + 1 == count else f"x{i}"
+        nodes.append(helper.make_node("Mul", ["a", x], [f"p{i}"]))
+        nodes.append(helper.make_node("Sub", ["two", f"p{i}"], [f"q{i}"]))
+        nodes.append(helper.make_node("Mul", [x, f"q{i}"], [last]))
+        x = last
+    return nodes
+
+
+def ladder(count):
+    """Two values, each made of both of the step before; both leave."""
+    nodes, a, b = [], "x", "a"
+    for i in range(count):
+        following = ("y", "z") if i + 1 == count else (f"m{i}", f"s{i}")
+        nodes += [helper.make_node("Max", [a, b], [following[0]]), helper.make_node("Sub", [a, b], [following[1]])]
+        a, b = following
+    return nodes
+
+
+def chain(count):
+    names = ["x"] + [f"c{i}" for i in range(1, count)] + ["y"]
+    return [helper.make_node(("Tanh", "Neg", "Abs")[i % 3], [a], [b]) for i, (a, b) in enumerate(zip(names, names[1:]))]
+
+
+SHAPES = {"swish": (swish, ["y"]), "doublings": (doublings, ["y"]), "newton": (newton, ["y"]), "ladder": (ladder, ["y", "z"])}
+
+
+def made(shape, count, sizes=(3, 37)):
+    make, outputs = SHAPES[shape]
+    inputs = {name: np.zeros(sizes, np.float32) for name in (("x", "a") if shape in ("newton", "ladder") else ("x",))}
+    return make_model(make(count), inputs, {"two": np.array(2, np.float32)}, outputs)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_code_is_as_long_as_the_ops(shape, target):
+    """Also where the ops go beyond a kernel."""
+    lengths = [fathom.compile(made(shape, count), emit="loops", target=target).count("\n") for count in (8, 16, 32, 64)]
+    steps = np.diff(lengths) / [8, 16, 32]
+    assert steps.max() <= 1.25 * steps[0] + 2, lengths
+
+
+@pytest.mark.parametrize("sizes", [(5, 33), (1, 1), (7, 1), (0, 3), (2, 3, 17)])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_values_with_several_uses(shape, sizes, random):
+    for count in (3, 20, 90):
+        make, outputs = SHAPES[shape]
+        inputs = {"x": random.uniform(0.2, 0.9, sizes).astype(np.float32)}
+        if shape in ("newton", "ladder"):
+            inputs["a"] = random.uniform(0.5, 1.5, sizes).astype(np.float32)
+        compare(make(count), inputs, {"two": np.array(2, np.float32)}, outputs)
+
+
+def test_values_with_several_uses_behind_movement(random):
+    """Elements of a shared value are asked for at the same and at other indices, in branches and outside of them."""
+    nodes, x = [], "x"
+    for i in range(12):
+        nodes.append(helper.make_node("Transpose", [x], [f"t{i}"], perm=[1, 0]))
+        nodes.append(helper.make_node("Pad", [x, "pads"], [f"p{i}"]))
+        nodes.append(helper.make_node("Slice", [f"p{i}", "first", "last"], [f"c{i}"]))
+        nodes.append(helper.make_node("Add", [f"t{i}", f"c{i}"], [f"a{i}"]))
+        nodes.append(helper.make_node("Mul", [f"a{i}", x], [f"m{i}"]))
+        nodes.append(helper.make_node("Tanh", [f"m{i}"], [f"n{i}" if i < 11 else "y"]))
+        x = f"n{i}"
+    integers = {"pads": [1, 0, 0, 1], "first": [0, 1], "last": [9, 10]}
+    compare(nodes, {"x": random.standard_normal((9, 9)).astype(np.float32)}, {name: np.array(v, np.int64) for name, v in integers.items()})
+
+
+def test_a_long_chain(random):
+    x = random.standard_normal((2, 19)).astype(np.float32)
+    artifact = fathom.compile(make_model(chain(20000), {"x": x}, {}))
+    want = x.astype(np.float64)
+    for i in range(20000):
+        want = (np.tanh, np.negative, np.abs)[i % 3](want)
+    np.testing.assert_allclose(fathom.Session(artifact).run(None, {"x": x})[0], want, rtol=1e-2)
+
+
+def in_small_thread(call):
+    """What the call returns in a thread with a stack of 256 KiB."""
+    results = []
+
+    def work():
+        try:
+            results.append(call())
+        except Exception as error:  # pylint: disable=broad-except
+            results.append(error)
+
+    before = threading.stack_size(256 * 1024)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert not isinstance(results[0], Exception), results[0]
+    return results[0]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_thread_with_a_small_stack(jobs, random):
+    """The chain, and a convolution and constants that are folded."""
+    x = random.standard_normal((1, 3, 9, 11)).astype(np.float32)
+    weights = {"w": random.standard_normal((4, 3, 3, 3)).astype(np.float32), "b": random.standard_normal(4).astype(np.float32)}
+    nodes = [
+        helper.make_node("Tanh", ["w"], ["t"]),
+        helper.make_node("Conv", ["x", "t", "b"], ["c"], pads=[1, 1, 1, 1]),
+        *[helper.make_node("Tanh", [f"h{i}" if i else "c"], [f"h{i + 1}" if i < 999 else "y"]) for i in range(1000)],
+    ]
+    model = make_model(nodes, {"x": x}, weights)
+    artifact = in_small_thread(lambda: fathom.compile(model, jobs=jobs))
+    expected = fathom.Session(fathom.compile(model)).run(None, {"x": x})[0]
+    assert fathom.Session(artifact).run(None, {"x": x})[0].tobytes() == expected.tobytes()
+    problems = in_small_thread(lambda: fathom.check(make_model(chain(1000), {"x": x}, {})))
+    assert not problems
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_wide_concatenation(axis, random, tmp_path):
+    """Of more operands than a kernel has; along the last axis each is too short to be written in place."""
+    x = random.standard_normal((3, 4)).astype(np.float32)
+    weights = {f"w{i}": np.array(0.5 + i / 400, np.float32) for i in range(400)}
+    nodes = [helper.make_node("Mul", ["x", f"w{i}"], [f"p{i}"]) for i in range(400)]
+    nodes.append(helper.make_node("Concat", [f"p{i}" for i in range(400)], ["y"], axis=axis))
+    compare(nodes, {"x": x}, weights)
+    round_trip(make_model(nodes, {"x": x}, weights), tmp_path)
+
+
+def test_a_wide_concatenation_of_symbolic_size(random):
+    nodes = [helper.make_node("Sin", ["x"], ["s"]), helper.make_node("Concat", ["x", "s"] * 150, ["y"], axis=1)]
+    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", "m"])
+    result = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    opset = [helper.make_opsetid("", 17)]
+    artifact = fathom.compile(helper.make_model(helper.make_graph(nodes, "g", [given], [result]), opset_imports=opset, ir_version=8))
+    for sizes in ((1, 1), (3, 5), (17, 8)):
+        x = random.standard_normal(sizes).astype(np.float32)
+        got = fathom.Session(artifact, threads=2).run(None, {"x": x})[0]
+        np.testing.assert_allclose(got, np.concatenate([x, np.sin(x)] * 150, axis=1), rtol=1e-5, atol=1e-6)
+
+
+def codes(model, **options):
+    return len(re.findall(r"func\.func @\S+\.task\(", fathom.compile(model, emit="loops", **options)))
+
+
+def test_kernels_that_differ_in_a_number_share_code(random):
+    """Where there are many of them."""
+
+    def model(count):
+        nodes, x = [], "x"
+        for i in range(count):
+            nodes += [helper.make_node("Mul", [x, f"w{i}"], [f"m{i}"]), helper.make_node("Softmax", [f"m{i}"], [f"s{i}" if i + 1 < count else "y"])]
+            x = f"s{i}"
+        return nodes, {f"w{i}": np.array(1 + i / count, np.float32) for i in range(count)}
+
+    x = random.standard_normal((5, 13)).astype(np.float32)
+    assert codes(make_model(model(8)[0], {"x": x}, model(8)[1])) >= 8
+    assert codes(make_model(model(100)[0], {"x": x}, model(100)[1])) < 8
+    compare(model(100)[0], {"x": x}, model(100)[1])
+
+
+@pytest.mark.parametrize("rows", [7, "rows"])
+def test_many_kernels(rows, random):
+    """So many that the host's code comes in parts, with sizes that are known and that are not."""
+    weight = np.linalg.qr(random.standard_normal((11, 11)))[0].astype(np.float32)
+    nodes, x = [], "x"
+    for i in range(700):
+        nodes.append(helper.make_node("MatMul", [x, "w"], [f"p{i}" if i < 699 else "y"]))
+        x = f"p{i}"
+        if i in (200, 201):
+            nodes.append(helper.make_node("Concat", [x, x], [f"c{i}"], axis=0))
+            x = f"c{i}"
+    model = make_model(nodes, {"x": np.zeros((7, 11), np.float32)}, {"w": weight})
+    if rows == "rows":
+        model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = rows
+    artifact = fathom.compile(model)
+    x = random.standard_normal((7, 11)).astype(np.float32)
+    want = np.concatenate([x] * 4).astype(np.float64) @ np.linalg.matrix_power(weight.astype(np.float64), 700)
+    for threads in (1, 2):
+        got = fathom.Session(artifact, threads=threads).run(None, {"x": x})[0]
+        np.testing.assert_allclose(got, want, atol=1e-3)
+
+
+def test_many_tensors_that_live_together(random):
+    """More than are placed with regard to all others."""
+    count = 2300
+    x = random.standard_normal((2, 9)).astype(np.float32)
+    weights = {f"w{i}": np.array(0.5 + i / count, np.float32) for i in range(count)}
+    nodes = []
+    for i in range(count):
+        nodes += [helper.make_node("Mul", ["x", f"w{i}"], [f"m{i}"]), helper.make_node("Softmax", [f"m{i}"], [f"s{i}"])]
+    total = f"s{count - 1}"
+    for i in reversed(range(count - 1)):
+        nodes.append(helper.make_node("Sub", [f"s{i}", total], [f"a{i}" if i else "y"]))
+        total = f"a{i}"
+    scaled = x.astype(np.float64) * np.array([weights[f"w{i}"] for i in range(count)], np.float64)[:, None, None]
+    exponentials = np.exp(scaled)
+    parts = exponentials / exponentials.sum(-1, keepdims=True)
+    want = np.tensordot((-1.0) ** np.arange(count), parts, 1)
+    artifact = fathom.compile(make_model(nodes, {"x": x}, weights))
+    np.testing.assert_allclose(fathom.Session(artifact).run(None, {"x": x})[0], want, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_plan_of_too_large_a_kernel_is_refused(target, tmp_path):
+    nodes = [helper.make_node("Exp", [f"e{i}" if i else "x"], [f"e{i + 1}" if i < 59 else "y"], name=f"n{i}") for i in range(60)]
+    model = make_model(nodes, {"x": np.zeros((4, 5), np.float32)}, {})
+    text = fathom.compile(model, emit="plan", target=target)
+    first, second = re.findall(r"ops:\n((?: +- .*\n)+)", text)
+    kernels = text[: text.index("  - kernel:")], text[text.rindex("  - kernel:") :]
+    plan = tmp_path / "plan"
+    plan.write_text(kernels[0] + kernels[1].replace(second, first + second))
+    with pytest.raises(fathom.Error, match="than a kernel may have"):
+        fathom.compile(model, plan=str(plan), target=target)
+
+
+def test_a_plan_whose_code_would_be_exponential_is_refused(tmp_path):
+    """Every value is asked for at two indices, of which each asks for the value before at two in turn."""
+    nodes, x = [], "x"
+    for i in range(16):
+        nodes.append(helper.make_node("Gather", [x, "there"], [f"a{i}"]))
+        nodes.append(helper.make_node("Gather", [x, "elsewhere"], [f"b{i}"]))
+        nodes.append(helper.make_node("Mul", [f"a{i}", f"b{i}"], [f"m{i}" if i < 15 else "y"]))
+        x = f"m{i}"
+    indices = {"there": np.arange(32)[::-1].copy(), "elsewhere": np.arange(32) // 2}
+    model = make_model(nodes, {"x": np.zeros(32, np.float32)}, indices)
+    text = fathom.compile(model, emit="plan")
+    ops = re.findall(r"^ +- ('?[\w.]+'?)$", "".join(re.findall(r"ops:\n((?: +- .*\n)+)", text)), re.M)
+    last = text[text.rindex("  - kernel:") :]
+    listed = re.search(r"ops:\n((?: +- .*\n)+)", last).group(1)
+    plan = tmp_path / "plan"
+    head = text[: text.index("  - kernel:")]
+    plan.write_text(head + last.replace(listed, "".join(f"      - {op}\n" for op in ops)))
+    with pytest.raises(fathom.Error, match="than a kernel may have"):
+        fathom.compile(model, plan=str(plan))
