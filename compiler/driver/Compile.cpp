@@ -40,7 +40,7 @@ private:
 // Code for every kernel, each in a module of its own, so that they are compiled in parallel and their order does not
 // matter.
 LogicalResult generateCode(Program &program, const CompileOptions &options, std::vector<Object> &objects) {
-  CodegenOptions codegen{options.target, options.strict};
+  CodegenOptions codegen{options.target, options.fp == FloatMode::Strict};
   std::vector<std::string> texts(program.codes.size());
   objects.resize(program.codes.size());
   std::atomic<bool> failedAny = false;
@@ -82,7 +82,7 @@ LogicalResult generateCode(Program &program, const CompileOptions &options, std:
 
 Object generateHost(const Program &program, const MemoryPlan &memory, const CompileOptions &options,
                     const ArtifactInfo &info) {
-  CodegenOptions codegen{options.target, options.strict};
+  CodegenOptions codegen{options.target, options.fp == FloatMode::Strict};
   OwningOpRef<ModuleOp> host = ModuleOp::create(ModuleOp(program.module).getLoc());
   emitHost(program, memory, *host);
   llvm::LLVMContext context;
@@ -104,15 +104,14 @@ Object generateBuiltins(const Target &target) {
   return emitObject(*module, *machine);
 }
 
-// The algorithms of convolutions and products. Winograd's and Strassen's methods round differently, so that strict
-// floating point has none of them.
+// The algorithms of convolutions and products.
 LogicalResult chooseAlgorithms(ModuleOp module, const CompileOptions &options, FoldBudget &budget,
                                CompileReport &report) {
   Stopwatch watch(report, "algorithms");
   auto main = module.lookupSymbol<func::FuncOp>("main");
   nameOps(main);
   AlgorithmOptions algorithms = options.algorithms;
-  algorithms.transforms = !options.strict && options.fold;
+  algorithms.fp = options.fp, algorithms.folds = options.fold;
   if (failed(alterOpLayout(main, options.target, algorithms, options.plan ? &*options.plan : nullptr)))
     return failure();
   return options.fold ? foldConstants(module, budget) : success();

@@ -5,6 +5,7 @@
 #include "compiler/package/Artifact.h"
 #include "compiler/passes/AlterOpLayout.h"
 #include "compiler/schedule/Plan.h"
+#include "compiler/support/FloatMode.h"
 #include "compiler/target/Target.h"
 #include "mlir/IR/MLIRContext.h"
 #include <memory>
@@ -16,7 +17,7 @@ enum class Stage { Graph, Plan, Kernels, Loops, Llvm, Asm, Artifact };
 
 struct CompileOptions {
   Target target;
-  bool strict = false;
+  FloatMode fp = FloatMode::Fast;
   AlgorithmOptions algorithms;
   std::optional<Plan> plan;
   std::optional<uint64_t> weightsSeed;

@@ -107,7 +107,7 @@ private:
       return emitError(module.getLoc(), ErrorCode::Internal) << llvm::toString(target.takeError());
     CompileOptions options;
     options.target = *target;
-    options.strict = true;
+    options.fp = FloatMode::Strict;
     options.fold = false;
     int fd = memfd_create("fathom-fold", MFD_CLOEXEC);
     std::string path = "/proc/self/fd/" + std::to_string(fd);

@@ -127,7 +127,7 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
   auto hash = program.module->getAttrOfType<StringAttr>("graph.model_hash");
   return llvm::json::Object{
       {"fathom", compilerVersion},
-      {"fp", options.strict ? "strict" : "fast"},
+      {"fp", name(options.fp)},
       {"model_hash", hash ? hash.str() : ""},
       {"target", llvm::json::Object{{"triple", options.target.triple},
                                     {"cpu", options.target.cpu},

@@ -22,17 +22,21 @@ static const Option table[] = {
      "stop at this stage and print what it has, to stdout or to the file of --output"},
     {"plan", 0, OptionType::File, "FILE", "", compiles, false, true,
      "take layouts, kernels and schedules from a plan that --emit plan wrote"},
-    {"fp", 0, OptionType::Choice, "fast|strict", "fast", compiles, false, true,
-     "floating point: fast allows approximations within 4 ulp, strict does not"},
+    {"fp", 0, OptionType::Choice, "strict|fast|fastest", "fast", compiles, false, true,
+     "floating point: strict has math functions within 1 ulp; fast within 4, and every element keeps a bound of its "
+     "own "
+     "(convolutions in Winograd's tiles); fastest adds rows to each other, so that small ones lose (Strassen's "
+     "method)"},
     {"conv-algorithm", 0, OptionType::Choice,
      "auto|contract|direct|gemm|spatial_pack|grouped_spatial_pack|winograd2|winograd4|strassen", "auto", compiles,
      false, true,
      "the algorithm of convolutions, wherever it is possible: the cheapest; products that read in place (direct), that "
      "pack their rows (gemm), or the cheaper of the two (contract); tiles of a row's pixels, without and with groups; "
-     "Winograd's in tiles of 2 or 4 pixels; Strassen's for windows of one pixel (both with --fp fast only)"},
+     "Winograd's in tiles of 2 or 4 pixels (not with --fp strict); Strassen's for windows of one pixel (with --fp "
+     "fastest only)"},
     {"matmul-algorithm", 0, OptionType::Choice, "auto|contract|strassen", "auto", compiles, false, true,
      "the algorithm of matrix products with constant weights, wherever it is possible: the cheaper; rows by columns "
-     "(contract); Strassen's, which multiplies an eighth less (with --fp fast only)"},
+     "(contract); Strassen's, which multiplies an eighth less (with --fp fastest only)"},
     {"max-weight-growth", 0, OptionType::Number, "PERCENT", "50", compiles, false, true,
      "how much weights that are transformed ahead may add to the model's"},
     {"fold-budget", 0, OptionType::Number, "FACTOR", "1", compiles, false, true,
@@ -63,7 +67,7 @@ static const Option table[] = {
      "what to compare with: ONNX Runtime, or ONNX's reference implementation"},
     {"rtol", 0, OptionType::Number, "R", "1e-3", VerifyBit, false, false, "tolerated error relative to each value"},
     {"atol", 0, OptionType::Number, "R", "1e-4", VerifyBit, false, false,
-     "tolerated error relative to the output's largest magnitude"},
+     "tolerated error relative to the largest magnitude beside each value, along the axis where that is smallest"},
     {"no-bisect", 0, OptionType::Flag, "", "", VerifyBit, false, false,
      "on a mismatch do not look for the first node that diverges"},
     {"run", 0, OptionType::Flag, "", "", ExplainBit, false, false,
@@ -287,21 +291,23 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   CompileRequest request;
   request.options.target = std::move(*target);
   CompileOptions &options = request.options;
-  options.strict = values.text("fp") == "strict";
+  options.fp = parseFloatMode(values.text("fp"));
   options.algorithms = {std::string(values.text("conv-algorithm")), std::string(values.text("matmul-algorithm")),
                         values.number("max-weight-growth") / 100};
-  auto refuseStrict = [&](StringRef option, StringRef algorithm, StringRef method) {
-    return LogicalResult(hint(emitError(loc, ErrorCode(2001))
-                                  << "option --" << option << " " << algorithm << " does not go with --fp strict",
-                              method + "'s method rounds differently and needs --fp fast"));
+  auto refuseAlgorithm = [&](StringRef option, StringRef algorithm, StringRef reason) {
+    return LogicalResult(hint(emitError(loc, ErrorCode(2001)) << "option --" << option << " " << algorithm
+                                                              << " does not go with --fp " << name(options.fp),
+                              reason));
   };
   StringRef convolution = options.algorithms.convolution, product = options.algorithms.product;
-  if (options.strict && convolution.starts_with("winograd"))
-    return refuseStrict("conv-algorithm", convolution, "Winograd");
-  if (options.strict && convolution == "strassen")
-    return refuseStrict("conv-algorithm", convolution, "Strassen");
-  if (options.strict && product == "strassen")
-    return refuseStrict("matmul-algorithm", product, "Strassen");
+  constexpr StringRef winograd = "Winograd's method rounds differently and needs --fp fast";
+  constexpr StringRef strassen = "Strassen's method gives small rows the errors of large ones and needs --fp fastest";
+  if (options.fp == FloatMode::Strict && convolution.starts_with("winograd"))
+    return refuseAlgorithm("conv-algorithm", convolution, winograd);
+  if (options.fp != FloatMode::Fastest && convolution == "strassen")
+    return refuseAlgorithm("conv-algorithm", convolution, strassen);
+  if (options.fp != FloatMode::Fastest && product == "strassen")
+    return refuseAlgorithm("matmul-algorithm", product, strassen);
   options.foldBudget = values.number("fold-budget");
   options.threads = values.integer("jobs");
   options.stop = llvm::StringSwitch<Stage>(values.text("emit"))

@@ -106,7 +106,7 @@ Steps strassenSteps(Operation *op, Value weight, int64_t depth, int64_t columns,
   return inSteps(rewrites);
 }
 
-Costs weigh(ConvOp conv, bool mayTransform, const Target &target) {
+Costs weigh(ConvOp conv, const AlgorithmOptions &options, const Target &target) {
   // Groups of few channels waste lanes of a product's tiles. Without groups both have the same inner loops, and costs
   // of two models that differ by less than they err do not tell which is cheaper.
   double margin = conv.getGroup() > 1 ? 1 : 0.87;
@@ -119,15 +119,15 @@ Costs weigh(ConvOp conv, bool mayTransform, const Target &target) {
       cheaper = spatialPack;
   }
   ArrayRef<int64_t> weight = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
-  if (mayTransform && takesWinograd(conv))
+  if (options.allowsWinograd() && takesWinograd(conv))
     costs.steps = winogradSteps(conv, cheaper, target);
-  else if (mayTransform && takesStrassen(conv) && keepsSamplesApart(conv))
+  else if (options.allowsStrassen() && takesStrassen(conv) && keepsSamplesApart(conv))
     costs.steps = strassenSteps(conv, conv.getWeight(), weight[1], weight[0], cheaper, target);
   return costs;
 }
 
-Costs weigh(MatMulOp product, bool mayTransform, const Target &target) {
-  if (!mayTransform || !takesStrassen(product) || !keepsSamplesApart(product))
+Costs weigh(MatMulOp product, const AlgorithmOptions &options, const Target &target) {
+  if (!options.allowsStrassen() || !takesStrassen(product) || !keepsSamplesApart(product))
     return {};
   ArrayRef<int64_t> weight = cast<RankedTensorType>(product.getRhs().getType()).getShape();
   double otherwise = bestContract(product, target).score;
@@ -137,15 +137,15 @@ Costs weigh(MatMulOp product, bool mayTransform, const Target &target) {
 // The costs of a model's convolutions or products. Models repeat their layers: equal ones are weighed once.
 template <typename Op> class CostTable {
 public:
-  CostTable(bool mayTransform, const Target &target) : mayTransform(mayTransform), target(target) {}
+  CostTable(const AlgorithmOptions &options, const Target &target) : options(options), target(target) {}
 
   const Costs &of(Op op) {
     auto entry = llvm::find_if(entries, [&](const auto &entry) { return costAlike(entry.first, op); });
-    return entry != entries.end() ? entry->second : entries.emplace_back(op, weigh(op, mayTransform, target)).second;
+    return entry != entries.end() ? entry->second : entries.emplace_back(op, weigh(op, options, target)).second;
   }
 
 private:
-  bool mayTransform;
+  const AlgorithmOptions &options;
   const Target &target;
   std::deque<std::pair<Op, Costs>> entries;
 };
@@ -190,18 +190,16 @@ private:
 constexpr StringLiteral needOfStrassen = "32-bit floats times constant weights, of known sizes and an even depth and "
                                          "number of columns: products of matrices, or windows of one pixel";
 
-constexpr StringRef needOfTransforms = "results that may round differently: --fp fast";
-
-bool transformsWeights(const PlannedKernel &kernel) {
-  return kernel.kernelClass == "winograd" || kernel.kernelClass == "strassen";
-}
-
-LogicalResult refusePlan(Operation *op, const PlannedKernel &kernel, StringRef need) {
+InFlightDiagnostic refusePlan(Operation *op, const PlannedKernel &kernel, StringRef need) {
   return emitError(op, ErrorCode::BadPlan)
          << "kernel '" << kernel.name << "': class '" << kernel.kernelClass << "' is for " << need;
 }
 
-template <typename Op> LogicalResult strassenAsPlanned(Op op, const PlannedKernel &kernel) {
+template <typename Op>
+LogicalResult strassenAsPlanned(Op op, const PlannedKernel &kernel, const AlgorithmOptions &options) {
+  if (!options.allowsStrassen())
+    return hint(refusePlan(op, kernel, "rows that may have the rounding errors of their neighbours"),
+                "Strassen's method needs --fp fastest");
   if (!takesStrassen(op))
     return refusePlan(op, kernel, needOfStrassen);
   // Another number is refused with the schedule.
@@ -216,12 +214,12 @@ LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &o
       return refusePlan(conv, *kernel, "convolutions of 32-bit floats with known channels, several of them in a group");
     setAlgorithm(conv, spatialPackName(conv));
   }
-  if (!kernel || !transformsWeights(*kernel))
+  if (kernel && kernel->kernelClass == "strassen")
+    return strassenAsPlanned(conv, *kernel, options);
+  if (!kernel || kernel->kernelClass != "winograd")
     return success();
-  if (!options.transforms)
-    return refusePlan(conv, *kernel, needOfTransforms);
-  if (kernel->kernelClass == "strassen")
-    return strassenAsPlanned(conv, *kernel);
+  if (!options.allowsWinograd())
+    return hint(refusePlan(conv, *kernel, "results that may round differently"), "Winograd's method needs --fp fast");
   int64_t tile = kernel->schedule["tile"];
   if (!takesWinograd(conv) || (tile != 2 && tile != 4))
     return refusePlan(conv, *kernel,
@@ -234,17 +232,15 @@ LogicalResult asPlanned(MatMulOp product, const Plan &plan, const AlgorithmOptio
   const PlannedKernel *kernel = plan.kernelOf(opName(product));
   if (!kernel || kernel->kernelClass != "strassen")
     return success();
-  if (!options.transforms)
-    return refusePlan(product, *kernel, needOfTransforms);
-  return strassenAsPlanned(product, *kernel);
+  return strassenAsPlanned(product, *kernel, options);
 }
 
 void force(ConvOp conv, const AlgorithmOptions &options) {
   StringRef name = options.convolution;
   setAlgorithm(conv, name);
-  if (name == "strassen" && options.transforms && takesStrassen(conv))
+  if (name == "strassen" && options.allowsStrassen() && takesStrassen(conv))
     useStrassen(conv, strassen::products);
-  else if (name.consume_front("winograd") && options.transforms && takesWinograd(conv))
+  else if (name.consume_front("winograd") && options.allowsWinograd() && takesWinograd(conv))
     useWinograd(conv, name == "2" ? 2 : 4);
 }
 
@@ -256,7 +252,8 @@ struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
       emitError(getOperation().getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
       return signalPassFailure();
     }
-    if (failed(alterOpLayout(getOperation(), *machine, {convolution, product, maxWeightGrowth}, nullptr)))
+    AlgorithmOptions options{convolution, product, maxWeightGrowth, parseFloatMode(fp)};
+    if (failed(alterOpLayout(getOperation(), *machine, options, nullptr)))
       signalPassFailure();
   }
 };
@@ -274,7 +271,7 @@ LogicalResult chooseAlgorithms(func::FuncOp main, const Target &target, const Al
 
   Growth growth(int64_t(options.maxWeightGrowth * double(constantBytes(main))));
   if (options.convolution == "auto") {
-    CostTable<ConvOp> costs(options.transforms, target);
+    CostTable<ConvOp> costs(options, target);
     for (ConvOp conv : convolutions) {
       if (costs.of(conv).isSpatialPackCheaper)
         setAlgorithm(conv, spatialPackName(conv));
@@ -282,7 +279,7 @@ LogicalResult chooseAlgorithms(func::FuncOp main, const Target &target, const Al
     }
   }
   if (options.product == "auto") {
-    CostTable<MatMulOp> costs(options.transforms, target);
+    CostTable<MatMulOp> costs(options, target);
     for (MatMulOp product : products)
       growth.offer(product, costs.of(product));
   }
@@ -291,7 +288,7 @@ LogicalResult chooseAlgorithms(func::FuncOp main, const Target &target, const Al
   if (options.convolution != "auto" && options.convolution != "contract")
     for (ConvOp conv : convolutions)
       force(conv, options);
-  if (options.product == "strassen" && options.transforms)
+  if (options.product == "strassen" && options.allowsStrassen())
     for (MatMulOp product : products)
       if (takesStrassen(product))
         useStrassen(product, strassen::products);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/schedule/Plan.h"
+#include "compiler/support/FloatMode.h"
 #include "compiler/target/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -16,8 +17,12 @@ struct AlgorithmOptions {
   std::string product = "auto";
   // By how much transformed weights may add to those of the model.
   double maxWeightGrowth = 0.5;
-  // Whether weights may be transformed at all: that rounds differently, and needs them folded afterwards.
-  bool transforms = true;
+  FloatMode fp = FloatMode::Fast;
+  bool folds = true; // constants are folded afterwards, which transformed weights need
+
+  // These round differently, and Strassen's method adds rows to each other.
+  bool allowsWinograd() const { return folds && fp != FloatMode::Strict; }
+  bool allowsStrassen() const { return folds && fp == FloatMode::Fastest; }
 };
 
 // The transformed weights are ops over constants: they are to be folded afterwards. A plan says by the class of a

@@ -6,7 +6,8 @@ def AlterOpLayoutPass : Pass<"alter-op-layout", "mlir::func::FuncOp"> {
   let options = [Option<"target", "target", "std::string", "\"host\"", "The machine to choose for, as --target of fathom compile">,
                  Option<"convolution", "convolution", "std::string", "\"auto\"", "As --conv-algorithm of fathom compile">,
                  Option<"product", "product", "std::string", "\"auto\"", "As --matmul-algorithm of fathom compile">,
-                 Option<"maxWeightGrowth", "max-weight-growth", "double", "0.5", "The most that transformed weights may add, of all weights">];
+                 Option<"maxWeightGrowth", "max-weight-growth", "double", "0.5", "The most that transformed weights may add, of all weights">,
+                 Option<"fp", "fp", "std::string", "\"fast\"", "As --fp of fathom compile">];
 }
 def CanonicalizeOpsPass : Pass<"canonicalize-ops", "mlir::func::FuncOp"> {
   let summary = "Express ops by the few that have kernels of their own, and drop ops that change nothing";

@@ -78,7 +78,7 @@ def model(tmp_path_factory):
 
 
 # A batch of any size; one of a known size, whose pointwise convolution can be computed in quarters.
-FORMS = {"any": {}, "quarters": {"dim": {"batch": BATCH}, "conv_algorithm": "strassen"}}
+FORMS = {"any": {}, "quarters": {"dim": {"batch": BATCH}, "conv_algorithm": "strassen", "fp": "fastest"}}
 
 
 @pytest.mark.parametrize("form", FORMS)

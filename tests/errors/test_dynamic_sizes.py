@@ -116,11 +116,14 @@ def test_lengths_that_decide_a_rank(fathom, save, op):
     assert "--dim" not in result.err
 
 
-@pytest.mark.parametrize("option, algorithm", [("conv", "winograd4"), ("conv", "strassen"), ("matmul", "strassen")])
-def test_other_roundings_need_fast_floating_point(fathom, save, option, algorithm):
+@pytest.mark.parametrize("option, algorithm, needed", [("conv", "winograd4", "fast"), ("conv", "strassen", "fastest"), ("matmul", "strassen", "fastest")])
+def test_other_roundings_need_their_mode(fathom, save, option, algorithm, needed):
     path = save(one_node("Relu", [value("x", [3])]))
-    result = fathom("compile", path, "-o", "m.fathom", f"--{option}-algorithm", algorithm, "--fp", "strict")
-    result.expect(2, "[F2001]", f"--{option}-algorithm {algorithm} does not go with --fp strict", "hint: ")
+    command = ["compile", path, "-o", "m.fathom", f"--{option}-algorithm", algorithm]
+    for mode in ["strict", "fast"][: 1 if needed == "fast" else 2]:
+        said = f"--{option}-algorithm {algorithm} does not go with --fp {mode}"
+        fathom(*command, "--fp", mode).expect(2, "[F2001]", said, f"needs --fp {needed}")
+    fathom(*command, "--fp", needed).expect(0)
 
 
 UNKNOWN = {

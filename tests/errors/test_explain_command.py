@@ -204,7 +204,7 @@ def test_the_algorithm_of_a_convolution(fathom, save, group, algorithm, said):
     weights = [numpy_helper.from_array(np.ones((16, 16 // group, 3, 3), np.float32), "w")]
     nodes = [helper.make_node("Conv", ["x", "w"], ["y"], name="conv", group=group)]
     path = save(make_model(nodes, [value("x", [1, 16, 10, 10])], [value("y", None)], weights))
-    report = explained(fathom, path, "--conv-algorithm", algorithm)
+    report = explained(fathom, path, "--conv-algorithm", algorithm, "--fp", "fastest")
     assert said in next(op["why"] for kernel in report["kernels"] for op in kernel["ops"] if op["node"] == "conv")
 
 

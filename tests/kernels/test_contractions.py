@@ -54,7 +54,7 @@ def test_thin_matmul(rows, seed):
         compare(nodes, {"x": x}, {"w": w})
 
 
-@pytest.mark.parametrize("options", [{}, {"matmul_algorithm": "strassen"}, {"conv_algorithm": "gemm"}, {"conv_algorithm": "winograd2"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"matmul_algorithm": "strassen", "fp": "fastest"}, {"conv_algorithm": "gemm"}, {"conv_algorithm": "winograd2"}], ids=str)
 @pytest.mark.parametrize("target", [None, "neoverse-n1", "x86-64-v3"])
 def test_no_rows(target, options):
     """A batch of none: other sizes would give large tasks, which fetch weights ahead."""

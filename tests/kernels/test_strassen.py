@@ -6,7 +6,8 @@ from onnx import helper
 
 import fathom
 
-FORCED = {"matmul_algorithm": "strassen", "conv_algorithm": "strassen"}
+FASTEST = {"fp": "fastest"}
+FORCED = {"matmul_algorithm": "strassen", "conv_algorithm": "strassen"} | FASTEST
 
 
 def scaled(random, *shape):
@@ -131,7 +132,7 @@ def edited(model, folder, change):
 def test_other_schedules(change, random, tmp_path):
     inputs, weights = {"x": rows(random, 45, 102)}, {"w": scaled(random, 102, 150)}
     plan = edited(make_model([product("y")], inputs, weights), tmp_path, change)
-    compare([product("y")], inputs, weights, plan=plan)
+    compare([product("y")], inputs, weights, plan=plan, **FASTEST)
 
 
 @pytest.mark.usefixtures("pinned")
@@ -144,7 +145,7 @@ def test_error_against_double_precision(stored, tmp_path):
         want = x.astype(np.float64) @ w.astype(np.float64)
         model = make_model([product("y")], {"x": x}, {"w": w})
         plan = edited(model, tmp_path, {"stored": stored})
-        got = fathom.Session(fathom.compile(model, plan=plan)).run(None, {"x": x})[0]
+        got = fathom.Session(fathom.compile(model, plan=plan, **FASTEST)).run(None, {"x": x})[0]
         assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max(), f"seed {seed}"
 
 
@@ -154,7 +155,7 @@ def transformer_layer(*shape):
 
 
 # A machine that reads weights quickly, compared with how it multiplies.
-FREE = {"target": "cortex-a72", "max_weight_growth": 100}
+FREE = {"target": "cortex-a72", "max_weight_growth": 100} | FASTEST
 
 
 def stored(model, **options):
@@ -166,20 +167,20 @@ def stored(model, **options):
 def test_chosen_where_it_pays():
     assert "strassen" in classes(transformer_layer(1, 128), **FREE)
     assert "strassen" not in classes(transformer_layer(1, 4), **FREE)
-    assert "strassen" not in classes(transformer_layer(1, 128), target="sapphirerapids", max_weight_growth=100)
+    assert "strassen" not in classes(transformer_layer(1, 128), target="sapphirerapids", max_weight_growth=100, **FASTEST)
 
 
 def test_weights_grow_within_the_budget():
     """Each of the seven factors is a quarter as large as the weights, and four are enough."""
     for growth, most in ((0, 4), (20, 4), (80, 7)):
-        assert stored(transformer_layer(1, 128), target="cortex-a72", max_weight_growth=growth) == [most]
+        assert stored(transformer_layer(1, 128), target="cortex-a72", max_weight_growth=growth, **FASTEST) == [most]
 
 
 def test_samples_stay_apart():
     """Rows that may be of different samples are not computed together, unless one asks for it."""
     for shape in ((128,), (2, 128), (128, 2)):
         assert "strassen" not in classes(transformer_layer(*shape), **FREE)
-        assert "strassen" in classes(transformer_layer(*shape), matmul_algorithm="strassen")
+        assert "strassen" in classes(transformer_layer(*shape), **FORCED)
 
 
 def test_a_nan_stays_in_its_pair_of_rows(random):
@@ -201,12 +202,22 @@ def test_other_products_stay_as_they_are(random):
         assert "strassen" not in classes(model, **FORCED)
 
 
-def test_strict_floating_point_has_none_of_it():
+@pytest.mark.parametrize("fp", ["strict", "fast"])
+def test_only_the_fastest_mode_has_it(fp, tmp_path):
     model = transformer_layer(1, 128)
-    assert "strassen" not in classes(model, fp="strict", **FREE)
-    for option in FORCED:
-        with pytest.raises(fathom.Error, match="does not go with --fp strict"):
-            fathom.compile(model, fp="strict", **{option: "strassen"})
+    assert "strassen" not in classes(model, **FREE | {"fp": fp})
+    for option in ("matmul_algorithm", "conv_algorithm"):
+        with pytest.raises(fathom.Error, match=f"does not go with --fp {fp}(.|\\n)*needs --fp fastest"):
+            fathom.compile(model, fp=fp, **{option: "strassen"})
+    plan = tmp_path / "plan"
+    fathom.compile(model, output=str(plan), emit="plan", **FORCED)
+    with pytest.raises(fathom.Error, match="class 'strassen' is for(.|\\n)*needs --fp fastest"):
+        fathom.compile(model, fp=fp, plan=str(plan))
+
+
+def test_the_default_mode_has_none_of_it():
+    model = transformer_layer(1, 128)
+    assert "strassen" not in classes(model, target="cortex-a72", max_weight_growth=100)
 
 
 @pytest.mark.usefixtures("both")
@@ -214,7 +225,7 @@ def test_a_plan_says_which_algorithm(tmp_path):
     for algorithm in ("contract", "strassen"):
         folder = tmp_path / algorithm
         folder.mkdir()
-        round_trip(transformer_layer(1, 128), folder, matmul_algorithm=algorithm)
+        round_trip(transformer_layer(1, 128), folder, matmul_algorithm=algorithm, **FASTEST)
 
 
 @pytest.mark.usefixtures("both")
@@ -230,11 +241,11 @@ def test_a_plan_says_which_algorithm(tmp_path):
 )
 def test_impossible_plans_are_refused(tmp_path, change, reason):
     model = transformer_layer(1, 128)
-    plan = fathom.compile(model, emit="plan", matmul_algorithm="strassen")
+    plan = fathom.compile(model, emit="plan", **FORCED)
     path = tmp_path / "edited.plan"
     path.write_text(plan.replace(*change, 1))
     with pytest.raises(fathom.Error, match=reason):
-        fathom.compile(model, plan=str(path))
+        fathom.compile(model, plan=str(path), **FASTEST)
 
 
 @pytest.mark.usefixtures("both")
@@ -243,4 +254,4 @@ def test_a_plan_for_another_product_is_refused(random, tmp_path):
     plan = tmp_path / "even.plan"
     fathom.compile(make_model([product("y")], even, {"w": scaled(random, 8, 8)}), output=str(plan), emit="plan", **FORCED)
     with pytest.raises(fathom.Error, match="class 'strassen' is for"):
-        fathom.compile(make_model([product("y")], odd, {"w": scaled(random, 9, 8)}), plan=str(plan))
+        fathom.compile(make_model([product("y")], odd, {"w": scaled(random, 9, 8)}), plan=str(plan), **FASTEST)

@@ -101,7 +101,7 @@ def test_results(model, runtime):
 @pytest.mark.parametrize("name", [name for name in CONVOLUTIONAL if name in CHOSEN])
 def test_every_algorithm_forced(name, algorithm, runtime, tmp_path):
     fill(name)
-    model = Model(name, tmp_path, "--conv-algorithm", algorithm, "--max-weight-growth", "400")
+    model = Model(name, tmp_path, "--conv-algorithm", algorithm, "--max-weight-growth", "400", "--fp", "fastest")
     test_results(model, runtime)
     model.artifact.unlink()
 

@@ -91,7 +91,7 @@ def test_options():
     "options, text",
     [
         ({"speed": 3}, "speed"),
-        ({"fp": "sloppy"}, "fast, strict"),
+        ({"fp": "sloppy"}, "strict, fast, fastest"),
         ({"jobs": -1}, "whole number"),
         ({"jobs": []}, "list"),
         ({"jobs": 1.5}, "float"),

@@ -2,8 +2,8 @@
 // RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=contract product=contract" --split-input-file %s | FileCheck --check-prefix=PLAIN %s
 // RUN: fathom-opt --alter-op-layout="target=neoverse-v1 max-weight-growth=4" --split-input-file %s | FileCheck --check-prefix=AUTO %s
 // RUN: fathom-opt --alter-op-layout="target=neoverse-v1 max-weight-growth=0.1" --split-input-file %s | FileCheck --check-prefix=PLAIN %s
-// RUN: fathom-opt --alter-op-layout="target=cortex-a72 max-weight-growth=4" --split-input-file %s | FileCheck --check-prefix=CHOSEN %s
-// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=strassen product=strassen" --split-input-file %s | FileCheck --check-prefix=STRASSEN %s
+// RUN: fathom-opt --alter-op-layout="target=cortex-a72 max-weight-growth=4 fp=fastest" --split-input-file %s | FileCheck --check-prefix=CHOSEN %s
+// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=strassen product=strassen fp=fastest" --split-input-file %s | FileCheck --check-prefix=STRASSEN %s
 
 // The weights are brought into the form of the method by ops over constants, which are folded later.
 // CHECK-LABEL: func @windows
