@@ -138,11 +138,19 @@ SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, bool
   llvm::append_range(first, tile.zeros(rows * (sets - 1), pieces));
   std::function<SmallVector<Value>(size_t, Value, Value, SmallVector<Value>)> nest =
       [&](size_t depth, Value offset, Value position, SmallVector<Value> carried) -> SmallVector<Value> {
-    if (depth < taps.size())
-      return c.loop(c.i64(0), c.i64(taps[depth].count), 1, carried, [&](Value iv, ValueRange values) {
-        return nest(depth + 1, c.add(offset, c.mul(iv, c.expr(taps[depth].stride))),
-                    c.add(c.mul(position, taps[depth].count), iv), llvm::to_vector(values));
-      });
+    if (depth < taps.size()) {
+      // Steps of a single tap; runs of unknown length are in blocks themselves.
+      int64_t below = constantSize(run).value_or(INT32_MAX);
+      for (const Tap &tap : ArrayRef(taps).drop_front(depth + 1))
+        below *= tap.count;
+      auto overTaps = [&](Value from, Value to, ValueRange sums) {
+        return c.loop(from, to, 1, sums, [&](Value iv, ValueRange values) {
+          return nest(depth + 1, c.add(offset, c.mul(iv, c.expr(taps[depth].stride))),
+                      c.add(c.mul(position, taps[depth].count), iv), llvm::to_vector(values));
+        });
+      };
+      return tile.inBlocks(c.i64(taps[depth].count), below, carried, overTaps, 1, sets);
+    }
     SmallVector<Value> moved, panelRows;
     for (Value start : starts)
       moved.push_back(c.add(start, offset));
@@ -190,22 +198,24 @@ void Contraction::tile(Value row, int64_t rows, ArrayRef<Value> panels, std::opt
         body(r * pieces.size() + p, index, pieces[p]);
       }
   };
-  SmallVector<Value> sums = firstSums(rows, pieces, panel);
-  if (Code::constant(isFirst) != 1) {
+  SmallVector<Value> first = firstSums(rows, pieces, panel);
+  c.when(isLast, [&] { prefetchOperands(rowIndices, panel, count); });
+  bool isOnly = Code::constant(isFirst) == 1;
+  SmallVector<Value> sums = multiplyPacked(row, rows, pieces, panel, isOnly ? first : registers().zeros(rows, pieces));
+  if (!isOnly) {
+    // A block is added as a whole: the chain of its sums does not go on with those before.
     auto branch = scf::IfOp::create(c.b, c.loc, ValueRange(sums).getTypes(), isFirst, /*withElseRegion=*/true);
     {
       OpBuilder::InsertionGuard guard(c.b);
       c.b.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(c.b, c.loc, sums);
+      scf::YieldOp::create(c.b, c.loc, startsWithBias ? registers().added(first, sums) : sums);
       c.b.setInsertionPointToStart(branch.elseBlock());
       SmallVector<Value> partial(sums.size());
       eachPiece([&](size_t i, const Indices &index, int64_t n) { partial[i] = e.load(k.outputs[0], index, n); });
-      scf::YieldOp::create(c.b, c.loc, partial);
+      scf::YieldOp::create(c.b, c.loc, registers().added(partial, sums));
     }
     sums = SmallVector<Value>(branch.getResults());
   }
-  c.when(isLast, [&] { prefetchOperands(rowIndices, panel, count); });
-  sums = multiplyPacked(row, rows, pieces, panel, sums);
   if (Code::constant(isLast) == 1)
     return finishTile(row, rowIndices, panel, count, sums);
   scf::IfOp::create(

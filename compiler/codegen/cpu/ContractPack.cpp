@@ -95,6 +95,7 @@ Value Contraction::leftVector(ArrayRef<Index> index, Value start, Value depth, i
 SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef<int64_t> stored, Value panel,
                                                ValueRange sums) {
   RegisterTile tile = registers();
+  tile.mostSteps = blockK;
   SmallVector<int64_t> pieces = tile.wholePieces(stored);
   Value block = c.add(panelStart(panel), c.mul(blockStart, tileN)), before = c.sub(row, rowLow);
   Ahead ahead = nextPanel(row, block, c.i64(blockK));

@@ -1,5 +1,6 @@
 // What the kernel classes share: task ranges, result stores, row-wise iteration and reductions.
 #include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/cpu/Sums.h"
 #include "compiler/graph/SizeMath.h"
 
 using namespace mlir;
@@ -145,6 +146,12 @@ Value Reducer::reduce(Indices index, int64_t lanes, Value identity, Combine comb
   for (int64_t d : layoutOf(type).order)
     if (llvm::is_contained(axes, d) && d != innermost)
       outer.push_back(d);
+  // One loop over an axis, or blocks of it.
+  auto chain = [&](Value count, ValueRange values, ValueRange identities,
+                   llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+    return sumInBlocks(c, count, longestChain, 1, values, identities, combine,
+                       [&](Value from, Value to, ValueRange sums) { return c.loop(from, to, 1, sums, body); });
+  };
   // Nests loops over the outer axes around `inner`. Each starts from `init` and is combined as a whole: sums of sums
   // round less than one long chain.
   size_t loops = outer.size() + (lanesReduced() ? 1 : 0);
@@ -152,7 +159,7 @@ Value Reducer::reduce(Indices index, int64_t lanes, Value identity, Combine comb
   std::function<SmallVector<Value>(size_t, ValueRange, Inner)> nest = [&](size_t i, ValueRange init, Inner inner) {
     if (i == outer.size())
       return inner(init);
-    return c.loop(c.i64(0), c.expr(graph::sizesOf(type)[outer[i]]), 1, init, [&](Value iv, ValueRange values) {
+    return chain(c.expr(graph::sizesOf(type)[outer[i]]), init, init, [&](Value iv, ValueRange values) {
       index[outer[i]] = {iv, 0};
       if (i + 1 == loops)
         return inner(values);
@@ -176,13 +183,13 @@ Value Reducer::reduce(Indices index, int64_t lanes, Value identity, Combine comb
     Value tail = c.i64(0);
     if (vectors) {
       tail = c.sub(size, c.rem(size, c.i64(wide)));
-      next[1] = c.loop(c.i64(0), tail, wide, ValueRange{next[1]}, [&](Value iv, ValueRange acc) {
-        index[innermost] = {iv, 1};
+      next[1] = chain(c.div(size, c.i64(wide)), next[1], init[1], [&](Value iv, ValueRange acc) {
+        index[innermost] = {c.mul(iv, wide), 1};
         return SmallVector<Value>{combine(acc[0], item(index, wide))};
       })[0];
     }
-    next[0] = c.loop(tail, size, 1, ValueRange{next[0]}, [&](Value iv, ValueRange acc) {
-      index[innermost] = {iv, 0};
+    next[0] = chain(c.sub(size, tail), next[0], identity, [&](Value iv, ValueRange acc) {
+      index[innermost] = {c.add(tail, iv), 0};
       return SmallVector<Value>{combine(acc[0], item(index, 1))};
     })[0];
     return next;

@@ -94,6 +94,18 @@ Value RegisterTile::widen(Value x) const {
   return arith::ExtFOp::create(e.c.b, e.c.loc, vector ? Type(vector.clone(acc)) : acc, x);
 }
 
+Value RegisterTile::add(Value x, Value y) const {
+  return isa<FloatType>(acc) ? Value(arith::AddFOp::create(e.c.b, e.c.loc, x, y))
+                             : Value(arith::AddIOp::create(e.c.b, e.c.loc, x, y));
+}
+
+SmallVector<Value> RegisterTile::added(ValueRange x, ValueRange y) const {
+  SmallVector<Value> sums;
+  for (auto [a, b] : llvm::zip_equal(x, y))
+    sums.push_back(add(a, b));
+  return sums;
+}
+
 Value RegisterTile::fma(Value x, Value y, Value z) const {
   if (isa<FloatType>(acc)) // fused where the target can, never a library call
     return LLVM::FMulAddOp::create(e.c.b, e.c.loc, x, y, z);
@@ -109,8 +121,7 @@ SmallVector<Value> RegisterTile::joinSets(ArrayRef<Value> sums, int64_t sets) co
   for (; sets > 1; sets /= 2) {
     size_t half = joined.size() / 2;
     for (size_t i = 0; i < half; ++i)
-      joined[i] = isa<FloatType>(acc) ? Value(arith::AddFOp::create(e.c.b, e.c.loc, joined[i], joined[half + i]))
-                                      : Value(arith::AddIOp::create(e.c.b, e.c.loc, joined[i], joined[half + i]));
+      joined[i] = add(joined[i], joined[half + i]);
     joined.resize(half);
   }
   return joined;
@@ -218,9 +229,49 @@ SmallVector<Value> RegisterTile::pointersTo(ArrayRef<Value> panels) const {
   return pointers;
 }
 
+SmallVector<Value> RegisterTile::inBlocks(Value count, int64_t steps, ValueRange sums, SumBody body, int64_t unit,
+                                          int64_t sets) const {
+  // Integers are exact.
+  if (!isa<FloatType>(acc) || steps > longestChain)
+    return body(e.c.i64(0), count, sums);
+  SmallVector<Value> none;
+  for (Value sum : sums)
+    none.push_back(e.c.number(sum.getType(), 0));
+  int64_t most = sets * longestChain / std::max<int64_t>(1, steps);
+  if (mostSteps <= most)
+    return body(e.c.i64(0), count, sums);
+  // Beside the sums, their totals and what is multiplied.
+  constexpr int64_t others = 8;
+  bool fit = 2 * int64_t(sums.size()) + others <= e.target.vectorRegisters;
+  return sumInBlocks(
+      e.c, count, most, unit, sums, none, [&](Value x, Value y) { return add(x, y); }, body,
+      fit ? nullptr : e.fault.getDefiningOp());
+}
+
+// What is left of the elements to fetch behind so many steps.
+static Ahead behind(Code &c, const Ahead &ahead, Value steps) {
+  return ahead.perStep ? Ahead{c.add(ahead.start, c.mul(steps, ahead.perStep)), ahead.perStep} : Ahead();
+}
+
 SmallVector<Value> RegisterTile::multiply(Value left, Type leftType, ArrayRef<Value> starts, ArrayRef<Value> panels,
                                           Value length, ArrayRef<int64_t> pieces, int64_t sets, const Ahead &ahead,
                                           ValueRange sums) const {
+  Code &c = e.c;
+  auto block = [&](Value from, Value to, ValueRange carried) {
+    SmallVector<Value> movedStarts, movedPanels;
+    for (Value start : starts)
+      movedStarts.push_back(c.add(start, from));
+    for (Value panel : panels)
+      movedPanels.push_back(c.add(panel, c.mul(from, panelWidth)));
+    return multiplyChain(left, leftType, movedStarts, movedPanels, c.sub(to, from), pieces, sets,
+                         behind(c, ahead, from), carried);
+  };
+  return inBlocks(length, 1, sums, block, std::max(unroll, sets), sets);
+}
+
+SmallVector<Value> RegisterTile::multiplyChain(Value left, Type leftType, ArrayRef<Value> starts,
+                                               ArrayRef<Value> panels, Value length, ArrayRef<int64_t> pieces,
+                                               int64_t sets, const Ahead &ahead, ValueRange sums) const {
   Code &c = e.c;
   size_t ofPanel = starts.size() * pieces.size(), size = panels.size() * ofPanel;
   SmallVector<Value> pointers = pointersTo(panels), rows;
@@ -335,6 +386,18 @@ SmallVector<Value> RegisterTile::multiplyGroups(Value left, Type leftType, Array
 SmallVector<Value> RegisterTile::multiplyPacked(Value left, Type leftType, Value start, int64_t height, int64_t rows,
                                                 Value panel, Value length, ArrayRef<int64_t> pieces, int64_t sets,
                                                 const Ahead &ahead, ValueRange sums) const {
+  Code &c = e.c;
+  auto block = [&](Value from, Value to, ValueRange carried) {
+    return multiplyPackedChain(left, leftType, c.add(start, c.mul(from, height)), height, rows,
+                               c.add(panel, c.mul(from, panelWidth)), c.sub(to, from), pieces, sets,
+                               behind(c, ahead, from), carried);
+  };
+  return inBlocks(length, 1, sums, block, std::max(unroll, sets), sets);
+}
+
+SmallVector<Value> RegisterTile::multiplyPackedChain(Value left, Type leftType, Value start, int64_t height,
+                                                     int64_t rows, Value panel, Value length, ArrayRef<int64_t> pieces,
+                                                     int64_t sets, const Ahead &ahead, ValueRange sums) const {
   Code &c = e.c;
   size_t size = rows * pieces.size();
   int64_t steps = std::max(unroll, sets);

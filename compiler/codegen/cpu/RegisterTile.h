@@ -3,6 +3,7 @@
 
 #include "compiler/codegen/common/Emitter.h"
 #include "compiler/codegen/cpu/OrderedLoop.h"
+#include "compiler/codegen/cpu/Sums.h"
 
 namespace fathom {
 
@@ -21,15 +22,16 @@ llvm::SmallVector<mlir::Value> transposeFour(Code &c, llvm::ArrayRef<mlir::Value
 
 struct RegisterTile {
   Emitter &e;
-  mlir::Type acc;            // of the sums
-  int64_t panelWidth;        // columns of a panel; its rows follow each other
-  int64_t unroll;            // steps of the reduction per iteration
-  int64_t inFlight;          // multiply-adds at a time that the schedule wants
-  int64_t loadAhead;         // multiply-adds that loads come ahead of their use; 0: LLVM orders them
-  mlir::Value right;         // the packed operand
-  mlir::Type rightType;      // of its elements
-  bool rowsApart = false;    // rows lie at no distance of each other that is known
-  bool stepsInOrder = false; // where no loop has an order of its own, a step's loads come behind those before
+  mlir::Type acc;                // of the sums
+  int64_t panelWidth;            // columns of a panel; its rows follow each other
+  int64_t unroll;                // steps of the reduction per iteration
+  int64_t inFlight;              // multiply-adds at a time that the schedule wants
+  int64_t loadAhead;             // multiply-adds that loads come ahead of their use; 0: LLVM orders them
+  mlir::Value right;             // the packed operand
+  mlir::Type rightType;          // of its elements
+  int64_t mostSteps = INT64_MAX; // of a product whose depth is known only when it runs
+  bool rowsApart = false;        // rows lie at no distance of each other that is known
+  bool stepsInOrder = false;     // where no loop has an order of its own, a step's loads come behind those before
 
   int64_t lanes() const { return e.target.lanes(acc.getIntOrFloatBitWidth()); }
   // Columns in vectors, the last of them narrower where they do not come out even.
@@ -48,6 +50,13 @@ struct RegisterTile {
   // multiply-add need not wait for the last one.
   int64_t setsFor(size_t accumulators, std::optional<int64_t> depth) const;
   llvm::SmallVector<mlir::Value> joinSets(llvm::ArrayRef<mlir::Value> sums, int64_t sets) const;
+
+  llvm::SmallVector<mlir::Value> added(mlir::ValueRange x, mlir::ValueRange y) const;
+
+  // Adds `count` times so many steps of the reduction to the sums, in blocks where one chain would be too long; where a
+  // single time is, `body` sees to that.
+  llvm::SmallVector<mlir::Value> inBlocks(mlir::Value count, int64_t steps, mlir::ValueRange sums, SumBody body,
+                                          int64_t unit = 1, int64_t sets = 1) const;
 
   // Adds `length` steps of the reduction to the sums: row r of the left operand starts at element starts[r], the panels
   // that it is multiplied with at elements `panels`. The sums of a panel's rows follow those of the panel before.
@@ -84,6 +93,7 @@ struct RegisterTile {
   mlir::Value widen(mlir::Value x) const;
 
 private:
+  mlir::Value add(mlir::Value x, mlir::Value y) const;
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) const;
   // For each of these lanes what `elements`, one or a vector of them, have there.
   mlir::Value takeLanes(mlir::Value elements, llvm::ArrayRef<int64_t> lanes) const;
@@ -97,6 +107,15 @@ private:
                   mlir::Value panelRow, llvm::MutableArrayRef<mlir::Value> sums) const;
   llvm::SmallVector<mlir::Value> pointersTo(llvm::ArrayRef<mlir::Value> panels) const;
   void prefetch(const Ahead &ahead, mlir::Value depth, int64_t steps) const;
+  // The two products above for steps that are one chain.
+  llvm::SmallVector<mlir::Value> multiplyChain(mlir::Value left, mlir::Type leftType,
+                                               llvm::ArrayRef<mlir::Value> starts, llvm::ArrayRef<mlir::Value> panels,
+                                               mlir::Value length, llvm::ArrayRef<int64_t> pieces, int64_t sets,
+                                               const Ahead &ahead, mlir::ValueRange sums) const;
+  llvm::SmallVector<mlir::Value> multiplyPackedChain(mlir::Value left, mlir::Type leftType, mlir::Value start,
+                                                     int64_t height, int64_t rows, mlir::Value panel,
+                                                     mlir::Value length, llvm::ArrayRef<int64_t> pieces, int64_t sets,
+                                                     const Ahead &ahead, mlir::ValueRange sums) const;
   // Steps of the reduction, as many at a time as `counts` says, each of which divides the one before, down to one: in
   // the ordered loop first, if there is one.
   using Steps = llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value depth, int64_t count, mlir::ValueRange)>;

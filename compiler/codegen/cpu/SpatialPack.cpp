@@ -116,7 +116,7 @@ private:
                                 SmallVector<Value> sums) {
     if (d == spatial)
       return multiply(starts, panel, pieces, sums);
-    int64_t below = channels * panelWidth;
+    int64_t below = channels; // steps of a single tap
     for (int64_t taps : ArrayRef(window.kernel).drop_front(d + 1))
       below *= taps;
     auto tap = [&](Value i, ValueRange carried) {
@@ -124,10 +124,12 @@ private:
       SmallVector<Value> moved;
       for (Value start : starts)
         moved.push_back(c.add(start, offset));
-      return overWindow(d + 1, moved, c.add(panel, c.mul(i, below)), pieces, llvm::to_vector(carried));
+      return overWindow(d + 1, moved, c.add(panel, c.mul(i, below * panelWidth)), pieces, llvm::to_vector(carried));
     };
     if (d + 1 < spatial || !k.schedule["unroll_w"])
-      return c.loop(c.i64(0), c.i64(window.kernel[d]), 1, sums, tap);
+      return registers.inBlocks(c.i64(window.kernel[d]), below, sums, [&](Value from, Value to, ValueRange carried) {
+        return c.loop(from, to, 1, carried, tap);
+      });
     if (together > 1 && cost::spreadsOnce(hasSwappedPairs(op), e.target))
       return multiplyTaps(starts, panel, pieces, sums);
     for (int64_t i = 0; i < window.kernel[d]; ++i)
