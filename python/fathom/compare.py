@@ -37,8 +37,25 @@ def _max_ulp(got: np.ndarray, want: np.ndarray, finite: np.ndarray) -> float:
     return float(np.abs(_ordered(got[finite]).astype(np.float64) - _ordered(want[finite]).astype(np.float64)).max())
 
 
+# The elements along a shorter axis may all be small by chance.
+SHORT_AXIS = 16
+# Below this part of the largest magnitude of all, a line of elements is as good as zero.
+NEGLIGIBLE = 1e-3
+
+
+def tolerance(magnitude: np.ndarray, rtol: float, atol: float) -> np.ndarray:
+    """How far an element may be from one of this (finite) magnitude. `atol` is relative to the magnitudes beside it: of the
+    largest ones along each axis, the smallest. So a large row does not hide errors of the others, nor a large column."""
+    scale = np.full((1,) * magnitude.ndim, magnitude.max(initial=0))
+    least = NEGLIGIBLE * scale
+    for axis, size in enumerate(magnitude.shape):
+        if size >= SHORT_AXIS:
+            scale = np.minimum(scale, magnitude.max(axis=axis, keepdims=True))
+    return rtol * magnitude + atol * np.maximum(scale, least)
+
+
 def compare(name: str, got: np.ndarray, want: np.ndarray, rtol: float, atol: float) -> Comparison:
-    """`atol` is relative to the largest magnitude of `want`. Integers must be equal, and so must NaN and infinities."""
+    """As far apart as tolerance() says. Integers must be equal, and so must NaN and infinities."""
     result = Comparison(name, str(want.dtype), list(want.shape), 0.0, 0.0, 0.0, 0, True)
     if got.shape != want.shape or got.dtype != want.dtype:
         result.ok, result.mismatches = False, int(want.size)
@@ -59,8 +76,7 @@ def compare(name: str, got: np.ndarray, want: np.ndarray, rtol: float, atol: flo
     same = (g == w) | (np.isnan(g) & np.isnan(w))
     gap = np.abs(np.where(finite, g, 0.0) - np.where(finite, w, 0.0))
     magnitude = np.abs(np.where(finite, w, 0.0))
-    scale = float(magnitude.max())
-    within = finite & (gap <= rtol * magnitude + atol * scale)
+    within = finite & (gap <= tolerance(magnitude, rtol, atol))
     result.max_abs = float(gap.max())
     nonzero = finite & (magnitude > 0)
     result.max_rel = float((gap[nonzero] / magnitude[nonzero]).max()) if nonzero.any() else 0.0

@@ -39,7 +39,7 @@ def verify(
     """Compiles `model`, runs it and compares every output; `ok` in the result says whether all agree.
 
     `inputs` has values by name; those that it does not give are random, with the sizes `dims` of symbolic dimensions.
-    `atol` is relative to each output's largest magnitude. The model and other options are those of fathom.compile.
+    `atol` is relative to the magnitudes beside each value (compare.tolerance). The model and other options are those of fathom.compile.
     """
     if against not in REFERENCES:
         raise Error(f"against is one of {', '.join(REFERENCES)}, not {against!r}", "F2001", 2)

@@ -5,11 +5,12 @@ import subprocess
 import sys
 
 import numpy as np
+from fathom.compare import tolerance as elementwise_tolerance
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("FATHOM_BUILD", ROOT / "build"))
 FILLED = BUILD / "models"
-RELATIVE, ABSOLUTE = 1e-3, 1e-4  # the second one times the output's largest magnitude
+RELATIVE, ABSOLUTE = 1e-3, 1e-4  # the second one times the magnitudes beside an element
 
 
 def fathom(*arguments):
@@ -27,4 +28,4 @@ def fill(name):
 
 
 def tolerance(want):
-    return RELATIVE * np.abs(want) + ABSOLUTE * np.abs(want).max()
+    return elementwise_tolerance(np.abs(want), RELATIVE, ABSOLUTE)

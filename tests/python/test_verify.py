@@ -36,6 +36,24 @@ def test_tolerance_is_relative_to_the_largest():
     assert not compare("y", f32(100, 0.011), want, 0, 1e-4).ok
 
 
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_large_row_or_column_hides_nothing(axis):
+    want = np.ones((20, 30), np.float32)
+    want[3 if axis == 0 else slice(None), 3 if axis == 1 else slice(None)] = 1e6
+    got = want.copy()
+    got[5, 5] += 2e-1
+    assert compare("y", got, want, 0, 1e-4).mismatches == 1
+    got[5, 5] = 1 + 5e-5
+    assert compare("y", got, want, 0, 1e-4).ok
+
+
+def test_short_axes_do_not_count():
+    """A value that is small in all of a few samples is not small on its own account."""
+    want = f32(*range(40)).reshape(2, 20)
+    want[:, 3] = 0
+    assert compare("y", want + f32(0.0015), want, 0, 1e-4).ok
+
+
 def test_nan_and_infinity():
     want = f32(np.nan, np.inf, -np.inf, 1)
     assert compare("y", want.copy(), want, 0, 0).ok
