@@ -17,28 +17,61 @@ Grid overElements(KernelBody &k, ArrayRef<Loop> loops, int64_t rank, llvm::funct
   return grid;
 }
 
+void overStretch(KernelBody &k, Value low, Value high, ArrayRef<Loop> loops, int64_t lanes, Indices &index,
+                 llvm::function_ref<void(int64_t)> body) {
+  Code &c = k.e.c;
+  if (loops.empty())
+    return c.loop(low, high, 1, [&](Value) { body(1); });
+  Loop last = loops.back();
+  auto along = [&](Value from, Value to) {
+    vectorLoop(c, from, to, lanes, lanes, [&](Value i, int64_t width) {
+      index[last.dim] = {i, width > 1 ? 1 : 0};
+      body(width);
+    });
+  };
+  if (loops.size() == 1)
+    return along(low, high);
+  // Row by row of the last loop; the first and the last row may be parts. There are no rows where one is empty.
+  Value length = c.max(c.expr(last.size), c.i64(1));
+  Value end = c.div(c.add(high, c.sub(length, c.i64(1))), length);
+  c.loop(c.div(low, length), end, 1, [&](Value row) {
+    delinearize(c, row, loops.drop_back(), index);
+    Value start = c.mul(row, length);
+    along(c.max(c.sub(low, start), c.i64(0)), c.min(c.sub(high, start), length));
+  });
+}
+
+int64_t lanesAlong(KernelBody &k, RankedTensorType type, ArrayRef<Loop> loops) {
+  bool isInnermost = !loops.empty() && loops.back().dim == layoutOf(type).order.back();
+  return isInnermost ? k.e.target.lanes(8 * elementBytes(type.getElementType())) : 1;
+}
+
 Value addElements(Code &c, Type element, Value x, Value y) {
   if (!isa<FloatType>(element))
     return c.add(x, y);
   if (element.getIntOrFloatBitWidth() > 16)
     return arith::AddFOp::create(c.b, c.loc, x, y);
-  Type wide = c.b.getF32Type();
+  Type wide = c.b.getF32Type(), narrow = x.getType();
+  if (auto vector = dyn_cast<VectorType>(narrow))
+    wide = vector.clone(wide);
   auto extend = [&](Value v) { return arith::ExtFOp::create(c.b, c.loc, wide, v).getResult(); };
-  return arith::TruncFOp::create(c.b, c.loc, element,
+  return arith::TruncFOp::create(c.b, c.loc, narrow,
                                  arith::AddFOp::create(c.b, c.loc, extend(x), extend(y)).getResult());
 }
 
-// The sums along one axis for the row at `index`, in order of the data (or against it).
-static void scanRow(KernelBody &k, CumSumOp op, Indices index, int64_t axis) {
+// The sums along one axis for the row at `index`, or for as many as there are lanes, in order of the data (or against
+// it).
+static void scanRow(KernelBody &k, CumSumOp op, Indices index, int64_t axis, int64_t lanes) {
   Code &c = k.e.c;
   Type element = op.getType().getElementType();
   Value size = k.e.size(op.getInput(), axis);
-  c.loop(c.i64(0), size, 1, ValueRange{c.number(registerType(element), 0)}, [&](Value i, ValueRange sum) {
-    index[axis] = {op.getReverse() ? c.sub(c.sub(size, c.i64(1)), i) : i, 0};
-    Value next = addElements(c, element, sum[0], k.e.element(op.getInput(), index, 1));
-    k.e.store(k.outputs[0], index, op.getExclusive() ? sum[0] : next, 1);
-    return SmallVector<Value>{next};
-  });
+  c.loop(c.i64(0), size, 1, ValueRange{c.splat(c.number(registerType(element), 0), lanes)},
+         [&](Value i, ValueRange sum) {
+           index[axis] = {op.getReverse() ? c.sub(c.sub(size, c.i64(1)), i) : i, 0};
+           Value next = addElements(c, element, sum[0], k.e.element(op.getInput(), index, lanes));
+           k.e.store(k.outputs[0], index, op.getExclusive() ? sum[0] : next, lanes);
+           return SmallVector<Value>{next};
+         });
 }
 
 Grid emitCumSum(KernelBody &k) {
@@ -48,7 +81,13 @@ Grid emitCumSum(KernelBody &k) {
   int64_t rank = type.getRank();
   if (auto known = constantElementsOf(op.getAxis())) {
     int64_t axis = *normalizeAxis(known->front(), rank);
-    return overElements(k, loopsOver(type, {}, {axis}), rank, [&](Indices &index) { scanRow(k, op, index, axis); });
+    SmallVector<Loop> loops = loopsOver(type, {}, {axis});
+    Grid grid;
+    auto [low, high] = k.taskRange(grid, iterations(loops, k.context()), k.schedule["grain"]);
+    Indices index = k.e.zeros(rank);
+    overStretch(k, low, high, loops, lanesAlong(k, type, loops), index,
+                [&](int64_t lanes) { scanRow(k, op, index, axis, lanes); });
+    return grid;
   }
   // Which rows are independent is known only at run time, so one task does all of them.
   Value axis = k.e.integerAt(op.getAxis(), k.e.zeros(cast<RankedTensorType>(op.getAxis().getType()).getRank()));
@@ -56,11 +95,9 @@ Grid emitCumSum(KernelBody &k) {
   for (int64_t d = 0; d < rank; ++d)
     c.when(c.cmp(arith::CmpIPredicate::eq, axis, c.i64(d)), [&] {
       SmallVector<Loop> loops = loopsOver(type, {}, {d});
-      c.loop(c.i64(0), c.expr(iterations(loops, k.context())), 1, [&](Value position) {
-        Indices index = k.e.zeros(rank);
-        delinearize(c, position, loops, index);
-        scanRow(k, op, index, d);
-      });
+      Indices index = k.e.zeros(rank);
+      overStretch(k, c.i64(0), c.expr(iterations(loops, k.context())), loops, lanesAlong(k, type, loops), index,
+                  [&](int64_t lanes) { scanRow(k, op, index, d, lanes); });
     });
   return Grid{getAffineConstantExpr(1, k.context()), 0};
 }

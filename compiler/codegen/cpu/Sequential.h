@@ -19,6 +19,13 @@ Grid emitUnique(KernelBody &k);
 Grid overElements(KernelBody &k, llvm::ArrayRef<Loop> loops, int64_t rank,
                   llvm::function_ref<void(Indices &index)> body);
 
+// Runs `body` for the elements [low, high) of `loops`, vector by vector along the last of them, whose index then has
+// lanes.
+void overStretch(KernelBody &k, mlir::Value low, mlir::Value high, llvm::ArrayRef<Loop> loops, int64_t lanes,
+                 Indices &index, llvm::function_ref<void(int64_t lanes)> body);
+// So many lanes for elements of a tensor along the last of these loops: 1 where they do not lie side by side.
+int64_t lanesAlong(KernelBody &k, mlir::RankedTensorType type, llvm::ArrayRef<Loop> loops);
+
 // A list in memory whose entries, each of a few registers, are sorted in place by a heap with the last one at its root.
 struct SortedList {
   std::function<llvm::SmallVector<mlir::Value>(mlir::Value position)> load;

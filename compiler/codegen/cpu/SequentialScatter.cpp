@@ -24,7 +24,10 @@ Value combine(Code &c, StringRef reduction, Type element, Value old, Value updat
   }
   bool isHalf = element.getIntOrFloatBitWidth() == 16;
   auto extend = [&](Value v) {
-    return isHalf ? arith::ExtFOp::create(c.b, c.loc, c.b.getF32Type(), v).getResult() : v;
+    Type wide = c.b.getF32Type();
+    if (auto vector = dyn_cast<VectorType>(v.getType()))
+      wide = vector.clone(wide);
+    return isHalf ? arith::ExtFOp::create(c.b, c.loc, wide, v).getResult() : v;
   };
   Value x = extend(old), y = extend(update), result;
   if (reduction == "mul")
@@ -33,13 +36,17 @@ Value combine(Code &c, StringRef reduction, Type element, Value old, Value updat
     result = arith::MaximumFOp::create(c.b, c.loc, x, y);
   else
     result = arith::MinimumFOp::create(c.b, c.loc, x, y);
-  return isHalf ? arith::TruncFOp::create(c.b, c.loc, element, result).getResult() : result;
+  return isHalf ? arith::TruncFOp::create(c.b, c.loc, old.getType(), result).getResult() : result;
 }
 
-void update(KernelBody &k, StringRef reduction, ArrayRef<Index> at, Value value) {
+void update(KernelBody &k, StringRef reduction, ArrayRef<Index> at, Value value, int64_t lanes) {
   const Buffer &output = k.outputs[0];
-  Value old = reduction == "none" ? Value() : k.e.load(output, at, 1);
-  k.e.store(output, at, combine(k.e.c, reduction, output.type.getElementType(), old, value), 1);
+  Value old = reduction == "none" ? Value() : k.e.load(output, at, lanes);
+  k.e.store(output, at, combine(k.e.c, reduction, output.type.getElementType(), old, value), lanes);
+}
+
+void copy(KernelBody &k, Value input, ArrayRef<Index> at, int64_t lanes) {
+  k.e.store(k.outputs[0], at, k.e.element(input, at, lanes), lanes);
 }
 
 // Where there is no element to update, the index was a fault.
@@ -57,15 +64,27 @@ Grid emitScatterElements(KernelBody &k) {
   Code &c = k.e.c;
   auto op = cast<ScatterElementsOp>(k.anchor);
   auto type = op.getType();
-  int64_t axis = *normalizeAxis(op.getAxis(), type.getRank());
+  int64_t rank = type.getRank(), axis = *normalizeAxis(op.getAxis(), rank);
   Value size = k.e.size(op.getInput(), axis);
-  return overElements(k, loopsOver(type, {}, {axis}), type.getRank(), [&](Indices &index) {
-    c.loop(c.i64(0), size, 1, [&](Value i) {
-      index[axis] = {i, 0};
-      k.e.store(k.outputs[0], index, k.e.element(op.getInput(), index, 1), 1);
+  SmallVector<Loop> rows = loopsOver(type, {}, {axis});
+  Grid grid;
+  auto [low, high] = k.taskRange(grid, iterations(rows, k.context()), k.schedule["grain"]);
+  // The copy has its vectors along the axis, or along neighbouring rows.
+  Indices from = k.e.zeros(rank);
+  overStretch(k, low, high, rows, lanesAlong(k, type, rows), from, [&](int64_t lanes) {
+    int64_t along = lanesAlong(k, type, Loop{axis, sizesOf(type)[axis]});
+    if (lanes > 1)
+      along = 1;
+    vectorLoop(c, c.i64(0), size, along, along, [&](Value i, int64_t width) {
+      from[axis] = {i, width > 1 ? 1 : 0};
+      copy(k, op.getInput(), from, lanes * width);
     });
+  });
+  c.loop(low, high, 1, [&](Value row) {
+    Indices index = k.e.zeros(rank);
+    delinearize(c, row, rows, index);
     Value inside = arith::ConstantOp::create(c.b, c.loc, c.b.getBoolAttr(true));
-    for (int64_t d = 0; d < type.getRank(); ++d)
+    for (int64_t d = 0; d < rank; ++d)
       if (d != axis && sizesOf(op.getIndices())[d] != sizesOf(type)[d])
         inside = c.both(inside, c.cmp(arith::CmpIPredicate::slt, index[d].base, k.e.size(op.getIndices(), d)));
     c.when(inside, [&] {
@@ -74,10 +93,11 @@ Grid emitScatterElements(KernelBody &k) {
         Value value = k.e.element(op.getUpdates(), index, 1);
         Indices at = index;
         at[axis] = {k.e.checkedIndex(k.e.integerAt(op.getIndices(), index), size), 0};
-        whenNonEmpty(k.e, op.getInput(), axis, [&] { update(k, op.getReduction(), at, value); });
+        whenNonEmpty(k.e, op.getInput(), axis, [&] { update(k, op.getReduction(), at, value, 1); });
       });
     });
   });
+  return grid;
 }
 
 // Positions within the slices that an index selects are independent, so tasks divide the slices.
@@ -94,14 +114,21 @@ Grid emitScatterND(KernelBody &k) {
   SmallVector<Loop> tuples = loopsOver(updates, {}, range(outer, updates.getRank()));
   Grid grid;
   auto [low, high] = k.taskRange(grid, iterations(slice, k.context()), k.schedule["grain"]);
-  c.loop(c.i64(0), c.expr(iterations(selected, k.context())), 1, [&](Value position) {
-    Indices index = e.zeros(rank);
-    delinearize(c, position, selected, index);
-    c.loop(low, high, 1, [&](Value within) {
-      delinearize(c, within, slice, index);
-      e.store(k.outputs[0], index, e.element(op.getInput(), index, 1), 1);
+  int64_t lanes = lanesAlong(k, type, slice);
+  Indices from = e.zeros(rank);
+  if (slice.empty()) {
+    SmallVector<const Buffer *> buffers{&k.outputs[0]};
+    if (e.isBuffer(op.getInput()))
+      buffers.push_back(&e.buffer(op.getInput()));
+    SmallVector<Loop> all = loopsOver(type, buffers.size() > 1 ? ArrayRef(buffers) : ArrayRef<const Buffer *>(), {});
+    overStretch(k, c.i64(0), c.expr(iterations(all, k.context())), all, lanesAlong(k, type, all), from,
+                [&](int64_t width) { copy(k, op.getInput(), from, width); });
+  } else {
+    c.loop(c.i64(0), c.expr(iterations(selected, k.context())), 1, [&](Value position) {
+      delinearize(c, position, selected, from);
+      overStretch(k, low, high, slice, lanes, from, [&](int64_t width) { copy(k, op.getInput(), from, width); });
     });
-  });
+  }
   c.loop(c.i64(0), c.expr(iterations(tuples, k.context())), 1, [&](Value position) {
     Indices tuple = e.zeros(updates.getRank()), index = e.zeros(rank);
     delinearize(c, position, tuples, tuple);
@@ -112,11 +139,10 @@ Grid emitScatterND(KernelBody &k) {
       index[d] = {e.checkedIndex(e.integerAt(op.getIndices(), entry), e.size(op.getInput(), d)), 0};
     }
     whenNonEmpty(e, op.getInput(), range(0, depth), [&] {
-      c.loop(low, high, 1, [&](Value within) {
-        delinearize(c, within, slice, index);
+      overStretch(k, low, high, slice, lanes, index, [&](int64_t width) {
         for (int64_t d = depth; d < rank; ++d)
           tuple[outer + d - depth] = index[d];
-        update(k, op.getReduction(), index, e.element(op.getUpdates(), tuple, 1));
+        update(k, op.getReduction(), index, e.element(op.getUpdates(), tuple, width), width);
       });
     });
   });

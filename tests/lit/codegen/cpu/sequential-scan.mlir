@@ -31,14 +31,15 @@ func.func @main(%x: tensor<3x5xf32>) -> tensor<3x5xf32> {
 
 // -----
 
-// An axis that comes with the data is checked, and code for every axis is there.
+// An axis that comes with the data is checked, and code for every axis is there. Along others than the innermost, rows
+// side by side are summed together.
 // CHECK-LABEL: func @CumSum_CumSum.0(
 // CHECK: %[[OUTSIDE:.*]] = arith.cmpi uge, %{{.*}}, %c2_i64
 // CHECK: scf.if %[[OUTSIDE]]
 // CHECK: %[[AXIS:.*]] = arith.select %[[OUTSIDE]], %c0_i64
 // CHECK: arith.cmpi eq, %[[AXIS]], %c0_i64
-// CHECK: scf.for {{.*}} to %c5_i64
-// CHECK: scf.for {{.*}} to %c3_i64 {{.*}} iter_args
+// CHECK: scf.for {{.*}} to %c3_i64 {{.*}} iter_args({{.*}}) -> (vector<4xf32>)
+// CHECK: scf.for {{.*}} to %c3_i64 {{.*}} iter_args({{.*}}) -> (f32)
 // CHECK: arith.cmpi eq, %[[AXIS]], %c1_i64
 // CHECK: scf.for {{.*}} to %c3_i64
 // CHECK: scf.for {{.*}} to %c5_i64 {{.*}} iter_args

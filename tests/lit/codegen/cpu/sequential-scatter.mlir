@@ -3,11 +3,11 @@
 
 // CHECK-LABEL: func @ScatterElements_ScatterElements.0(
 // CHECK-SAME: %[[X:arg0]]: {{.*}}, %[[AT:arg1]]: {{.*}}, %[[U:arg2]]: {{.*}}, %[[Y:arg3]]:
+// The copy is made in vectors.
+// CHECK: scf.for {{.*}} = %c0_i64 to %c3_i64
+// CHECK: %[[V:.*]] = llvm.load {{.*}} -> vector<4xf32>
+// CHECK: llvm.store %[[V]]
 // CHECK: scf.for %[[ROW:.*]] = %c0_i64 to %c3_i64
-// CHECK: scf.for {{.*}} to %c5_i64
-// CHECK: llvm.getelementptr inbounds %[[X]]
-// CHECK: llvm.getelementptr inbounds %[[Y]]
-// CHECK: llvm.store
 // CHECK: scf.for {{.*}} to %c2_i64
 // CHECK: %[[P:.*]] = llvm.getelementptr inbounds %[[U]]
 // CHECK: %[[UPDATE:.*]] = llvm.load %[[P]]
@@ -43,12 +43,10 @@ func.func @main(%x: tensor<3x5xf32>, %i: tensor<2x4xi64>, %u: tensor<2x4xf32>) -
 // Without a reduction the old element is not read. Updates keep their order, so that the last of equal indices wins.
 // CHECK-LABEL: func @ScatterND_ScatterND.0(
 // CHECK: scf.for {{.*}} to %c4_i64
-// CHECK: scf.for {{.*}} to %c5_i64
-// CHECK: llvm.store
+// CHECK: llvm.store {{.*}} : vector<4xf32>
 // CHECK: scf.for %[[TUPLE:.*]] = %c0_i64 to %c2_i64
 // CHECK: arith.cmpi uge, %{{.*}}, %c4_i64
-// CHECK: scf.for {{.*}} to %c5_i64
-// CHECK: %[[UPDATE:.*]] = llvm.load
+// CHECK: %[[UPDATE:.*]] = llvm.load {{.*}} -> vector<4xf32>
 // CHECK-NOT: llvm.load
 // CHECK: llvm.store %[[UPDATE]]
 func.func @main(%x: tensor<4x5xf32>, %i: tensor<2x1xi64>, %u: tensor<2x5xf32>) -> tensor<4x5xf32> {
