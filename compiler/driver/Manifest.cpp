@@ -115,6 +115,7 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
                                  {"schedule", describeSchedule(kernel.schedule)},
                                  {"versions", std::move(versions)},
                                  {"algorithm", note.algorithm},
+                                 {"sequential", note.sequential},
                                  {"stages", llvm::json::Array(note.stages)},
                                  {"ops", describeOps(note.ops)},
                                  {"apart", std::move(apart)}};

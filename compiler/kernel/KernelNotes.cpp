@@ -2,6 +2,7 @@
 #include "compiler/kernel/KernelNotes.h"
 
 #include "compiler/kernel/ConvAlgorithm.h"
+#include "compiler/kernel/SequentialNotes.h"
 #include "compiler/kernel/TypeNotes.h"
 #include "compiler/passes/Pieces.h"
 #include "compiler/support/Diagnostics.h"
@@ -66,6 +67,7 @@ public:
     func::FuncOp code = codeOf(kernel);
     Operation *anchor = anchorOf(code);
     notes.algorithm = describeAlgorithm(anchor, program.kernels[kernel].schedule);
+    notes.sequential = whySequential(program.kernels[kernel], program.codes[program.kernels[kernel].code], anchor);
     std::string before, behind;
     bool isBehind = false;
     for (auto [op, node] : nodesOf(kernel)) {

@@ -14,6 +14,8 @@ struct OpNote {
 
 struct KernelNotes {
   std::string algorithm;
+  // Why it has one task, or elements wait for others or are not computed in vectors; empty where nothing of that holds.
+  std::string sequential;
   // What happens to an element one after the other, such as "Mul", "Conv", "Add, Relu".
   std::vector<std::string> stages;
   std::vector<OpNote> ops;

@@ -222,3 +222,29 @@ def test_inspect_keeps_classes_and_symbols_apart(fathom, save, tmp_path):
     artifact = str(tmp_path / "model.fathom")
     fathom("compile", path, "-o", artifact, "-q", "--conv-algorithm", "grouped_spatial_pack").expect(0)
     assert "spatial_pack" in [word for line in fathom("inspect", artifact).expect(0).out.splitlines() for word in line.split()]
+
+
+def test_what_is_sequential_says_why(fathom, save):
+    """No kernel of the sequential class, and none of a single task, goes without a reason."""
+    inputs = [value("x", [6, 50]), value("i", [2, 50], TensorProto.INT64), value("p", [4, 2], TensorProto.INT64), value("u", [4])]
+    nodes = [
+        helper.make_node("CumSum", ["x", "rows"], ["a"]),
+        helper.make_node("CumSum", ["x", "columns"], ["b"]),
+        helper.make_node("ScatterElements", ["x", "i", "x2"], ["c"], axis=0),
+        helper.make_node("ScatterND", ["x", "p", "u"], ["d"]),
+        helper.make_node("TopK", ["x", "k"], ["e", "f"]),
+        helper.make_node("NonZero", ["x"], ["g"]),
+        helper.make_node("Unique", ["x"], ["h"]),
+        helper.make_node("Relu", ["x"], ["j"]),
+    ]
+    constants = {"rows": np.array(0), "columns": np.array(1), "k": np.array([3]), "x2": np.ones((2, 50), np.float32)}
+    weights = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    outputs = [value(name, None) for name in "abcde"] + [value("f", None, TensorProto.INT64), value("g", None, TensorProto.INT64), value("h", None), value("j", None)]
+    path = save(make_model(nodes, inputs, outputs, weights))
+    kernels = explained(fathom, path)["kernels"]
+    reasons = {kernel["ops"][-1]["op"]: kernel["sequential"] for kernel in kernels if kernel["class"] == "sequential"}
+    assert {"CumSum", "ScatterElements", "ScatterND", "TopK", "NonZero", "Unique"} <= set(reasons) and all(reasons.values())
+    assert all("too small" in kernel["sequential"] for kernel in kernels if kernel["ops"][-1]["op"] == "Relu")
+    assert "sequential because where an index goes depends on how many" in fathom("explain", path).out
+    large = make_model([helper.make_node("Relu", ["x"], ["y"])], [value("x", [4000, 4000])], [value("y", None)], [])
+    assert [kernel["sequential"] for kernel in explained(fathom, save(large))["kernels"]] == [""]

@@ -31,7 +31,8 @@ static const Command commands[] = {
     {ExplainBit, "explain", "MODEL", "show what became of every node, and what each kernel does",
      "MODEL is a compiled model, or an ONNX model that is compiled for this machine first. For every\n"
      "kernel: its nodes and why they are together or apart, and in their types; its algorithm, stages, schedule,\n"
-     "operations and bytes; and with --run its time and its share of what this machine could do.",
+     "operations and bytes; why it is sequential, where it has one task or elements wait for others; and\n"
+     "with --run its time and its share of what this machine could do.",
      explainCommand},
     {DoctorBit, "doctor", "", "show versions, CPU, Python packages and GPU driver",
      "What a report of a problem should contain. With --target or --measure it prints the description of a machine\n"

@@ -147,6 +147,8 @@ void printKernel(const json::Object &kernel, size_t index) {
       outs() << "     up to " << version->getInteger("up_to").value_or(0) << ":";
       printKnobs(*version);
     }
+  if (auto why = kernel.getString("sequential"); why && !why->empty())
+    outs() << "     sequential because " << printable(*why) << "\n";
   printOps(kernel.getArray("ops"), "     ");
   const json::Array *apart = kernel.getArray("apart");
   for (const json::Value &value : apart ? *apart : json::Array())
