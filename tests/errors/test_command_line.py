@@ -311,15 +311,20 @@ def test_interrupt_leaves_nothing(slow, tmp_path, number):
     assert os.listdir(tmp_path) == ["model.onnx"]
 
 
-def test_crash_writes_a_note(slow, tmp_path):
-    """Our own bug: exit code 70 and a file that says how to reproduce it."""
+@pytest.mark.parametrize("variable", ["TMPDIR", "FATHOM_CRASH_FOLDER"])
+def test_crash_writes_a_note(slow, tmp_path, monkeypatch, variable):
+    """Our own bug: exit code 70 and a file that says how to reproduce it, not in the current folder."""
+    monkeypatch.delenv("FATHOM_CRASH_FOLDER", raising=False)
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    monkeypatch.setenv(variable, str(notes))
     process = slow()
     process.send_signal(signal.SIGSEGV)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 70
     assert "error: [F7001]" in err and "bug of Fathom" in err
-    (note,) = tmp_path.glob("fathom-crash-*.txt")
-    assert note.name in err
+    (note,) = notes.glob("fathom-crash-*.txt")
+    assert str(note) in err and not list(tmp_path.glob("fathom-crash-*"))
     text = note.read_text()
     assert "reproduce:" in text and "compile" in text and str(tmp_path) in text and "LLVM 22" in text
 

@@ -5,6 +5,7 @@
 #include "compiler/package/OutputFile.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
 #include "llvm/TargetParser/Host.h"
@@ -18,7 +19,7 @@ using namespace llvm;
 namespace fathom {
 
 // Never destroyed: the process may still fail while it ends.
-static std::string &noteHead = *new std::string, &notePath = *new std::string, &noteFallback = *new std::string;
+static std::string &noteHead = *new std::string, &notePath = *new std::string;
 
 static void writeText(int fd, StringRef text) {
   while (!text.empty()) {
@@ -29,26 +30,25 @@ static void writeText(int fd, StringRef text) {
   }
 }
 
-static int openNote(const std::string &path) {
-  return open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+static void writeNote(int fd) {
+  writeText(fd, noteHead);
+  raw_fd_ostream out(fd, /*shouldClose=*/false, /*unbuffered=*/true);
+  sys::PrintStackTrace(out);
 }
 
 static void onCrash(void *) {
-  StringRef path = notePath;
-  int fd = openNote(notePath);
-  if (fd < 0)
-    path = noteFallback, fd = openNote(noteFallback);
+  // A folder for all users may hold a file or link of that name, put there by another.
+  int fd = open(notePath.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   writeText(STDERR_FILENO, "error: [F7001] internal error: this is a bug of Fathom, not of your model\n");
   if (fd >= 0) {
-    writeText(fd, noteHead);
-    {
-      raw_fd_ostream out(fd, /*shouldClose=*/false, /*unbuffered=*/true);
-      sys::PrintStackTrace(out);
-    }
+    writeNote(fd);
     close(fd);
     writeText(STDERR_FILENO, "hint: please report it with the model and with ");
-    writeText(STDERR_FILENO, path);
+    writeText(STDERR_FILENO, notePath);
     writeText(STDERR_FILENO, ", which says how to reproduce it\n");
+  } else {
+    writeText(STDERR_FILENO, "hint: please report it with the model and with what follows\n");
+    writeNote(STDERR_FILENO);
   }
   _exit(70);
 }
@@ -103,9 +103,14 @@ void installCrashHandler(int argc, char **argv) {
   for (int i = 0; i < argc; ++i)
     out << " " << quoted(argv[i]);
   out << "\n";
-  std::string name = "fathom-crash-" + std::to_string(getpid()) + ".txt";
-  notePath = name;
-  noteFallback = "/tmp/" + name;
+  // The current folder is the user's; it is one only for who asks for it.
+  SmallString<256> path;
+  if (const char *asked = getenv("FATHOM_CRASH_FOLDER"); asked && *asked)
+    path = asked;
+  else
+    sys::path::system_temp_directory(/*erasedOnReboot=*/true, path);
+  sys::path::append(path, "fathom-crash-" + Twine(getpid()) + ".txt");
+  notePath = std::string(path);
   sys::AddSignalHandler(onCrash, nullptr);
   signal(SIGQUIT, onEnd);
   signal(SIGXCPU, onEnd);
