@@ -36,6 +36,8 @@ int32_t launch(void *Host, int32_t Kernel, fathom_task_fn Fn, const void *Env, i
   auto &Context = *static_cast<fathom_context *>(Host);
   if (Tasks < 0)
     return FATHOM_FAULT_SHAPE;
+  if (Context.Interrupted && Context.isInterrupted())
+    return FATHOM_FAULT_INTERRUPTED;
   int64_t Start = Context.Profiling ? nowNs() : 0;
   Fault Result = Context.Pool.launch(Fn, Env, Tasks, Context.takeTurn(Kernel));
   // An entry for which there is no memory is left out; a profile is not worth failing a run.
@@ -84,6 +86,8 @@ fathom_status *fathom_context::init(fathom_model *SharedModel, const fathom_cont
     OwnOutputs[I]->useAllocator(Options);
   }
 
+  Interrupted = Options.interrupted;
+  InterruptedUser = Options.interrupted_user;
   int32_t Threads = 1;
   if (fathom_status *Status = chooseThreads(Options.threads, Threads))
     return Status;
@@ -216,6 +220,17 @@ fathom_status *fathom_context::checkOverlaps(const fathom_tensor *Inputs) const 
   return nullptr;
 }
 
+// Short enough for somebody who waits, long enough to cost nothing.
+static constexpr int64_t QuestionNs = 50000000;
+
+bool fathom_context::isInterrupted() {
+  int64_t Now = nowNs();
+  if (Now < NextQuestion)
+    return false;
+  NextQuestion = Now + QuestionNs;
+  return Interrupted(InterruptedUser) != 0;
+}
+
 bool fathom_context::addToProfile(int32_t Kernel, int64_t Start, int64_t Tasks) {
   if (!Profile.push({Kernel, Start - RunStart, nowNs() - RunStart, Tasks}))
     return false;
@@ -243,6 +258,7 @@ fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_ten
     return Status;
   fathom_call Call = {&Services,        this, Model->Weights, Arena.data(), Symbols.data(), InputData.data(),
                       OutputData.data()};
+  NextQuestion = Interrupted ? nowNs() + QuestionNs : 0;
   StandardFloatMode Mode;
   RunStart = Profiling ? nowNs() : 0;
   int32_t Code = Model->Artifact->run(&Call);
@@ -266,6 +282,8 @@ fathom_status *fathom_context::describeFault(int32_t Code) const {
     Kind = FATHOM_ERROR_SHAPE;
     What = "a computed size is negative, overflows or disagrees with another";
     break;
+  case FATHOM_FAULT_INTERRUPTED:
+    return makeStatus(FATHOM_ERROR_INTERRUPTED, "the run was interrupted");
   case FATHOM_FAULT_MEMORY:
     Kind = FATHOM_ERROR_MEMORY;
     What = "no memory for a tensor whose size depends on data";

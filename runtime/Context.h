@@ -49,6 +49,12 @@ struct fathom_context {
     return uint32_t(Kernel) < Backwards.size() && std::exchange(Backwards[size_t(Kernel)], !Backwards[size_t(Kernel)]);
   }
 
+  // The user's function that may end a run, and when it is asked next.
+  int32_t (*Interrupted)(void *User) = nullptr;
+  void *InterruptedUser = nullptr;
+  int64_t NextQuestion = 0;
+  [[nodiscard]] bool isInterrupted();
+
   bool Profiling = false;
   int64_t RunStart = 0;
   fathom::Array<fathom_profile_entry> Profile;

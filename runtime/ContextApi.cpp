@@ -3,6 +3,9 @@
 #include "Shapes.h"
 #include "Status.h"
 
+#include <cstddef>
+#include <cstring>
+
 using namespace fathom;
 
 namespace {
@@ -70,11 +73,13 @@ fathom_status *fathom_context_create(fathom_model *model, const fathom_context_o
   *context = nullptr;
   fathom_context_options Options = FATHOM_CONTEXT_OPTIONS_INIT;
   if (options) {
-    if (options->struct_size != sizeof(Options))
+    // Programs that were built before the last fields came have none of them.
+    bool IsOlder = options->struct_size == offsetof(fathom_context_options, interrupted);
+    if (!IsOlder && options->struct_size != sizeof(Options))
       return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT,
                         "options.struct_size is %zu and not %zu: start from FATHOM_CONTEXT_OPTIONS_INIT",
                         options->struct_size, sizeof(Options));
-    Options = *options;
+    memcpy(&Options, options, options->struct_size);
   }
   if (!Options.allocate != !Options.deallocate)
     return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "options: allocate and deallocate go together");

@@ -58,6 +58,7 @@ int32_t fathom_code_number(int32_t code) {
     return 1012;
   case FATHOM_ERROR_UNSUPPORTED_CPU:
   case FATHOM_ERROR_MEMORY:
+  case FATHOM_ERROR_INTERRUPTED:
     return 5001;
   case FATHOM_ERROR_INTERNAL:
     break;

@@ -23,9 +23,10 @@ typedef int32_t (*fathom_task_fn)(const void *env, int64_t first, int64_t last, 
 
 enum {
   FATHOM_FAULT_NONE = 0,
-  FATHOM_FAULT_INDEX = 1, // an index in a tensor is outside the dimension it selects from
-  FATHOM_FAULT_SHAPE = 2, // a size computed at run time is negative, overflows or disagrees with another
-  FATHOM_FAULT_MEMORY = 3 // the allocator returned null
+  FATHOM_FAULT_INDEX = 1,      // an index in a tensor is outside the dimension it selects from
+  FATHOM_FAULT_SHAPE = 2,      // a size computed at run time is negative, overflows or disagrees with another
+  FATHOM_FAULT_MEMORY = 3,     // the allocator returned null
+  FATHOM_FAULT_INTERRUPTED = 4 // the user of the runtime wants the run to end; of launch() only
 };
 
 // Services of the runtime, handed to the model's compiled host code. New ones are appended and raise the version.

@@ -29,7 +29,8 @@ typedef enum fathom_code {
   FATHOM_ERROR_SHAPE = 5,            // a dimension differs from what the model was compiled for, or a size overflows
   FATHOM_ERROR_INDEX = 6,            // an index in an input's data is outside the dimension it selects from
   FATHOM_ERROR_MEMORY = 7,           // memory or threads could not be had
-  FATHOM_ERROR_INTERNAL = 8          // the artifact broke its promises: a bug of Fathom
+  FATHOM_ERROR_INTERNAL = 8,         // the artifact broke its promises: a bug of Fathom
+  FATHOM_ERROR_INTERRUPTED = 9       // the caller's own function asked a run to end
 } fathom_code;
 
 // The error's number in docs/user/errors.md, the same wherever it is reported: 1011 (F1011) for FATHOM_ERROR_FORMAT.
@@ -135,10 +136,14 @@ typedef struct fathom_context_options {
   // The caller's thread pool; the context then starts no threads and asks for `threads` workers at each launch.
   fathom_parallel_for_fn parallel_for;
   void *parallel_for_user;
+  // Asked now and then during a run that takes long, between kernels and in the caller's thread: other than 0 ends the
+  // run with FATHOM_ERROR_INTERRUPTED. The context can be used again. May be NULL.
+  int32_t (*interrupted)(void *user);
+  void *interrupted_user;
 } fathom_context_options;
 
 // Defaults, to be assigned before fields are set: fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
-#define FATHOM_CONTEXT_OPTIONS_INIT {sizeof(fathom_context_options), 0, NULL, NULL, NULL, NULL, NULL}
+#define FATHOM_CONTEXT_OPTIONS_INIT {sizeof(fathom_context_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
 
 // `options` may be NULL for the defaults.
 FATHOM_API fathom_status *fathom_context_create(fathom_model *model, const fathom_context_options *options,

@@ -7,6 +7,7 @@
 #include "compiler/kernel/Program.h"
 #include "compiler/package/Host.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/support/Cancellation.h"
 #include "compiler/support/LargeStack.h"
 #include "llvm/Target/TargetMachine.h"
 #include <atomic>
@@ -46,6 +47,8 @@ LogicalResult generateCode(Program &program, const CompileOptions &options, std:
   std::atomic<bool> failedAny = false;
   std::atomic<size_t> done = 0;
   auto generate = [&](size_t i) {
+    if (isCancelled())
+      return void(failedAny = true);
     KernelCode &code = program.codes[i];
     OwningOpRef<ModuleOp> loops = ModuleOp::create(code.function.getLoc());
     unsigned symbols = graph::symbolsOf(code.function).size();
@@ -150,10 +153,10 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
   FoldBudget budget = FoldBudget::forModel(module, options.foldBudget);
   // What folding finds out may make sizes known, and these may make more constant.
   for (int round = 0; round < 4; ++round) {
-    if (failed(simplifyGraph(module, report)))
+    if (isCancelled() || failed(simplifyGraph(module, report)))
       return failure();
     Stopwatch watch(report, "fold");
-    if (options.fold && failed(foldConstants(module, budget)))
+    if (isCancelled() || (options.fold && failed(foldConstants(module, budget))))
       return failure();
     FailureOr<bool> isChanged = resolvePins(module);
     if (failed(isChanged))
@@ -161,7 +164,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     if (!*isChanged)
       break;
   }
-  if (failed(chooseAlgorithms(module, options, budget, report)))
+  if (isCancelled() || failed(chooseAlgorithms(module, options, budget, report)) || isCancelled())
     return failure();
   if (options.stop == Stage::Graph)
     return *options.text << module << "\n", success();

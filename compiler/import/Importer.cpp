@@ -8,6 +8,7 @@
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/Sequence.h"
 #include "compiler/import/rules/Microsoft.h"
+#include "compiler/support/Cancellation.h"
 #include <numeric>
 
 using namespace mlir;
@@ -139,6 +140,8 @@ LogicalResult Importer::importNodes(const Nodes &list, const llvm::StringSet<> &
     return failure();
   bool good = true;
   for (const onnx::NodeProto *node : *order) {
+    if (isCancelled())
+      return failure();
     good &= succeeded(importNode(*node, scope));
     noteNarrowed(NameLoc::get(session.builder.getStringAttr(scope.prefix + nameOf(*node))));
     if (!good && !keepGoing)

@@ -2,6 +2,7 @@
 #include "compiler/package/Artifact.h"
 #include "compiler/package/OutputFile.h"
 #include "compiler/package/Weights.h"
+#include "compiler/support/Cancellation.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/Support/CrashRecoveryContext.h"
@@ -222,6 +223,8 @@ llvm::Error appendWeights(int fd, const MemoryPlan &memory, int64_t bytes) {
     return systemError("cannot grow the artifact");
   std::vector<char> buffer;
   for (const Weight &weight : memory.weights) {
+    if (isCancelled())
+      return llvm::createStringError("the compilation was cancelled");
     if (weight.offset >= bytes)
       continue;
     buffer.assign(weight.bytes, 0);

@@ -1,6 +1,7 @@
 // Output files: where a path leads, a temporary file beside that place, and its renaming.
 #include "compiler/package/OutputFile.h"
 
+#include "compiler/support/Cancellation.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -111,6 +112,8 @@ Error OutputFile::keep() {
     return cannotWrite(given, reason());
   if (temporary.empty())
     return Error::success();
+  if (Cancellation *cancellation = Cancellation::current(); cancellation && !cancellation->commit())
+    return cannotWrite(given, "the compilation was cancelled");
   if (rename(temporary.c_str(), target.c_str()))
     return cannotWrite(given, reason());
   onTemporaryFile(std::exchange(temporary, ""), false);

@@ -1,6 +1,7 @@
 // Only pages of a stack that are touched take memory, so that its size costs nothing.
 #include "compiler/support/LargeStack.h"
 
+#include "compiler/support/Cancellation.h"
 #include "llvm/Support/Threading.h"
 #include "llvm/Support/thread.h"
 #include <algorithm>
@@ -16,7 +17,8 @@ static thread_local bool isLarge = false;
 void onLargeStack(llvm::function_ref<void()> body) {
   if (isLarge)
     return body();
-  llvm::thread worker(std::optional<unsigned>(stackBytes), [&] {
+  llvm::thread worker(std::optional<unsigned>(stackBytes), [&, cancellation = Cancellation::current()] {
+    Cancellation::Scope scope(cancellation);
     isLarge = true;
     body();
   });
@@ -26,7 +28,8 @@ void onLargeStack(llvm::function_ref<void()> body) {
 void onLargeStacks(unsigned threads, size_t count, llvm::function_ref<void(size_t)> body) {
   size_t workers = std::min<size_t>(count, llvm::hardware_concurrency(threads).compute_thread_count());
   std::atomic<size_t> next = 0;
-  auto work = [&] {
+  auto work = [&, cancellation = Cancellation::current()] {
+    Cancellation::Scope scope(cancellation);
     isLarge = true;
     for (size_t i = next++; i < count; i = next++)
       body(i);

@@ -17,6 +17,11 @@ using Dims = std::vector<std::vector<int64_t>>;
 using ConstBytes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Bytes = nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// An artifact's names are UTF-8, unless somebody changed it.
+nb::str text(const std::string &bytes) {
+  return nb::steal<nb::str>(PyUnicode_DecodeUTF8(bytes.data(), Py_ssize_t(bytes.size()), "backslashreplace"));
+}
+
 // Raises fathom.Error for a status that is an error, with the GIL held.
 void check(fathom_status *status) {
   if (!status)
@@ -24,8 +29,17 @@ void check(fathom_status *status) {
   fathom_code code = fathom_status_code(status);
   std::string message = fathom_status_message(status), node = fathom_status_node(status);
   fathom_status_free(status);
+  // What the signal's handler raised.
+  if (code == FATHOM_ERROR_INTERRUPTED && PyErr_Occurred())
+    throw nb::python_error();
   nb::module_::import_("fathom.errors")
-      .attr("raise_status")(fathom_code_number(code), message, node, code == FATHOM_ERROR_INDEX);
+      .attr("raise_status")(fathom_code_number(code), text(message), text(node), code == FATHOM_ERROR_INDEX);
+}
+
+// Signals have their effect while a run takes long, in the thread that Python handles them in.
+int32_t lookForSignals(void *) {
+  nb::gil_scoped_acquire acquire;
+  return PyErr_CheckSignals();
 }
 
 nb::dict describe(const fathom_tensor_info &info) {
@@ -35,10 +49,10 @@ nb::dict describe(const fathom_tensor_info &info) {
     if (info.dims[i] >= 0)
       shape.append(info.dims[i]);
     else if (info.symbols && info.symbols[i])
-      shape.append(info.symbols[i]);
+      shape.append(text(info.symbols[i]));
     else
       shape.append(nb::none());
-  result["name"] = info.name;
+  result["name"] = text(info.name);
   result["dtype"] = fathom_dtype_name(info.dtype);
   result["dtype_code"] = info.dtype;
   result["shape"] = nb::tuple(shape);
@@ -47,7 +61,8 @@ nb::dict describe(const fathom_tensor_info &info) {
 
 class Model {
 public:
-  Model(const std::string &path, int threads) {
+  Model(const nb::bytes &file, int threads) {
+    std::string path(file.c_str(), file.size());
     fathom_status *status = nullptr;
     {
       nb::gil_scoped_release release;
@@ -55,6 +70,7 @@ public:
       if (!status) {
         fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
         options.threads = threads;
+        options.interrupted = lookForSignals;
         status = fathom_context_create(model, &options, &context);
       }
     }
@@ -93,12 +109,12 @@ public:
     for (size_t i = 0; i < fathom_model_symbol_count(model); ++i) {
       fathom_symbol_info info;
       check(fathom_model_symbol(model, i, &info));
-      list.append(nb::make_tuple(info.name, info.min, info.max));
+      list.append(nb::make_tuple(text(info.name), info.min, info.max));
     }
     return list;
   }
 
-  std::string manifest() const { return fathom_model_manifest(model); }
+  nb::str manifest() const { return text(fathom_model_manifest(model)); }
   int threads() const { return fathom_context_threads(context); }
 
   Dims outputDims(const Dims &inputDims) {
@@ -192,7 +208,7 @@ private:
 NB_MODULE(_runtime, module) {
   module.def("version", &fathom_version);
   nb::class_<Model>(module, "Model")
-      .def(nb::init<const std::string &, int>(), nb::arg("path"), nb::arg("threads"))
+      .def(nb::init<const nb::bytes &, int>(), nb::arg("path"), nb::arg("threads"))
       .def("inputs", [](const Model &model) { return model.tensors(true); })
       .def("outputs", [](const Model &model) { return model.tensors(false); })
       .def("aliases", &Model::aliases)

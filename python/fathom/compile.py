@@ -147,9 +147,24 @@ def read_model(model, base_folder) -> tuple[str, bytes, str]:
     raise _usage(f"a model is a path, bytes or an onnx.ModelProto, not a {type(model).__name__}")
 
 
+def _encode(text: str | bytes) -> bytes:
+    """As the system has it: what Python could not decode is what it was."""
+    return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape" if _is_escaped(text) else "surrogatepass")
+
+
+def _is_escaped(text: str) -> bool:
+    return all(not "\ud800" <= c <= "\udfff" or "\udc80" <= c <= "\udcff" for c in text)
+
+
+def _encode_all(texts) -> list[tuple[bytes, bytes]]:
+    return [(_encode(name), _encode(value)) for name, value in texts]
+
+
 def _compile(source, output: str, texts) -> dict:
     path, data, folder = source
-    outcome = _compiler().compile(path=path, bytes=data, base_folder=folder, output=output, options=texts)
+    outcome = _compiler().compile(
+        path=_encode(path), bytes=data, base_folder=_encode(folder), output=_encode(output), options=_encode_all(texts)
+    )
     if not outcome["ok"]:
         raise_diagnostics(outcome["diagnostics"], outcome["worst"])
     for diagnostic in outcome["diagnostics"]:
@@ -198,7 +213,9 @@ def check(model, *, base_folder=None, dim=None, shape=None) -> list[dict]:
     """
     path, data, folder = read_model(model, base_folder)
     texts = _spell_options({"dim": dim, "shape": shape})
-    outcome = _compiler().check(path=path, bytes=data, base_folder=folder, options=texts)
+    outcome = _compiler().check(
+        path=_encode(path), bytes=data, base_folder=_encode(folder), options=_encode_all(texts)
+    )
     if not outcome["ok"]:
         raise_diagnostics(outcome["diagnostics"], outcome["worst"])
     return outcome["diagnostics"]

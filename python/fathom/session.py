@@ -39,7 +39,7 @@ class Session:
         """`artifact` is a path or what fathom.compile returned; `threads` 0 means all CPUs."""
         path = artifact.path if hasattr(artifact, "path") else os.fspath(artifact)
         self._artifact = artifact
-        self._model = _runtime.Model(path, threads)
+        self._model = _runtime.Model(os.fsencode(path), threads)
         self.manifest = json.loads(self._model.manifest())
         # The artifact's tensors, and the model's inputs and outputs made of them: a sequence or an optional has several.
         self._tensors = _describe(self._model.inputs(), self.manifest["inputs"])

@@ -62,6 +62,7 @@ class EmulatedModel:
     """What fathom._runtime.Model is, in a process of another architecture."""
 
     def __init__(self, path, threads, architecture):
+        path = os.fsdecode(path)
         # What is open here has another number there.
         if path.startswith("/proc/self/fd/"):
             path = path.replace("self", str(os.getpid()), 1)

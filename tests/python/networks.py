@@ -39,3 +39,13 @@ def perceptron(batch="batch", width=24, seed=0):
         helper.make_node("MatMul", ["r", "w2"], ["y"], name="last"),
     ]
     return make_model(nodes, [value("x", [batch, 16])], [value("y", [batch, 8]), value("r", [batch, width])], weights)
+
+
+def many_products(count):
+    """Products of different sizes: as many kernels, each of which takes a while to compile."""
+    nodes, weights, last = [], [], "x"
+    for i in range(count):
+        weights.append(numpy_helper.from_array(np.ones((64 + i, 65 + i), np.float32), f"w{i}"))
+        nodes += [helper.make_node("MatMul", [last, f"w{i}"], [f"p{i}"]), helper.make_node("Tanh", [f"p{i}"], [f"t{i}"])]
+        last = f"t{i}"
+    return make_model(nodes, [value("x", [32, 64])], [value(last, [32, 64 + count])], weights)

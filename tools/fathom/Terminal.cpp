@@ -1,6 +1,7 @@
 // Errors, progress and colours on stderr.
 #include "tools/fathom/Terminal.h"
 
+#include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Process.h"
 #include <mutex>
@@ -47,8 +48,12 @@ std::string printable(StringRef text) {
       out << format("\\x%02x", c);
     else if (c == 0xc2 && next >= 0x80 && next < 0xa0) // U+0080 to U+009F
       out << format("\\x%02x", next), ++i;
-    else
+    else if (c < 0x80)
       out << text[i];
+    else if (unsigned length = getUTF8SequenceSize(text.bytes_begin() + i, text.bytes_end()))
+      out << text.substr(i, length), i += length - 1;
+    else // not UTF-8
+      out << format("\\x%02x", c);
   }
   return result;
 }

@@ -45,6 +45,9 @@ TEST(Context, RefusesWrongOptions) {
   fathom_context_options Options = Good;
   Options.struct_size = 4;
   expectError(createWith(Model.get(), Options), Wrong, "struct_size is 4");
+  // Of a program that was built before the last fields came.
+  Options.struct_size = offsetof(fathom_context_options, interrupted);
+  expectOk(createWith(Model.get(), Options));
   Options = Good;
   Options.threads = -1;
   expectError(createWith(Model.get(), Options), Wrong, "threads is -1");
