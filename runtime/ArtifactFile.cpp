@@ -1,6 +1,7 @@
 // Checks an artifact's ELF headers, then has the system's loader map it.
 #include "ArtifactFile.h"
 
+#include "Checksum.h"
 #include "CpuFeatures.h"
 #include "Status.h"
 
@@ -30,6 +31,7 @@ public:
       close(Fd);
   }
 
+  int descriptor() const { return Fd; }
   bool isOpen() const { return Fd >= 0; }
   bool stat(struct stat &Info) const { return fstat(Fd, &Info) == 0; }
   bool readAt(uint64_t Offset, void *To, size_t Bytes) const {
@@ -140,7 +142,40 @@ fathom_status *fathom::checkArtifactFile(const char *Path) {
     if (Segment.p_type == PT_LOAD || Segment.p_type == PT_DYNAMIC)
       Needed = std::max(Needed, endOf(Segment.p_offset, Segment.p_filesz));
   }
-  return Needed > Size ? truncated(Path, Needed, Size) : nullptr;
+  return Needed > Size ? truncated(Path, Needed, Size) : checkTrailer(Path, /*Needed=*/false, /*All=*/false);
+}
+
+fathom_status *fathom::checkTrailer(const char *Path, bool Needed, bool All) {
+  File Source(Path);
+  struct stat Info;
+  if (!Source.isOpen() || !Source.stat(Info))
+    return makeStatus(FATHOM_ERROR_FILE, "cannot open '%s': %s", Path, strerror(errno));
+  uint64_t Size = uint64_t(Info.st_size);
+  Trailer Found = {}, Right;
+  bool IsThere =
+      Size > sizeof(Found) && Source.readAt(Size - sizeof(Found), &Found, sizeof(Found)) && Found.Magic == TrailerMagic;
+  if (!IsThere)
+    return Needed ? makeStatus(FATHOM_ERROR_FORMAT,
+                               "'%s' is truncated or was changed: it does not end with its checksum", Path)
+                  : nullptr;
+  if (Found.FileBytes != Size)
+    return makeStatus(FATHOM_ERROR_FORMAT, "'%s' is damaged: it was written with %llu bytes and has %llu", Path,
+                      static_cast<unsigned long long>(Found.FileBytes), static_cast<unsigned long long>(Size));
+  if (!makeTrailer(Source.descriptor(), Size - sizeof(Found), All, Right))
+    return makeStatus(FATHOM_ERROR_FILE, "cannot read '%s'", Path);
+  if (Found.Head != Right.Head)
+    return makeStatus(FATHOM_ERROR_FORMAT, "'%s' is damaged: its headers are not those that were written", Path);
+  if (All && Found.Content != Right.Content)
+    return makeStatus(FATHOM_ERROR_FORMAT,
+                      "'%s' is damaged: its checksum is %016llx and was %016llx when it was written", Path,
+                      static_cast<unsigned long long>(Right.Content), static_cast<unsigned long long>(Found.Content));
+  return nullptr;
+}
+
+fathom_status *fathom_artifact_check(const char *path) {
+  if (!path)
+    return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "fathom_artifact_check: path is null");
+  return checkTrailer(path, /*Needed=*/true, /*All=*/true);
 }
 
 fathom_status *fathom::openArtifact(const char *Path, void **Handle, const fathom_artifact **Artifact) {

@@ -10,6 +10,10 @@ namespace fathom {
 // Checks that Path is a whole ELF shared object for this machine. The system's loader would crash or give riddles.
 [[nodiscard]] fathom_status *checkArtifactFile(const char *Path);
 
+// Checks the size and the checksum of the headers at the file's end; with `All`, the checksum of all of it. A file
+// without them is refused where they are `Needed`.
+[[nodiscard]] fathom_status *checkTrailer(const char *Path, bool Needed, bool All);
+
 // Maps a checked file and finds its table, whose magic and version are then right. The caller closes Handle with
 // dlclose.
 [[nodiscard]] fathom_status *openArtifact(const char *Path, void **Handle, const fathom_artifact **Artifact);

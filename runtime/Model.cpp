@@ -19,6 +19,9 @@ fathom_status *fathom_model::load(const char *Path) {
     return Status;
   if (fathom_status *Status = openArtifact(Path, &Handle, &Artifact))
     return Status;
+  if (Artifact->flags & FATHOM_ABI_CHECKED)
+    if (fathom_status *Status = checkTrailer(Path, /*Needed=*/true, /*All=*/false))
+      return Status;
   if (fathom_status *Status = checkTable(Path, *Artifact))
     return Status;
   if (fathom_status *Status = checkCpuFeatures(Path, *Artifact))

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define FATHOM_ABI_VERSION 5
+#define FATHOM_ABI_VERSION 6
 #define FATHOM_ABI_MAGIC 0x4d4f485441460001ull /* "FATHOM" and a byte that no text file starts with */
 #define FATHOM_ARTIFACT_SYMBOL "fathom_artifact"
 
@@ -94,6 +94,9 @@ typedef struct fathom_abi_kernel {
   const char *nodes; // the ONNX nodes it computes, separated by commas
 } fathom_abi_kernel;
 
+// The file ends with its size and checksums (Checksum.h).
+#define FATHOM_ABI_CHECKED 1u
+
 // The one symbol an artifact exports.
 typedef struct fathom_artifact {
   uint64_t magic;
@@ -113,7 +116,7 @@ typedef struct fathom_artifact {
   // the runtime makes up the rest from the seed.
   uint64_t weights_seed;
   uint32_t weights_seeded;
-  uint32_t reserved;
+  uint32_t flags; // FATHOM_ABI_ flags
   // From the symbols: sizes[0] is the arena's bytes, then every output's dimensions in order (all ranks concatenated),
   // -1 where data decides. Returns 0 or a fault. With a fault of FATHOM_FAULT_SHAPE sizes[0] may have become the
   // address of what `refuse` would have been told.

@@ -94,6 +94,10 @@ typedef struct fathom_kernel_info {
   const char *nodes; // the ONNX nodes it computes, separated by commas
 } fathom_kernel_info;
 
+// Reads the artifact at `path` from end to end and compares it with the checksum at its end: that it is what the
+// compiler wrote, on any machine. Loading checks the size and the headers only.
+FATHOM_API fathom_status *fathom_artifact_check(const char *path);
+
 // Loads the artifact at `path`; /proc/self/fd/N works too. An artifact is native code: load only what you trust.
 FATHOM_API fathom_status *fathom_model_load(const char *path, fathom_model **model);
 // Contexts keep what they need alive, so the order of freeing does not matter. NULL is allowed.

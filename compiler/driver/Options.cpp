@@ -70,6 +70,8 @@ static const Option table[] = {
      "tolerated error relative to the largest magnitude beside each value, along the axis where that is smallest"},
     {"no-bisect", 0, OptionType::Flag, "", "", VerifyBit, false, false,
      "on a mismatch do not look for the first node that diverges"},
+    {"check", 0, OptionType::Flag, "", "", RunBit | BenchBit, false, false,
+     "compare the artifact's code and weights with its checksum before they are used; 'fathom inspect' always does"},
     {"run", 0, OptionType::Flag, "", "", ExplainBit, false, false,
      "run the model and tell the time of every kernel, beside what this machine could do at most"},
     {"json", 0, OptionType::Flag, "", "", compiles | RunBit | CheckBit | InspectBit | DoctorBit, false, false,

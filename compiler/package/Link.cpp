@@ -3,6 +3,7 @@
 #include "compiler/package/OutputFile.h"
 #include "compiler/package/Weights.h"
 #include "compiler/support/Cancellation.h"
+#include "runtime/Checksum.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/Support/CrashRecoveryContext.h"
@@ -235,6 +236,15 @@ llvm::Error appendWeights(int fd, const MemoryPlan &memory, int64_t bytes) {
   return llvm::Error::success();
 }
 
+// The file's size and checksums, by which a cut or changed one is known.
+llvm::Error appendTrailer(int fd) {
+  struct stat status;
+  Trailer trailer;
+  if (fstat(fd, &status) || !makeTrailer(fd, status.st_size, /*WithContent=*/true, trailer))
+    return systemError("cannot read the artifact");
+  return writeAll(fd, reinterpret_cast<const char *>(&trailer), sizeof trailer, status.st_size);
+}
+
 } // namespace
 
 llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memory, const Target &target,
@@ -250,6 +260,8 @@ llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memo
   if (int64_t bytes = info.weightsSeed ? memory.keptBytes : memory.weightBytes)
     if (llvm::Error error = appendWeights(file->descriptor(), memory, bytes))
       return error;
+  if (llvm::Error error = appendTrailer(file->descriptor()))
+    return error;
   return file->keep();
 }
 

@@ -176,7 +176,7 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
                               t.number(t.i64(), memory.scratchBytes),
                               t.number(t.i64(), info.weightsSeed.value_or(0)),
                               t.number(t.i32(), info.weightsSeed.has_value()),
-                              t.number(t.i32(), 0),
+                              t.number(t.i32(), FATHOM_ABI_CHECKED),
                               t.function("fathom_plan"),
                               t.function("fathom_run"),
                               t.number(t.i64(), info.weightsSeed ? memory.keptBytes : 0),

@@ -207,6 +207,15 @@ private:
 
 NB_MODULE(_runtime, module) {
   module.def("version", &fathom_version);
+  module.def("check", [](const nb::bytes &file) {
+    std::string path(file.c_str(), file.size());
+    fathom_status *status;
+    {
+      nb::gil_scoped_release release;
+      status = fathom_artifact_check(path.c_str());
+    }
+    check(status);
+  });
   nb::class_<Model>(module, "Model")
       .def(nb::init<const nb::bytes &, int>(), nb::arg("path"), nb::arg("threads"))
       .def("inputs", [](const Model &model) { return model.tensors(true); })

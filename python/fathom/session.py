@@ -35,10 +35,15 @@ def _describe(entries: list[dict], declared: list[dict]) -> list[TensorInfo]:
 class Session:
     """A compiled model, loaded. `run` may be called from several threads; the calls take turns."""
 
-    def __init__(self, artifact, threads: int = 0):
-        """`artifact` is a path or what fathom.compile returned; `threads` 0 means all CPUs."""
+    def __init__(self, artifact, threads: int = 0, check: bool = False):
+        """`artifact` is a path or what fathom.compile returned; `threads` 0 means all CPUs.
+
+        With `check`, code and weights are compared with the artifact's checksum first.
+        """
         path = artifact.path if hasattr(artifact, "path") else os.fspath(artifact)
         self._artifact = artifact
+        if check:
+            _runtime.check(os.fsencode(path))
         self._model = _runtime.Model(os.fsencode(path), threads)
         self.manifest = json.loads(self._model.manifest())
         # The artifact's tensors, and the model's inputs and outputs made of them: a sequence or an optional has several.

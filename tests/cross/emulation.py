@@ -180,4 +180,4 @@ def session(artifact, threads, architecture):
 
 def install():
     """Makes fathom.Session run artifacts of every architecture."""
-    fathom.session._runtime = types.SimpleNamespace(Model=load)
+    fathom.session._runtime = types.SimpleNamespace(Model=load, check=_runtime.check)

@@ -60,6 +60,46 @@ class TestBroken:
 
 
 @pytest.fixture
+def weighty(fathom, save, tmp_path):
+    """A compiled model with weights, which come last but for the checksums."""
+    fathom("compile", save(add_model(), "add.onnx"), "-o", "add.fathom").expect(0)
+    return tmp_path / "add.fathom"
+
+
+def test_checksums(fathom, weighty):
+    data = weighty.read_bytes()
+    fathom("run", weighty, "--check").expect(0)
+    fathom("bench", weighty, "--check", "--min-time", "0.01").expect(0)
+    fathom("inspect", weighty).expect(0)
+    # A weight that changed is none of the loader's business, unless one asks.
+    place = len(data) - 32 - 100
+    weighty.write_bytes(data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :])
+    fathom("run", weighty).expect(0)
+    for words in (["run", weighty, "--check"], ["bench", weighty, "--check"], ["inspect", weighty]):
+        fathom(*words).expect(1, "[F1011]", "is damaged: its checksum is")
+    # A program header that changed is.
+    weighty.write_bytes(data[:72] + bytes([data[72] ^ 1]) + data[73:])
+    for command in ("run", "bench", "inspect"):
+        fathom(command, weighty).expect(1, "[F1011]")
+
+
+@pytest.mark.parametrize("lost", [1, 32, 33, 2000, 5000])
+def test_truncated_at_the_end(fathom, weighty, lost):
+    weighty.write_bytes(weighty.read_bytes()[:-lost])
+    for command in ("run", "bench", "inspect"):
+        fathom(command, weighty).expect(1, "[F1011]", "truncated")
+
+
+def test_checksum_of_another_architecture(fathom, save, tmp_path):
+    fathom("compile", save(add_model()), "-o", "x.fathom", "--target", ANOTHER).expect(0)
+    fathom("inspect", "x.fathom").expect(0)
+    path = tmp_path / "x.fathom"
+    data = path.read_bytes()
+    path.write_bytes(data[:-100] + bytes([data[-100] ^ 1]) + data[-99:])
+    fathom("inspect", "x.fathom").expect(1, "[F1011]", "is damaged")
+
+
+@pytest.fixture
 def feed(fathom, artifact, tmp_path):
     def run(array, name="x"):
         np.save(tmp_path / "x.npy", array)

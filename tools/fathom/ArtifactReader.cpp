@@ -15,6 +15,12 @@ static Error notAnArtifact(StringRef path, const Twine &reason) {
               "compile one with 'fathom compile MODEL.onnx -o MODEL.fathom'");
 }
 
+// An ELF file that contradicts itself: mostly one that was copied in part.
+static Error damaged(StringRef path, Error reason) {
+  return fail(ErrorCode::BadArtifact, "'" + path + "' is truncated or damaged: " + toString(std::move(reason)),
+              "copy it again, or compile the model again");
+}
+
 Expected<ArtifactSummary> readArtifact(StringRef path) {
   sys::fs::file_status status;
   if (std::error_code code = sys::fs::status(path, status))
@@ -31,20 +37,20 @@ Expected<ArtifactSummary> readArtifact(StringRef path) {
     return notAnArtifact(path, bytes.getBuffer().empty() ? "it is empty" : "it is not an ELF file");
   auto parsed = object::ObjectFile::createELFObjectFile(bytes);
   if (!parsed)
-    return notAnArtifact(path, toString(parsed.takeError()));
+    return damaged(path, parsed.takeError());
   auto *elf = dyn_cast<object::ELF64LEObjectFile>(parsed->get());
   if (!elf)
     return notAnArtifact(path, "it is not a 64-bit little-endian ELF file");
   // The iterators below assume that the table of sections lies within the file.
   if (auto sections = elf->getELFFile().sections(); !sections)
-    return notAnArtifact(path, toString(sections.takeError()));
+    return damaged(path, sections.takeError());
   ArtifactSummary summary;
   summary.fileBytes = bytes.getBufferSize();
   bool found = false;
   for (object::SectionRef section : elf->sections()) {
     Expected<StringRef> name = section.getName();
     if (!name)
-      return notAnArtifact(path, toString(name.takeError()));
+      return damaged(path, name.takeError());
     if (*name == ".text")
       summary.codeBytes = section.getSize();
     if (*name == ".weights")
@@ -53,7 +59,7 @@ Expected<ArtifactSummary> readArtifact(StringRef path) {
       continue;
     Expected<StringRef> contents = section.getContents();
     if (!contents)
-      return notAnArtifact(path, toString(contents.takeError()));
+      return damaged(path, contents.takeError());
     Expected<json::Value> value = json::parse(contents->split('\0').first);
     if (!value)
       return notAnArtifact(path, "its manifest is damaged: " + toString(value.takeError()));

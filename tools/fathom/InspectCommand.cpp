@@ -1,6 +1,7 @@
 // fathom inspect: what an artifact says of itself.
 #include "tools/fathom/ArtifactReader.h"
 #include "tools/fathom/Commands.h"
+#include "tools/fathom/LoadedModel.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -124,6 +125,8 @@ Expected<int> inspectCommand(const Arguments &arguments) {
   auto artifact = readArtifact(arguments.positional[0]);
   if (!artifact)
     return artifact.takeError();
+  if (Error error = takeStatus(fathom_artifact_check(arguments.positional[0].c_str())))
+    return std::move(error);
   if (!arguments.options.flag("json")) {
     printText(*artifact);
     return 0;

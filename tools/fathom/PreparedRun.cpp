@@ -22,6 +22,9 @@ Expected<int> GivenArtifact::open(StringRef given, const OptionValues &options, 
 }
 
 Expected<PreparedRun> prepareRun(StringRef artifact, const OptionValues &options) {
+  if (options.flag("check"))
+    if (Error error = takeStatus(fathom_artifact_check(artifact.str().c_str())))
+      return std::move(error);
   auto model = LoadedModel::load(artifact, options.integer("threads"));
   if (!model)
     return model.takeError();
