@@ -73,8 +73,22 @@ class Artifact:
             raise Error(f"cannot write '{path}': {error.strerror}", "F1014", 1) from error
         return path
 
+    def __reduce__(self):
+        # Its bytes: a descriptor's number means another file elsewhere.
+        with open(self.path, "rb") as file:
+            return _restore, (file.read(), self.report)
+
     def __repr__(self):
         return f"<fathom.Artifact {os.fstat(self._fd).st_size} bytes>"
+
+
+def _restore(data: bytes, report: dict) -> Artifact:
+    """What pickle, copy and multiprocessing make an artifact with."""
+    fd = os.memfd_create("fathom-artifact", os.MFD_CLOEXEC)
+    artifact = Artifact(fd, report)
+    with open(artifact.path, "wb") as file:
+        file.write(data)
+    return artifact
 
 
 def _open_executable(path: str, flags: int) -> int:
@@ -206,7 +220,7 @@ def compile(model, output=None, *, base_folder=None, **options):
     return Artifact(fd, _report(outcome))
 
 
-def check(model, *, base_folder=None, dim=None, shape=None) -> list[dict]:
+def check(model, base_folder=None, dim=None, shape=None) -> list[dict]:
     """Everything that keeps a model from being compiled, as dictionaries; empty when it is supported.
 
     The model and the keywords are those of compile(). Raises fathom.Error where these are wrong.

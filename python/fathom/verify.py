@@ -23,11 +23,11 @@ from .session import Session
 
 def verify(
     model,
-    *,
     against="onnxruntime",
     seed=0,
     dims=None,
     inputs=None,
+    *,
     threads=0,
     rtol=1e-3,
     atol=1e-4,

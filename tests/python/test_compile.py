@@ -1,5 +1,8 @@
 """fathom.compile: what it takes, what it gives, and its errors."""
 
+import copy
+import gc
+import multiprocessing
 import os
 import pickle
 import subprocess
@@ -52,6 +55,26 @@ def test_same_model_same_bytes(model, tmp_path):
     one = open(fathom.compile(model, tmp_path / "one"), "rb").read()
     two = open(fathom.compile(model, tmp_path / "two", jobs=1), "rb").read()
     assert one == two == open(fathom.compile(model).path, "rb").read()
+
+
+def run_in_a_process(artifact):
+    return run(artifact).tobytes()
+
+
+def test_pickles_carry_the_bytes(model):
+    """Not a descriptor's number, which means another file elsewhere."""
+    artifact = fathom.compile(model)
+    expected = run(artifact)
+    copies = [pickle.loads(pickle.dumps(artifact)), copy.copy(artifact), copy.deepcopy(artifact)]
+    data, whole = pickle.dumps(artifact), open(artifact.path, "rb").read()
+    report = artifact.report
+    del artifact
+    gc.collect()
+    for other in (*copies, pickle.loads(data)):
+        assert open(other.path, "rb").read() == whole and other.report == report
+        np.testing.assert_array_equal(run(other), expected)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(run_in_a_process, (copies[0],)) == expected.tobytes()
 
 
 def test_report(model):
@@ -318,3 +341,18 @@ def test_check_reads_external_data(tmp_path, model):
     data = (tmp_path / "m.onnx").read_bytes()
     assert fathom.check(data, base_folder=tmp_path) == []
     assert fathom.check(data)
+
+
+def test_check_by_position(model, tmp_path):
+    """As the documentation has it: the folder of external data, sizes, shapes."""
+    assert fathom.check(model, str(tmp_path), {"batch": 3}, ["x:3x16"]) == []
+    with pytest.raises(fathom.Error):
+        fathom.check(model, None, {"batch": "three"})
+
+
+def test_verify_by_its_documented_name():
+    script = "import fathom, sys; print(callable(fathom.verify.verify), 'onnxruntime' in sys.modules)"
+    words = [sys.executable, "-c", script]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": ":".join(sys.path)})
+    assert done.stdout.split() == ["True", "False"]
+    assert fathom.verify.verify(perceptron(), "reference", 3, {"batch": 5})["ok"]
