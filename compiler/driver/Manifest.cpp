@@ -123,8 +123,12 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
     kernels.push_back(std::move(described));
   }
   for (const graph::Symbol &symbol : symbols)
-    if (!symbol.isComputed)
-      symbolList.push_back(llvm::json::Object{{"name", symbol.name}, {"min", symbol.min}, {"max", symbol.max}});
+    if (!symbol.isComputed) {
+      llvm::json::Object described{{"name", symbol.name}, {"min", symbol.min}, {"max", symbol.max}};
+      if (symbol.likely)
+        described["likely"] = symbol.likely;
+      symbolList.push_back(std::move(described));
+    }
   auto hash = program.module->getAttrOfType<StringAttr>("graph.model_hash");
   return llvm::json::Object{
       {"fathom", compilerVersion},

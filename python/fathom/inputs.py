@@ -61,6 +61,12 @@ def _integer_bound(info, bound: int) -> int:
     return bound
 
 
+def _guessed_range(info, bound: int, ones: bool) -> tuple[int, int]:
+    if ones and info.dtype.kind in "iu" and info.dtype.itemsize > 1 and "mask" in info.name:
+        return 1, 1
+    return 0, _integer_bound(info, bound)
+
+
 def _random(info, dims, seed: int, integers: tuple[int, int]) -> np.ndarray:
     count = int(np.prod(dims, dtype=np.int64))
     if info.dtype.kind not in "biu":
@@ -85,9 +91,11 @@ def _random_value(found, sizes: dict, seed: int, integers: tuple[int, int]):
     return [value.reshape([1] * rank) for value in data]
 
 
-def _sizes(session, dims: dict, given: dict) -> dict:
-    """The size of every symbolic dimension: that of a given input, what the caller says, or the least from 1 on."""
-    sizes = {name: min(max(1, low), high) for name, low, high in session.symbols}
+def _sizes(session, dims: dict, given: dict) -> tuple[dict, list]:
+    """The size of every symbolic dimension, and those that nobody gave: that of a given input, what the caller says,
+    what the model was compiled to be good at, or the least from 1 on."""
+    likely = {symbol["name"]: symbol.get("likely") for symbol in session.manifest.get("symbols", [])}
+    sizes = {name: likely.get(name) or min(max(1, low), high) for name, low, high in session.symbols}
     taken = {}
     for info in session.inputs:
         if info.name in given and info.kind in ("tensor", "optional") and given[info.name] is not None:
@@ -104,7 +112,7 @@ def _sizes(session, dims: dict, given: dict) -> dict:
         if taken.get(name, size) != size:
             raise Error(f"dimension '{name}' is {size}, and {taken[name]} in a given input", "F1012", 1)
         sizes[name] = operator.index(size)
-    return sizes | taken
+    return sizes | taken, [symbol for symbol in session.symbols if symbol[0] not in dims and symbol[0] not in taken]
 
 
 def _checked(session, given: dict) -> dict:
@@ -125,31 +133,48 @@ def random_inputs(session, seed: int = 0, dims: dict | None = None, given: dict 
     `given` has values for some of the inputs, by name.
     """
     values = _checked(session, given or {})
-    sizes = _sizes(session, dims or {}, values)
+    sizes, free = _sizes(session, dims or {}, values)
     groups = [found for found in session.groups if found.info.name not in values]
-    ranges = {}
-    for found in groups:
-        declared = session.manifest["inputs"][found.parts["data" if found.is_sequence else "value"]].get("values")
-        ranges[found.info.name] = _declared_range(declared, sizes)
     integers = (np.int32, np.int64)
-    guesses = any(f.info.kind == "tensor" and f.info.dtype in integers and not ranges[f.info.name] for f in groups)
-    for bound in (100, 2, 1):
-        for found in groups:
-            info = found.info
-            # The seed goes with the tensor's number in the artifact.
-            number = found.parts["data" if found.is_sequence else "value"]
-            key = int(_splitmix64(seed & _MASK, np.array([number]))[0])
-            values[info.name] = _random_value(found, sizes, key, ranges[info.name] or (0, _integer_bound(info, bound)))
-        if not guesses or bound == 1:
-            break
-        # Where the model does not say which integers it takes, they must be small enough for what they select from,
-        # which only a run can tell.
-        try:
-            session.run(None, values)
-            break
-        except Error as error:
-            if not getattr(error, "index_out_of_range", False):
-                raise
+
+    def declared(found, sizes):
+        ranges = session.manifest["inputs"][found.parts["data" if found.is_sequence else "value"]].get("values")
+        return _declared_range(ranges, sizes)
+
+    guesses = any(f.info.kind == "tensor" and f.info.dtype in integers and not declared(f, sizes) for f in groups)
+    tries = guesses or len(free) > 1
+
+    def fill(sizes, ones=False, tries=tries) -> bool:
+        """Whether the sizes go together, as far as a run was tried."""
+        for bound in (100, 2, 1):
+            for found in groups:
+                info = found.info
+                # The seed goes with the tensor's number in the artifact.
+                number = found.parts["data" if found.is_sequence else "value"]
+                key = int(_splitmix64(seed & _MASK, np.array([number]))[0])
+                drawn = declared(found, sizes) or _guessed_range(info, bound, ones)
+                values[info.name] = _random_value(found, sizes, key, drawn)
+            if not tries:
+                return True
+            # Where the model does not say which integers it takes, they must be small enough for what they select
+            # from, which only a run can tell.
+            try:
+                session.run(None, values)
+                return True
+            except Error as error:
+                if error.code != "F1012":
+                    raise
+                if not getattr(error, "index_out_of_range", False):
+                    return False
+        return True
+
+    # Nor does it say which sizes go together: as in tools/fathom/Inputs.cpp.
+    changes = [{}] + [
+        {name: sizes[name] + more} for more in (1, 2, 3) for name, _, high in free if sizes[name] + more <= high
+    ]
+    if not fill(sizes) and not any(fill(sizes | change, ones=True) for change in changes):
+        # The run says what is wrong with the usual ones.
+        fill(sizes, tries=False)
     return values
 
 

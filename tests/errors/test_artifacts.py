@@ -3,10 +3,12 @@
 import json
 import platform
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from tool import add_model, make_model, relu_model, value
+from tool import ROOT, add_model, make_model, relu_model, value
 from onnx import TensorProto, helper
 
 ANOTHER = "x86-64-v3" if platform.machine() == "aarch64" else "neoverse-n1"
@@ -232,6 +234,33 @@ def test_a_trace_has_a_row_for_each_thread(fathom, artifact, tmp_path):
 def test_bench_of_a_model(fathom, save):
     data = json.loads(fathom("bench", save(relu_model()), "--min-time", "0.01", "--json").expect(0).out)
     assert data["model"] == "model.onnx" and data["runs"] >= 5
+
+
+def test_bench_at_the_likely_sizes(fathom, save):
+    """Those that the model was compiled to be good at, or the least; both are told."""
+    model = make_model([helper.make_node("Relu", ["x"], ["y"])], [value("x", ["n", "m"])], [value("y", ["n", "m"])])
+    path, words = save(model), ["--min-time", "0.01", "--json"]
+    asked = ["--dim", "n=1..64,opt=24", "--dim", "m=2..8"]
+    fathom("compile", path, "-o", "x.fathom", *asked).expect(0)
+    for measured in (["x.fathom"], [path, *asked]):
+        data = json.loads(fathom("bench", *measured, *words).expect(0).out)
+        assert data["dims"] == {"n": 24, "m": 2} and data["inputs"] == {"x": [24, 2]}
+    data = json.loads(fathom("bench", "x.fathom", "--dim", "n=5", *words).expect(0).out)
+    assert data["dims"] == {"n": 5, "m": 2}
+
+
+def test_a_decoder_without_options(fathom, tmp_path):
+    """Its mask covers the cache and what is behind it: sizes that go together are sought."""
+    subprocess.run([sys.executable, ROOT / "models" / "make_decoder.py", tmp_path / "decoder.onnx"], check=True)
+    fathom("compile", "decoder.onnx", "-o", "decoder.fathom").expect(0)
+    fathom("run", "decoder.fathom").expect(0)
+    measured = json.loads(fathom("bench", "decoder.onnx", "--min-time", "0.01", "--json").expect(0).out)
+    sizes = measured["dims"]
+    assert sizes["total_sequence_length"] >= sizes["past_sequence_length"] + sizes["sequence_length"]
+    fathom("verify", "decoder.onnx").expect(0)
+    fathom("explain", "decoder.onnx", "--run").expect(0)
+    # Sizes that were given stay what they are.
+    fathom("run", "decoder.fathom", "--dim", "total_sequence_length=1").expect(1, "[F1012]", "does not fit")
 
 
 def test_doctor(fathom):

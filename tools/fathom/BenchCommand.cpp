@@ -131,12 +131,17 @@ Expected<int> benchCommand(const Arguments &arguments) {
   if (!times)
     return times.takeError();
   sort(*times);
-  json::Object shapes;
-  for (auto [spec, value] : zip(model.inputs, prepared->inputs))
+  json::Object shapes, sizes;
+  for (auto [spec, value] : zip(model.inputs, prepared->inputs)) {
     shapes[spec.name] = json::Array(value.dims);
+    for (size_t axis = 0; axis < spec.dims.size(); ++axis)
+      if (spec.dims[axis] < 0)
+        sizes[spec.dimNames[axis]] = value.dims[axis];
+  }
   printJson(json::Object{{"model", sys::path::filename(arguments.positional[0])},
                          {"target", targetOf(*artifact)},
                          {"threads", fathom_context_threads(model.context)},
+                         {"dims", std::move(sizes)},
                          {"inputs", std::move(shapes)},
                          {"runs", int64_t(times->size())},
                          {"median_ms", percentile(*times, 0.5)},

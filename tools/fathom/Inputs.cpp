@@ -104,10 +104,11 @@ public:
       return std::move(error);
     if (Error error = readDims())
       return std::move(error);
-    for (size_t i = 0; i < values.size(); ++i)
-      if (!given[i])
-        if (Error error = allocate(i))
-          return std::move(error);
+    for (const SymbolSpec &symbol : model.symbols)
+      if (!sizes.count(symbol.name))
+        free.push_back(&symbol);
+    if (Error error = allocateAll())
+      return std::move(error);
     if (Error error = fill())
       return std::move(error);
     return std::move(values);
@@ -181,8 +182,21 @@ private:
         return length->second;
     for (const SymbolSpec &symbol : model.symbols)
       if (symbol.name == dimName)
-        return std::clamp<int64_t>(1, symbol.min, symbol.max);
+        return usualSize(symbol);
     return 1;
+  }
+
+  // What the model was compiled to be good at, or the least from 1 on.
+  static int64_t usualSize(const SymbolSpec &symbol) {
+    return symbol.likely ? symbol.likely : std::clamp<int64_t>(1, symbol.min, symbol.max);
+  }
+
+  Error allocateAll() {
+    for (size_t i = 0; i < values.size(); ++i)
+      if (!given[i])
+        if (Error error = allocate(i))
+          return error;
+    return Error::success();
   }
 
   Error allocate(size_t index) {
@@ -222,30 +236,65 @@ private:
     return IntegerRange{int64_t(low), uint64_t(std::max(1.0, high - low + 1))};
   }
   IntegerRange rangeOf(const TensorSpec &spec, uint64_t bound) {
-    return declaredRange(spec).value_or(IntegerRange{0, integerBound(spec, bound)});
+    if (std::optional<IntegerRange> declared = declaredRange(spec))
+      return *declared;
+    if (masksAreOnes && fathom_dtype_bytes(spec.dtype) > 1 && StringRef(spec.name).contains("mask"))
+      return {1, 1};
+    return {0, integerBound(spec, bound)};
   }
 
   // Where the model does not say which integers it takes, they must be small enough for what they select from, which
   // only a run can tell.
-  Error fill() {
+  Expected<Fit> fillOnce(bool tries) {
     fillParts();
-    bool integers = false;
-    for (auto [i, spec] : enumerate(model.inputs))
-      integers |= !given[i] && spec.part.empty() && (spec.dtype == FATHOM_I32 || spec.dtype == FATHOM_I64) &&
-                  !declaredRange(spec);
     for (uint64_t bound : {100, 2, 1}) {
       for (auto [i, spec] : enumerate(model.inputs))
         if (!given[i] && spec.part != "shapes" && spec.part != "present")
           fillRandom(values[i], splitmix64(options.integer("seed"), i), rangeOf(spec, bound));
-      if (!integers || bound == 1)
+      if (!tries)
         break;
-      Expected<bool> inRange = model.indicesInRange(values);
-      if (!inRange)
-        return inRange.takeError();
-      if (*inRange)
-        break;
+      Expected<Fit> fit = model.tryRun(values);
+      if (!fit || *fit != Fit::BadIndex)
+        return fit;
     }
-    return Error::success();
+    return Fit::Good;
+  }
+
+  // Nor does it say which sizes go together, such as a mask's with that of a cache and the tokens behind it. Where the
+  // usual ones do not, one that nobody gave is made a little larger, and masks leave nothing out. The Python package
+  // tries the same in the same order.
+  Error fill() {
+    bool integers = false;
+    for (auto [i, spec] : enumerate(model.inputs))
+      integers |= !given[i] && spec.part.empty() && (spec.dtype == FATHOM_I32 || spec.dtype == FATHOM_I64) &&
+                  !declaredRange(spec);
+    bool tries = integers || free.size() > 1;
+    Expected<Fit> fit = fillOnce(tries);
+    if (!fit || *fit == Fit::Good)
+      return fit.takeError();
+    masksAreOnes = true;
+    Sizes usual = sizes;
+    SmallVector<std::pair<const SymbolSpec *, int64_t>> changes{{nullptr, 0}};
+    for (int64_t more : {1, 2, 3})
+      for (const SymbolSpec *symbol : free)
+        if (usualSize(*symbol) + more <= symbol->max)
+          changes.emplace_back(symbol, usualSize(*symbol) + more);
+    for (auto [symbol, size] : changes) {
+      sizes = usual;
+      if (symbol)
+        sizes[symbol->name] = size;
+      if (Error error = allocateAll())
+        return error;
+      fit = fillOnce(tries);
+      if (!fit || *fit == Fit::Good)
+        return fit.takeError();
+    }
+    // The run says what is wrong with the usual ones.
+    masksAreOnes = false;
+    sizes = usual;
+    if (Error error = allocateAll())
+      return error;
+    return fillOnce(/*tries=*/false).takeError();
   }
 
   std::string inputNames() {
@@ -265,7 +314,9 @@ private:
   const OptionValues &options;
   std::vector<Array> values;
   SmallVector<bool> given;
-  Sizes sizes; // of symbolic dimensions, as far as they are known
+  Sizes sizes;                          // of symbolic dimensions, as far as they are known
+  SmallVector<const SymbolSpec *> free; // those whose size nobody gave
+  bool masksAreOnes = false;
 };
 
 } // namespace

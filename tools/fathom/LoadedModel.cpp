@@ -26,7 +26,7 @@ static TensorSpec describe(const fathom_tensor_info &info) {
 }
 
 // Which tensors are parts of something, and what their integers may be, only the manifest says.
-static void describeFurther(StringRef manifest, std::vector<TensorSpec> &inputs) {
+static void describeFurther(StringRef manifest, std::vector<TensorSpec> &inputs, std::vector<SymbolSpec> &symbols) {
   Expected<json::Value> parsed = json::parse(manifest);
   if (!parsed)
     return consumeError(parsed.takeError());
@@ -40,6 +40,12 @@ static void describeFurther(StringRef manifest, std::vector<TensorSpec> &inputs)
         if (const json::Array *ends = range.getAsArray(); ends && ends->size() == 2)
           inputs[i].values.emplace_back((*ends)[0], (*ends)[1]);
     }
+  const json::Array *described = object ? object->getArray("symbols") : nullptr;
+  for (const json::Value &value : described ? *described : json::Array())
+    if (const json::Object *symbol = value.getAsObject())
+      for (SymbolSpec &spec : symbols)
+        if (symbol->getString("name") == StringRef(spec.name))
+          spec.likely = symbol->getInteger("likely").value_or(0);
 }
 
 Expected<std::unique_ptr<LoadedModel>> LoadedModel::load(StringRef path, int threads) {
@@ -52,7 +58,6 @@ Expected<std::unique_ptr<LoadedModel>> LoadedModel::load(StringRef path, int thr
       return std::move(error);
     loaded->inputs.push_back(describe(info));
   }
-  describeFurther(fathom_model_manifest(loaded->model), loaded->inputs);
   for (size_t i = 0; i < fathom_model_output_count(loaded->model); ++i) {
     if (Error error = takeStatus(fathom_model_output(loaded->model, i, &info)))
       return std::move(error);
@@ -64,6 +69,7 @@ Expected<std::unique_ptr<LoadedModel>> LoadedModel::load(StringRef path, int thr
       return std::move(error);
     loaded->symbols.push_back({symbol.name, symbol.min, symbol.max});
   }
+  describeFurther(fathom_model_manifest(loaded->model), loaded->inputs, loaded->symbols);
   fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
   options.threads = threads;
   if (Error error = takeStatus(fathom_context_create(loaded->model, &options, &loaded->context)))
@@ -138,16 +144,26 @@ Error LoadedModel::run(ArrayRef<Array> inputValues, MutableArrayRef<Array> outpu
   return Error::success();
 }
 
-Expected<bool> LoadedModel::indicesInRange(ArrayRef<Array> inputValues) {
-  Expected<std::vector<Array>> outputValues = allocateOutputs(inputValues);
-  if (!outputValues)
-    return outputValues.takeError();
-  fathom_status *status = start(inputValues, *outputValues);
-  if (fathom_status_code(status) == FATHOM_ERROR_INDEX)
-    return fathom_status_free(status), false;
+Expected<Fit> LoadedModel::tryRun(ArrayRef<Array> inputValues) {
+  std::vector<SmallVector<int64_t>> dims;
+  SmallVector<int64_t *> pointers;
+  for (const TensorSpec &output : outputs)
+    dims.emplace_back(output.dims.size());
+  for (auto &sizes : dims)
+    pointers.push_back(sizes.data());
+  fathom_status *status = fathom_context_output_dims(context, dimsOf(inputValues).data(), pointers.data());
+  if (!status) {
+    Expected<std::vector<Array>> outputValues = allocateOutputs(inputValues);
+    if (!outputValues)
+      return outputValues.takeError();
+    status = start(inputValues, *outputValues);
+  }
+  fathom_code code = fathom_status_code(status);
+  if (code == FATHOM_ERROR_INDEX || code == FATHOM_ERROR_SHAPE)
+    return fathom_status_free(status), code == FATHOM_ERROR_INDEX ? Fit::BadIndex : Fit::BadSizes;
   if (Error error = takeStatus(status))
     return std::move(error);
-  return true;
+  return Fit::Good;
 }
 
 Expected<size_t> LoadedModel::arenaBytes(ArrayRef<Array> inputValues) {

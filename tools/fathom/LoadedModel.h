@@ -21,7 +21,11 @@ struct TensorSpec {
 struct SymbolSpec {
   std::string name;
   int64_t min, max;
+  int64_t likely = 0; // what the model was compiled to be good at; 0: nothing was said
 };
+
+// How a trial run went.
+enum class Fit { Good, BadIndex, BadSizes };
 
 class LoadedModel {
 public:
@@ -36,8 +40,9 @@ public:
   // Room for the outputs of a run on these inputs.
   llvm::Expected<std::vector<Array>> allocateOutputs(llvm::ArrayRef<Array> inputValues);
   llvm::Error run(llvm::ArrayRef<Array> inputValues, llvm::MutableArrayRef<Array> outputValues);
-  // Runs the model to see whether all indices in the inputs lie within what they select from.
-  llvm::Expected<bool> indicesInRange(llvm::ArrayRef<Array> inputValues);
+  // Runs the model to see whether all indices in the inputs lie within what they select from, and the sizes go
+  // together.
+  llvm::Expected<Fit> tryRun(llvm::ArrayRef<Array> inputValues);
   llvm::Expected<size_t> arenaBytes(llvm::ArrayRef<Array> inputValues);
 
   fathom_model *model = nullptr;
