@@ -70,6 +70,11 @@ fathom_status *fathom::checkTable(const char *Path, const fathom_artifact &Artif
   if (Artifact.weights_size > 0 && !Artifact.weights && !Artifact.weights_seeded)
     return broken(Path, "its weights are missing");
 
+  if (Artifact.string_count < 0 || Artifact.string_count > MaxCount || (Artifact.string_count && !Artifact.strings))
+    return broken(Path, "its strings are missing or too many");
+  for (int64_t I = 0; I < Artifact.string_count; ++I)
+    if (!Artifact.strings[I].text || Artifact.strings[I].size < 0)
+      return broken(Path, "a string has no text");
   for (uint32_t I = 0; I < Artifact.input_count; ++I)
     if (fathom_status *Status = checkTensor(Path, "input", Artifact.inputs[I], -int64_t(Artifact.symbol_count)))
       return Status;

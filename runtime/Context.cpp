@@ -75,8 +75,19 @@ fathom_status *fathom_context::init(fathom_model *SharedModel, const fathom_cont
   if (!Symbols.allocate(Artifact.symbol_count) || !Sizes.allocate(1 + Model->OutputRanks) ||
       !InputDims.allocate(Artifact.input_count) || !InputData.allocate(Artifact.input_count) ||
       !OutputData.allocate(Artifact.output_count) || !OwnOutputs.allocate(Artifact.output_count) ||
-      !Backwards.allocate(Artifact.kernel_count))
+      !Backwards.allocate(Artifact.kernel_count) || !Numbers.allocate(Artifact.input_count + Artifact.output_count) ||
+      !SpelledOutputs.allocate(Artifact.output_count))
     return outOfMemory("the context", sizeof(fathom_context));
+  for (uint32_t I = 0; I < Artifact.input_count + Artifact.output_count; ++I) {
+    bool IsInput = I < Artifact.input_count;
+    const fathom_abi_tensor &Tensor = IsInput ? Artifact.inputs[I] : Artifact.outputs[I - Artifact.input_count];
+    if (Tensor.dtype != FATHOM_ABI_STRING)
+      continue;
+    Numbers[I] = create<Buffer>();
+    if (!Numbers[I])
+      return outOfMemory("the context", sizeof(fathom_context));
+    Numbers[I]->useAllocator(Options);
+  }
   for (uint32_t I = 0; I < Artifact.output_count; ++I) {
     if (!isDataSized(Artifact.outputs[I]))
       continue;
@@ -108,6 +119,8 @@ fathom_status *fathom_context::init(fathom_model *SharedModel, const fathom_cont
 fathom_context::~fathom_context() {
   for (size_t I = 0; I < OwnOutputs.size(); ++I)
     destroy(OwnOutputs[I]);
+  for (size_t I = 0; I < Numbers.size(); ++I)
+    destroy(Numbers[I]);
   fathom_status_free(OutputFault);
 }
 
@@ -126,13 +139,17 @@ void *fathom_context::placeOutput(int32_t Index, const int64_t *Dims, int64_t By
     OutputFault = checkOutputDims(Info, Dims, Outputs[Index].dims);
   if (OutputFault)
     return nullptr;
+  bool IsString = Info.dtype == FATHOM_ABI_STRING;
   if (Outputs[Index].data) {
     OutputFault = checkBuffer(Role::Output, Info, Outputs[Index], Dims);
     OutputData[Index] = Outputs[Index].data;
   } else {
-    OutputFault = OwnOutputs[Index]->reserve("an output", Bytes ? size_t(Bytes) : 1);
+    size_t Room = IsString ? size_t(Bytes) * (sizeof(fathom_string) / sizeof(int64_t)) : size_t(Bytes);
+    OutputFault = OwnOutputs[Index]->reserve("an output", Room ? Room : 1);
     OutputData[Index] = OwnOutputs[Index]->data();
   }
+  if (!OutputFault && IsString)
+    OutputFault = placeNumbers(uint32_t(Index));
   return OutputFault ? nullptr : OutputData[Index];
 }
 
@@ -179,6 +196,9 @@ fathom_status *fathom_context::checkInputs(const fathom_tensor *Inputs) {
     if (fathom_status *Status = checkBuffer(Role::Input, Artifact.inputs[I], Inputs[I], Inputs[I].dims))
       return Status;
     InputData[I] = Inputs[I].data;
+    if (Numbers[I])
+      if (fathom_status *Status = numberInput(I, Inputs[I]))
+        return Status;
   }
   return nullptr;
 }
@@ -197,6 +217,9 @@ fathom_status *fathom_context::checkOutputs() {
     if (fathom_status *Status = checkBuffer(Role::Output, Artifact.outputs[I], Outputs[I], Dims))
       return Status;
     OutputData[I] = Outputs[I].data;
+    if (Artifact.outputs[I].dtype == FATHOM_ABI_STRING)
+      if (fathom_status *Status = placeNumbers(I))
+        return Status;
   }
   return nullptr;
 }
@@ -245,6 +268,7 @@ fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_ten
   Profile.clear();
   Parts.clear();
   std::fill_n(Backwards.data(), Backwards.size(), false);
+  RunStrings.clear();
   Outputs = Given;
   if (fathom_status *Status = checkInputs(Inputs))
     return Status;
@@ -267,7 +291,13 @@ fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_ten
     OutputFault = nullptr;
     return Status;
   }
-  return Code ? describeFault(Code) : nullptr;
+  if (Code)
+    return describeFault(Code);
+  for (uint32_t I = 0; I < Model->Artifact->output_count; ++I)
+    if (Model->Artifact->outputs[I].dtype == FATHOM_ABI_STRING)
+      if (fathom_status *Status = spellOutput(I))
+        return Status;
+  return nullptr;
 }
 
 fathom_status *fathom_context::describeFault(int32_t Code) const {

@@ -22,6 +22,10 @@ struct fathom_context {
   [[nodiscard]] fathom_status *checkOutputs();
   [[nodiscard]] fathom_status *checkOverlaps(const fathom_tensor *Inputs) const;
   [[nodiscard]] fathom_status *describeFault(int32_t Code) const;
+  // Strings: numbers in the place of an input's texts, room for an output's numbers, and texts in their place.
+  [[nodiscard]] fathom_status *numberInput(uint32_t Index, const fathom_tensor &Input);
+  [[nodiscard]] fathom_status *placeNumbers(uint32_t Index);
+  [[nodiscard]] fathom_status *spellOutput(uint32_t Index);
 
   // What plan() tells: the arena's bytes, then the dimensions of all outputs, one after another.
   size_t arenaBytes() const { return size_t(Sizes[0]); }
@@ -41,6 +45,12 @@ struct fathom_context {
   const fathom_tensor *Outputs = nullptr; // the caller's, during a run
   // What the last run gave for outputs whose dimensions data decides (the others' are planned).
   fathom::Array<fathom::Buffer *> OwnOutputs;
+
+  // Of string inputs and then outputs: their numbers. What inputs have and the model does not know has numbers behind
+  // those that it does.
+  fathom::Array<fathom::Buffer *> Numbers;
+  fathom::Array<void *> SpelledOutputs; // where an output's texts go
+  fathom::StringNumbers RunStrings;
 
   // By kernel: whether its next launch in this run begins with the last tasks. One that a loop launches again begins
   // with the data that it has seen last, and finds it in the caches: weights of a recurrent layer, for example.

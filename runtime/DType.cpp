@@ -5,13 +5,14 @@
 
 using namespace fathom;
 
-// Strings are missing on purpose: they have no fixed size and no place in a caller's flat buffer.
 static const DTypeInfo Table[] = {
-    {FATHOM_ABI_F32, 4, "float32"},   {FATHOM_ABI_U8, 1, "uint8"},   {FATHOM_ABI_I8, 1, "int8"},
-    {FATHOM_ABI_U16, 2, "uint16"},    {FATHOM_ABI_I16, 2, "int16"},  {FATHOM_ABI_I32, 4, "int32"},
-    {FATHOM_ABI_I64, 8, "int64"},     {FATHOM_ABI_BOOL, 1, "bool"},  {FATHOM_ABI_F16, 2, "float16"},
-    {FATHOM_ABI_F64, 8, "float64"},   {FATHOM_ABI_U32, 4, "uint32"}, {FATHOM_ABI_U64, 8, "uint64"},
-    {FATHOM_ABI_BF16, 2, "bfloat16"},
+    {FATHOM_ABI_F32, 4, "float32"},   {FATHOM_ABI_U8, 1, "uint8"},
+    {FATHOM_ABI_I8, 1, "int8"},       {FATHOM_ABI_U16, 2, "uint16"},
+    {FATHOM_ABI_I16, 2, "int16"},     {FATHOM_ABI_I32, 4, "int32"},
+    {FATHOM_ABI_I64, 8, "int64"},     {FATHOM_ABI_BOOL, 1, "bool"},
+    {FATHOM_ABI_F16, 2, "float16"},   {FATHOM_ABI_F64, 8, "float64"},
+    {FATHOM_ABI_U32, 4, "uint32"},    {FATHOM_ABI_U64, 8, "uint64"},
+    {FATHOM_ABI_BF16, 2, "bfloat16"}, {FATHOM_ABI_STRING, sizeof(fathom_string), "string"},
 };
 
 static_assert(int(FATHOM_F32) == int(FATHOM_ABI_F32) && int(FATHOM_BF16) == int(FATHOM_ABI_BF16),

@@ -59,6 +59,11 @@ public:
   }
 
   void clear() { Size = 0; }
+  void reset() {
+    free(Data);
+    Data = nullptr;
+    Size = Capacity = 0;
+  }
   size_t size() const { return Size; }
   T *data() { return Data; }
   const T *data() const { return Data; }

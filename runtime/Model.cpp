@@ -28,6 +28,8 @@ fathom_status *fathom_model::load(const char *Path) {
     return Status;
   if (fathom_status *Status = describeTensors())
     return Status;
+  if (fathom_status *Status = numberStrings())
+    return Status;
   Weights = Artifact->weights;
   if (!Artifact->weights_seeded)
     return nullptr;
@@ -62,6 +64,13 @@ fathom_status *fathom_model::describeTensors() {
     Inputs[I] = Describe(Artifact->inputs[I], true);
   for (uint32_t I = 0; I < Artifact->output_count; ++I)
     Outputs[I] = Describe(Artifact->outputs[I], false);
+  return nullptr;
+}
+
+fathom_status *fathom_model::numberStrings() {
+  for (int64_t I = 0; I < Artifact->string_count; ++I)
+    if (Strings.add({Artifact->strings[I].text, size_t(Artifact->strings[I].size)}) != I)
+      return outOfMemory("the model's strings", size_t(Artifact->string_count) * sizeof(fathom_string));
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 #define FATHOM_RUNTIME_MODEL_H
 
 #include "Memory.h"
+#include "Strings.h"
 #include "abi.h"
 #include "fathom_rt.h"
 
@@ -27,10 +28,12 @@ struct fathom_model {
   fathom::Array<fathom_tensor_info> Inputs, Outputs;
   fathom::Array<int64_t> Dims;
   fathom::Array<const char *> Symbols;
-  size_t OutputRanks = 0; // of all outputs together
+  size_t OutputRanks = 0;        // of all outputs together
+  fathom::StringNumbers Strings; // that the model knows
 
 private:
   [[nodiscard]] fathom_status *describeTensors();
+  [[nodiscard]] fathom_status *numberStrings();
 };
 
 #endif

@@ -66,7 +66,7 @@ typedef enum fathom_abi_dtype {
   FATHOM_ABI_I16 = 5,
   FATHOM_ABI_I32 = 6,
   FATHOM_ABI_I64 = 7,
-  FATHOM_ABI_STRING = 8,
+  FATHOM_ABI_STRING = 8, // in compiled code the number of a string, a 64-bit integer
   FATHOM_ABI_BOOL = 9,
   FATHOM_ABI_F16 = 10,
   FATHOM_ABI_F64 = 11,
@@ -93,6 +93,11 @@ typedef struct fathom_abi_kernel {
   const char *name;  // the symbol a debugger or profiler shows
   const char *nodes; // the ONNX nodes it computes, separated by commas
 } fathom_abi_kernel;
+
+typedef struct fathom_abi_string {
+  const char *text; // not ended by a zero
+  int64_t size;
+} fathom_abi_string;
 
 // The file ends with its size and checksums (Checksum.h).
 #define FATHOM_ABI_CHECKED 1u
@@ -126,6 +131,9 @@ typedef struct fathom_artifact {
   // For every output the input whose memory it may be, or -1: the code then changes that input where it lies instead of
   // copying it. NULL when there is no such output.
   const int32_t *aliases;
+  // The strings that the model knows, by number. Others have numbers behind these, for the length of a run.
+  const fathom_abi_string *strings;
+  int64_t string_count;
 } fathom_artifact;
 
 #ifdef __cplusplus

@@ -59,6 +59,7 @@ typedef enum fathom_dtype {
   FATHOM_I16 = 5,
   FATHOM_I32 = 6,
   FATHOM_I64 = 7,
+  FATHOM_STRING = 8, // an element is a fathom_string
   FATHOM_BOOL = 9,
   FATHOM_F16 = 10,
   FATHOM_F64 = 11,
@@ -66,6 +67,13 @@ typedef enum fathom_dtype {
   FATHOM_U64 = 13,
   FATHOM_BF16 = 16
 } fathom_dtype;
+
+// A string of so many bytes, which any byte may be among. An input's texts are the caller's for the length of the run.
+// An output's belong to the model or are the very ones of an input: it makes no new ones.
+typedef struct fathom_string {
+  const char *data; // may be NULL where size is 0
+  size_t size;
+} fathom_string;
 
 // Bytes of one element; 0 for a number that is no data type of this runtime.
 FATHOM_API size_t fathom_dtype_bytes(int32_t dtype);

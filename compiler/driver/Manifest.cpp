@@ -1,6 +1,7 @@
 // The manifest.
 #include "compiler/driver/Manifest.h"
 
+#include "compiler/graph/TypeText.h"
 #include "compiler/kernel/KernelCost.h"
 #include "compiler/kernel/KernelNotes.h"
 
@@ -10,6 +11,8 @@ namespace fathom {
 namespace {
 
 std::string spell(Type type) {
+  if (graph::isString(type))
+    return "string";
   std::string text;
   llvm::raw_string_ostream(text) << type;
   return text;
@@ -61,6 +64,16 @@ llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool input
       tensor["of"] = attr("graph.of").str();
       tensor["part"] = part.str();
     }
+    // A row of values is a map.
+    if (auto keys = inputs ? ArrayAttr() : main.getResultAttrOfType<ArrayAttr>(i, "graph.keys")) {
+      llvm::json::Array list;
+      for (Attribute key : keys)
+        if (auto text = dyn_cast<StringAttr>(key))
+          list.push_back(llvm::json::fixUTF8(text.getValue()));
+        else
+          list.push_back(cast<IntegerAttr>(key).getInt());
+      tensor["keys"] = std::move(list);
+    }
     if (auto values = inputs ? main.getArgAttrOfType<AffineMapAttr>(i, valuesAttrName) : AffineMapAttr())
       tensor["values"] = describeValues(values.getValue(), symbols);
     tensors.push_back(std::move(tensor));
@@ -92,6 +105,16 @@ llvm::json::Array describeOps(ArrayRef<OpNote> notes) {
   for (const OpNote &note : notes)
     ops.push_back(llvm::json::Object{{"op", note.op}, {"node", note.node}, {"why", note.why}, {"type", note.type}});
   return ops;
+}
+
+// Some of the strings that the model knows: enough to make up inputs from.
+llvm::json::Array describeStrings(ModuleOp module) {
+  constexpr size_t most = 256;
+  llvm::json::Array strings;
+  if (auto vocabulary = module->getAttrOfType<ArrayAttr>(graph::vocabularyAttrName))
+    for (Attribute text : vocabulary.getValue().take_front(most))
+      strings.push_back(llvm::json::fixUTF8(cast<StringAttr>(text).getValue()));
+  return strings;
 }
 
 } // namespace
@@ -140,6 +163,7 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
       {"inputs", describeTensors(main, main.getArgumentTypes(), true, symbols)},
       {"outputs", describeTensors(main, main.getBody().front().getTerminator()->getOperandTypes(), false, symbols)},
       {"symbols", std::move(symbolList)},
+      {"strings", describeStrings(program.module)},
       {"weight_bytes", memory.weightBytes},
       {"source_weight_bytes", program.sourceWeightBytes},
       {"arena_bytes", memory.slots.empty() ? llvm::json::Value(memory.fixedBytes) : llvm::json::Value(nullptr)},

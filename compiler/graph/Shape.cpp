@@ -96,9 +96,11 @@ static bool isElementType(Type type) {
   if (isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type))
     return true;
   auto integer = dyn_cast<IntegerType>(type);
-  if (!integer || integer.isSigned())
+  if (!integer)
     return false;
   unsigned width = integer.getWidth();
+  if (integer.isSigned()) // a string, by its number in the vocabulary
+    return width == 64;
   return width == 8 || width == 16 || width == 32 || width == 64 || (width == 1 && integer.isSignless());
 }
 

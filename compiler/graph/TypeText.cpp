@@ -12,6 +12,8 @@ namespace fathom::graph {
 std::string elementText(Type element) {
   if (element.isBF16())
     return "bfloat16";
+  if (isString(element))
+    return "string";
   std::string width = std::to_string(element.getIntOrFloatBitWidth());
   if (isa<FloatType>(element))
     return "float" + width;

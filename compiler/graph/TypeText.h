@@ -5,6 +5,16 @@
 
 namespace fathom::graph {
 
+// A string is its number in the model's vocabulary. Only their type, a signed integer where all others have no sign,
+// tells such numbers from others.
+inline mlir::Type stringType(mlir::MLIRContext *context) {
+  return mlir::IntegerType::get(context, 64, mlir::IntegerType::Signed);
+}
+inline bool isString(mlir::Type element) { return element.isSignedInteger(64); }
+
+// An attribute of the module: the strings that the model knows, in the order of their numbers.
+constexpr llvm::StringLiteral vocabularyAttrName = "graph.vocabulary";
+
 // An attribute of Pin and Assert: what the run says where it is refused there.
 constexpr llvm::StringLiteral whyAttrName = "graph.why";
 

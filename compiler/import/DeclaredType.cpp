@@ -1,5 +1,6 @@
 // Reads declarations of types.
 #include "compiler/import/DeclaredType.h"
+#include "compiler/graph/TypeText.h"
 #include "compiler/import/ElementTypes.h"
 #include "compiler/support/Diagnostics.h"
 
@@ -37,6 +38,11 @@ std::optional<DeclaredType> readType(const onnx::TypeProto &type, Location loc, 
     return std::nullopt;
   }
   declared.element = elementTypeFor(inner->tensor_type().elem_type(), loc, what);
+  // Strings come in tensors alone.
+  if (declared.element && graph::isString(declared.element)) {
+    emitError(loc, ErrorCode::UnsupportedType) << what << " has element type STRING, which is not supported";
+    return std::nullopt;
+  }
   if (!declared.element)
     return std::nullopt;
   if (inner->tensor_type().has_shape())

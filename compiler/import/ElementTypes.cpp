@@ -1,5 +1,6 @@
 // ONNX's numbers for element types and their MLIR types.
 #include "compiler/import/ElementTypes.h"
+#include "compiler/graph/TypeText.h"
 #include "compiler/support/Diagnostics.h"
 #include "onnx.pb.h"
 
@@ -38,6 +39,8 @@ Type elementTypeFor(int onnxType, MLIRContext *context) {
     return Float32Type::get(context);
   case Proto::DOUBLE:
     return Float64Type::get(context);
+  case Proto::STRING:
+    return graph::stringType(context);
   default:
     return {};
   }

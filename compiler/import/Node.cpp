@@ -2,6 +2,8 @@
 #include "compiler/import/Node.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/import/Wording.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/APSInt.h"
 
 using namespace mlir;
@@ -80,6 +82,25 @@ Value Node::constant(ElementsAttr value, StringRef suffix) {
 Value Node::ints(ArrayRef<int64_t> values, StringRef suffix) {
   auto type = RankedTensorType::get({int64_t(values.size())}, builder().getI64Type());
   return constant(DenseElementsAttr::get(type, values), suffix);
+}
+
+Value Node::strings(ArrayRef<StringRef> values, StringRef suffix) {
+  SmallVector<int64_t> codes;
+  for (StringRef value : values)
+    codes.push_back(codeOf(value));
+  auto type = RankedTensorType::get({int64_t(values.size())}, graph::stringType(context()));
+  return table(ArrayRef(reinterpret_cast<const char *>(codes.data()), codes.size() * sizeof(int64_t)), type, suffix);
+}
+
+Value Node::table(ArrayRef<char> bytes, RankedTensorType type, StringRef suffix) {
+  // Small ones fold and print.
+  constexpr int64_t smallElements = 1024;
+  if (type.getNumElements() == 0)
+    return constant(DenseElementsAttr::get(type, ArrayRef<Attribute>()), suffix);
+  if (type.getNumElements() <= smallElements)
+    return constant(DenseElementsAttr::getFromRawBuffer(type, bytes), suffix);
+  AsmResourceBlob blob = HeapAsmResourceBlob::allocateAndCopyWithAlign(bytes, /*align=*/8, /*dataIsMutable=*/false);
+  return constant(DenseResourceElementsAttr::get(type, nameFor(suffix), std::move(blob)), suffix);
 }
 
 Value Node::scalar(double value, Type element, StringRef suffix) {

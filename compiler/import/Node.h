@@ -121,6 +121,13 @@ public:
   mlir::Value ints(llvm::ArrayRef<int64_t> values, llvm::StringRef suffix); // of rank 1
   mlir::Value scalar(double value, mlir::Type element,
                      llvm::StringRef suffix); // of rank 0, of an integer or float type
+  // Floats or integers of an element type, in row-major order; large ones are resources.
+  mlir::Value table(llvm::ArrayRef<char> bytes, mlir::RankedTensorType type, llvm::StringRef suffix);
+  // A string's number in the model's vocabulary, and strings of rank 1.
+  int64_t codeOf(llvm::StringRef text) { return session.loader.vocabulary.codeOf(text); }
+  mlir::Value strings(llvm::ArrayRef<llvm::StringRef> values, llvm::StringRef suffix);
+  // How many strings the model knows so far.
+  int64_t vocabularySize() const { return session.loader.vocabulary.size(); }
   mlir::Operation *create(llvm::StringRef op, mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attrs,
                           unsigned numResults, llvm::StringRef suffix = "");
   mlir::Value emit(llvm::StringRef op, mlir::ValueRange operands, llvm::ArrayRef<mlir::NamedAttribute> attrs = {},

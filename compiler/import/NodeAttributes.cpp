@@ -83,6 +83,12 @@ Type Node::elementTypeOf(int64_t onnxType, StringRef attribute) {
   // Out of int's range is out of the enumeration's range too.
   int number = onnxType == int(onnxType) ? int(onnxType) : -1;
   Type type = elementTypeFor(number, location, "attribute '" + attribute + "' of " + this->type());
+  // Strings are compared and moved, but nothing makes new ones.
+  if (type && graph::isString(type)) {
+    error(ErrorCode::UnsupportedType) << "attribute '" << attribute << "' of " << this->type()
+                                      << " has element type STRING, which is not supported";
+    type = {};
+  }
   failedReading |= !type;
   return type;
 }

@@ -99,6 +99,17 @@ static bool takeTyped(const Proto &tensor, const std::shared_ptr<const void> &ow
   }
 }
 
+FailureOr<ElementsAttr> TensorLoader::loadStrings(const Proto &tensor, RankedTensorType type, Location loc) {
+  if (tensor.string_data_size() != type.getNumElements())
+    return emitError(loc, ErrorCode::BadTensor)
+           << "tensor has " << tensor.string_data_size() << " strings where its shape needs " << type.getNumElements();
+  SmallVector<int64_t> codes;
+  for (const std::string &text : tensor.string_data())
+    codes.push_back(vocabulary.codeOf(text));
+  return ElementsAttr(DenseElementsAttr::getFromRawBuffer(
+      type, ArrayRef(reinterpret_cast<const char *>(codes.data()), codes.size() * sizeof(int64_t))));
+}
+
 FailureOr<ElementsAttr> TensorLoader::load(const Proto &tensor, StringRef name, Location loc) {
   if (tensor.has_segment())
     return emitError(loc, ErrorCode::BadTensor) << "tensor in segments";
@@ -115,6 +126,11 @@ FailureOr<ElementsAttr> TensorLoader::load(const Proto &tensor, StringRef name, 
     return emitError(loc, ErrorCode::BadTensor) << "tensor has its data in more than one field";
   if (!isExternal && !tensor.external_data().empty())
     return emitError(loc, ErrorCode::BadTensor) << "tensor has external data, but says it has not";
+  if (tensor.data_type() == Proto::STRING) {
+    if (isExternal || tensor.has_raw_data())
+      return emitError(loc, ErrorCode::BadTensor) << "tensor of strings has its data outside of string_data";
+    return loadStrings(tensor, *type, loc);
+  }
 
   Data data;
   if (isExternal) {

@@ -3,6 +3,7 @@
 
 #include "compiler/import/ExternalData.h"
 #include "compiler/import/Import.h"
+#include "compiler/import/Vocabulary.h"
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 
 namespace onnx {
@@ -21,7 +22,11 @@ public:
   // Reports at `loc` what is wrong. `name` names the resource that holds a large tensor.
   mlir::FailureOr<mlir::ElementsAttr> load(const onnx::TensorProto &tensor, llvm::StringRef name, mlir::Location loc);
 
+  Vocabulary vocabulary;
+
 private:
+  mlir::FailureOr<mlir::ElementsAttr> loadStrings(const onnx::TensorProto &tensor, mlir::RankedTensorType type,
+                                                  mlir::Location loc);
   mlir::FailureOr<mlir::RankedTensorType> typeOf(const onnx::TensorProto &tensor, mlir::Location loc);
 
   std::shared_ptr<const onnx::ModelProto> model;

@@ -1,6 +1,7 @@
 // The artifact's table as LLVM constants: names, sizes and the host functions, in the layout of runtime/abi.h.
 #include "compiler/package/Artifact.h"
 
+#include "compiler/graph/TypeText.h"
 #include "compiler/passes/ConvertLayout.h"
 #include "runtime/abi.h"
 #include "llvm/IR/Constants.h"
@@ -21,6 +22,8 @@ int32_t dtypeOf(mlir::Type type) {
     return FATHOM_ABI_F16;
   if (type.isBF16())
     return FATHOM_ABI_BF16;
+  if (isString(type))
+    return FATHOM_ABI_STRING;
   bool isUnsigned = type.isUnsignedInteger();
   switch (type.getIntOrFloatBitWidth()) {
   case 1:
@@ -117,7 +120,7 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
   Table t(host);
   mlir::func::FuncOp main = program.main;
   SmallVector<Symbol> all = getSymbols(program.module);
-  SmallVector<Constant *> inputs, outputs, symbols, kernels, features;
+  SmallVector<Constant *> inputs, outputs, symbols, kernels, features, strings;
   auto nameOf = [](mlir::Attribute attr, StringRef fallback) {
     return attr ? cast<mlir::StringAttr>(attr).getValue().str() : fallback.str();
   };
@@ -147,6 +150,11 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
   }
   for (const std::string &feature : target.required)
     features.push_back(t.text(feature));
+  if (auto vocabulary = mlir::ModuleOp(program.module)->getAttrOfType<mlir::ArrayAttr>(vocabularyAttrName))
+    for (mlir::Attribute entry : vocabulary) {
+      StringRef text = cast<mlir::StringAttr>(entry).getValue();
+      strings.push_back(t.record({t.text(text), t.number(t.i64(), text.size())}));
+    }
   Constant *none = ConstantPointerNull::get(t.pointer());
   Constant *weights = none;
   if (info.weightsSeed ? memory.keptBytes : memory.weightBytes) {
@@ -180,7 +188,9 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
                               t.function("fathom_plan"),
                               t.function("fathom_run"),
                               t.number(t.i64(), info.weightsSeed ? memory.keptBytes : 0),
-                              t.array(t.i32(), aliases)});
+                              t.array(t.i32(), aliases),
+                              t.structs(strings),
+                              t.number(t.i64(), strings.size())});
   auto *variable =
       new GlobalVariable(host, table->getType(), true, GlobalValue::ExternalLinkage, table, FATHOM_ARTIFACT_SYMBOL);
   variable->setAlignment(Align(8));

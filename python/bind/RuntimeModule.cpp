@@ -59,6 +59,33 @@ nb::dict describe(const fathom_tensor_info &info) {
   return result;
 }
 
+// The buffers of arrays, held as long as this is there.
+class Views {
+public:
+  Views(const nb::list &arrays, bool writable) : views(nb::len(arrays)) {
+    for (nb::handle array : arrays) {
+      if (PyObject_GetBuffer(array.ptr(), &views[held], PyBUF_ND | (writable ? PyBUF_WRITABLE : 0)))
+        throw nb::python_error();
+      ++held;
+    }
+  }
+  Views(const Views &) = delete;
+  ~Views() {
+    while (held)
+      PyBuffer_Release(&views[--held]);
+  }
+  // They are contiguous, and their sizes are pointers into themselves.
+  fathom_tensor tensor(size_t index, int32_t dtype) const {
+    const Py_buffer &view = views[index];
+    static_assert(sizeof(*view.shape) == sizeof(int64_t));
+    return {view.buf, dtype, view.ndim, reinterpret_cast<const int64_t *>(view.shape), size_t(view.len)};
+  }
+
+private:
+  std::vector<Py_buffer> views;
+  size_t held = 0;
+};
+
 class Model {
 public:
   Model(const nb::bytes &file, int threads) {
@@ -192,6 +219,31 @@ public:
     return results;
   }
 
+  // The quick way for arrays of whose types, sizes and layouts all is known: everything is in place.
+  void runArrays(const nb::list &inputs, const nb::list &outputs) {
+    if (nb::len(inputs) != fathom_model_input_count(model) || nb::len(outputs) != fathom_model_output_count(model))
+      throw nb::value_error("the wrong number of arrays");
+    Views inputViews(inputs, false), outputViews(outputs, true);
+    std::vector<fathom_tensor> tensors;
+    fathom_tensor_info info;
+    for (size_t i = 0; i < nb::len(inputs); ++i) {
+      check(fathom_model_input(model, i, &info));
+      tensors.push_back(inputViews.tensor(i, info.dtype));
+    }
+    for (size_t i = 0; i < nb::len(outputs); ++i) {
+      check(fathom_model_output(model, i, &info));
+      tensors.push_back(outputViews.tensor(i, info.dtype));
+    }
+    size_t inputCount = nb::len(inputs), outputCount = nb::len(outputs);
+    fathom_status *status;
+    {
+      nb::gil_scoped_release release;
+      std::lock_guard<std::mutex> guard(mutex);
+      status = fathom_context_run(context, tensors.data(), inputCount, tensors.data() + inputCount, outputCount);
+    }
+    check(status);
+  }
+
 private:
   static bool isUnknown(const std::vector<int64_t> &dims) {
     return std::find(dims.begin(), dims.end(), -1) != dims.end();
@@ -225,5 +277,6 @@ NB_MODULE(_runtime, module) {
       .def("manifest", &Model::manifest)
       .def("threads", &Model::threads)
       .def("output_dims", &Model::outputDims)
+      .def("run_arrays", &Model::runArrays)
       .def("run", &Model::run);
 }

@@ -94,4 +94,10 @@ def tensors_of(name: str, got, want) -> list[tuple]:
     if not isinstance(want, list):
         return [(name, got, want)]
     pairs = [(f"len({name})", np.array(len(got)), np.array(len(want)))]
+    # Maps, such as a ZipMap gives: the same keys, and the values as one array.
+    if want and isinstance(want[0], dict):
+        ordered = [[dict(sorted(row.items())) for row in rows] for rows in (got, want)]
+        sides = [np.array([list(row) for row in rows], object) for rows in ordered]
+        values = [np.array([list(row.values()) for row in rows], np.float32) for rows in ordered]
+        return pairs + [(f"keys of {name}", *sides), (name, *values)]
     return pairs + [(f"{name}[{i}]", *pair) for i, pair in enumerate(zip(got, map(np.asarray, want)))]

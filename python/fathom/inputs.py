@@ -67,11 +67,15 @@ def _guessed_range(info, bound: int, ones: bool) -> tuple[int, int]:
     return 0, _integer_bound(info, bound)
 
 
-def _random(info, dims, seed: int, integers: tuple[int, int]) -> np.ndarray:
+def _random(info, dims, seed: int, integers: tuple[int, int], strings: list[str]) -> np.ndarray:
     count = int(np.prod(dims, dtype=np.int64))
-    if info.dtype.kind not in "biu":
+    if info.dtype.kind not in "biuO":
         return _normal(seed, count).astype(info.dtype).reshape(dims)
     bits = _splitmix64(seed, np.arange(count, dtype=np.uint64)) >> np.uint64(32)
+    if info.dtype == object:
+        chosen = np.empty(count, object)
+        chosen[:] = [strings[draw] for draw in (bits % np.uint64(len(strings))).tolist()]
+        return chosen.reshape(dims)
     low, number = integers
     if number:
         bits = bits % np.uint64(number)
@@ -80,14 +84,14 @@ def _random(info, dims, seed: int, integers: tuple[int, int]) -> np.ndarray:
     return bits.astype(f"u{info.dtype.itemsize}").view(info.dtype).reshape(dims)
 
 
-def _random_value(found, sizes: dict, seed: int, integers: tuple[int, int]):
+def _random_value(found, sizes: dict, seed: int, integers: tuple[int, int], strings: list[str]):
     """An array, or a list of arrays of one value each; what is optional is there."""
     info = found.info
     if not found.is_sequence:
         shape = [sizes.get(size, 1) if not isinstance(size, int) else size for size in info.shape]
-        return _random(info, shape, seed, integers)
+        return _random(info, shape, seed, integers, strings)
     rank = len(info.shape) if info.shape is not None else sizes.get(f"{info.name}.rank", 1)
-    data = _random(info, [sizes.get(f"{info.name}.length", 1)], seed, integers)
+    data = _random(info, [sizes.get(f"{info.name}.length", 1)], seed, integers, strings)
     return [value.reshape([1] * rank) for value in data]
 
 
@@ -136,6 +140,8 @@ def random_inputs(session, seed: int = 0, dims: dict | None = None, given: dict 
     sizes, free = _sizes(session, dims or {}, values)
     groups = [found for found in session.groups if found.info.name not in values]
     integers = (np.int32, np.int64)
+    # Some that the model knows.
+    strings = session.manifest.get("strings") or [""]
 
     def declared(found, sizes):
         ranges = session.manifest["inputs"][found.parts["data" if found.is_sequence else "value"]].get("values")
@@ -153,7 +159,7 @@ def random_inputs(session, seed: int = 0, dims: dict | None = None, given: dict 
                 number = found.parts["data" if found.is_sequence else "value"]
                 key = int(_splitmix64(seed & _MASK, np.array([number]))[0])
                 drawn = declared(found, sizes) or _guessed_range(info, bound, ones)
-                values[info.name] = _random_value(found, sizes, key, drawn)
+                values[info.name] = _random_value(found, sizes, key, drawn, strings)
             if not tries:
                 return True
             # Where the model does not say which integers it takes, they must be small enough for what they select

@@ -13,8 +13,9 @@ from .errors import Error
 class TensorInfo:
     """An input or output. A dimension is a number, the name of a symbol, or None where it has neither.
 
-    `kind` is "tensor", "sequence", "optional" or "optional sequence". The shape of a sequence is that of its elements,
-    or None where they may have any rank.
+    `kind` is "tensor", "sequence", "optional", "optional sequence" or "maps". The shape of a sequence is that of its
+    elements, or None where they may have any rank; that of maps has as many rows as there are maps, and a column for
+    each of their keys. Strings have NumPy's type object.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Group:
 
     info: TensorInfo
     parts: dict = field(default_factory=dict)
+    keys: list | None = None  # of the map that every row is
 
     @property
     def is_sequence(self) -> bool:
@@ -44,7 +46,10 @@ def group(tensors: list[TensorInfo], declared: list[dict]) -> list[Group]:
     for i, (tensor, words) in enumerate(zip(tensors, declared)):
         name, part = words.get("of", tensor.name), words.get("part", "value")
         groups.setdefault(name, Group(tensor)).parts[part] = i
+        groups[name].keys = words.get("keys")
     for name, found in groups.items():
+        if found.keys is not None:
+            found.info = TensorInfo(name, found.info.dtype, found.info.shape, "maps")
         if found.parts.keys() == {"value"}:
             continue
         shape = tensors[found.parts.get("value", 0)].shape
@@ -69,10 +74,22 @@ def spell(shape) -> str:
     return "[" + ",".join("?" if size is None else str(size) for size in shape) + "]"
 
 
+def _as_strings(value: np.ndarray, name: str) -> np.ndarray:
+    if value.dtype.kind not in "OSTU":
+        raise bad_input(f"input '{name}' is string, the array is {value.dtype}")
+    strings = value.astype(object)
+    for text in strings.flat:
+        if not isinstance(text, (str, bytes)):
+            raise bad_input(f"input '{name}' is string, and an element of the array is {type(text).__name__}")
+    return strings
+
+
 def as_array(value, name: str, info: TensorInfo) -> np.ndarray:
     """An array of the input's own type and rank."""
     if not isinstance(value, np.ndarray):
         value = np.from_dlpack(value) if hasattr(value, "__dlpack__") else np.asarray(value)
+    if info.dtype == object:
+        value = _as_strings(value, name)
     # A silent conversion would hide a mistake, and cost a copy at every run.
     if value.dtype != info.dtype:
         raise bad_input(
@@ -116,12 +133,14 @@ def take_apart(found: Group, value, tensors: list[TensorInfo], sizes: dict) -> d
 
 
 def put_together(found: Group, results):
-    """An input or output as Python has it: an array, a list of arrays, or None for what is absent.
+    """An input or output as Python has it: an array, a list of arrays or of maps, or None for what is absent.
 
     `results` has its tensors by their numbers.
     """
     if found.is_optional and not results[found.parts["present"]]:
         return None
+    if found.keys is not None:
+        return [dict(zip(found.keys, row)) for row in results[found.parts["value"]].tolist()]
     if not found.is_sequence:
         return results[found.parts["value"]]
     data, elements, start = results[found.parts["data"]], [], 0

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _runtime
 from .sequences import TensorInfo, as_array, bad_input, group, put_together, spell, take_apart
+from .strings import PAIR, pack, unpack
 
 
 def _numpy_dtype(name: str) -> np.dtype:
@@ -17,7 +18,7 @@ def _numpy_dtype(name: str) -> np.dtype:
         import ml_dtypes
 
         return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
+    return np.dtype(object if name == "string" else name)
 
 
 def _describe(entries: list[dict], declared: list[dict]) -> list[TensorInfo]:
@@ -62,14 +63,22 @@ class Session:
         }
         self._input_index = {info.name: i for i, info in enumerate(self.inputs)}
         self._output_index = {info.name: i for i, info in enumerate(self.outputs)}
+        # For runs on shapes that were there before: the sizes of all outputs by those of the inputs. Types of NumPy's own
+        # and tensors only.
+        everything = [*self._tensors, *self._results]
+        kinds = {found.info.kind for found in [*self.groups, *self._output_groups]}
+        self._is_plain = kinds <= {"tensor"} and all(info.dtype.kind in "biuf" for info in everything)
+        self._seen: dict[tuple, list] = {}
 
     def run(self, output_names, inputs: dict, outputs: dict | None = None) -> list:
         """Runs the model on {name: array} and returns the outputs named, or all of them for None.
 
-        A sequence is a list of arrays, and an optional that is absent is None.
+        A sequence is a list of arrays, and an optional that is absent is None. Strings are arrays of str, or of bytes.
 
         `outputs` gives arrays that the model writes into, by name; they are returned in place of new ones.
         """
+        if outputs is None and (results := self._run_again(inputs)) is not None:
+            return results if output_names is None else [results[self._find_output(name)] for name in output_names]
         if output_names is None:
             wanted = range(len(self.outputs))
         else:
@@ -80,14 +89,46 @@ class Session:
         # A dimension of -1 is one that data decides: the run makes room for that output.
         given = self._given_outputs(outputs or {}, output_dims)
         results = [
-            given[i] if i in given else np.empty([max(n, 0) for n in dims], info.dtype)
+            given[i] if i in given else _room([max(n, 0) for n in dims], info)
             for i, (dims, info) in enumerate(zip(output_dims, self._results))
         ]
-        made = self._model.run([_bytes(a) for a in arrays], input_dims, [_bytes(r) for r in results], output_dims)
+        packed = [pack(array) if array.dtype == object else (array, None) for array in arrays]
+        made = self._model.run(
+            [_bytes(array) for array, _ in packed], input_dims, [_bytes(r) for r in results], output_dims
+        )
         unknown = [i for i, dims in enumerate(output_dims) if -1 in dims]
+        if self._is_plain and not unknown:
+            if len(self._seen) >= 256:  # a stream of ever new shapes must not fill the memory
+                self._seen.clear()
+            self._seen[tuple(input_dims)] = [(tuple(dims), info.dtype) for dims, info in zip(output_dims, self._results)]
         for i, (dims, data) in zip(unknown, made):
-            results[i] = np.frombuffer(bytearray(data), self._results[i].dtype).reshape(dims)
+            room = _room([0] * len(dims), self._results[i])
+            results[i] = np.frombuffer(bytearray(data), room.dtype).reshape([*dims, *room.shape[len(dims) :]])
+        for i, info in enumerate(self._results):
+            if info.dtype == object:
+                # An output's texts may be those of an input, which are still there.
+                results[i] = unpack(results[i])
         return [put_together(self._output_groups[i], results) for i in wanted]
+
+    def _run_again(self, inputs: dict) -> list | None:
+        """The results for arrays that need no check but whether their shapes were there before; None for others."""
+        if not self._seen or len(inputs) != len(self._tensors):
+            return None
+        arrays = []
+        for info in self._tensors:
+            array = inputs.get(info.name)
+            if type(array) is not np.ndarray or array.dtype != info.dtype:
+                return None
+            flags = array.flags
+            if not (flags.c_contiguous and flags.aligned):
+                return None
+            arrays.append(array)
+        sizes = self._seen.get(tuple([array.shape for array in arrays]))
+        if sizes is None:
+            return None
+        results = [np.empty(dims, dtype) for dims, dtype in sizes]
+        self._model.run_arrays(arrays, results)
+        return results
 
     def assemble(self, tensors: dict) -> dict:
         """The model's inputs from the artifact's tensors by name: lists for sequences, None for what is absent."""
@@ -126,6 +167,8 @@ class Session:
                 raise bad_input(f"output '{name}' is a {found.info.kind}, so that no array can be given for it")
             index = found.parts["value"]
             info, dims = found.info, output_dims[index]
+            if info.dtype == object:
+                raise bad_input(f"output '{name}' has strings, so that no array can be given for it")
             if -1 in dims:
                 raise bad_input(f"output '{name}' has a size that data decides, so that no array can be given for it")
             if not isinstance(array, np.ndarray) or not (array.flags.c_contiguous and array.flags.writeable):
@@ -162,11 +205,17 @@ class Session:
     def __repr__(self):
         def describe(infos):
             return ", ".join(
-                f"{info.name}: {info.kind + ' of ' if info.kind != 'tensor' else ''}{info.dtype}{spell(info.shape)}"
+                f"{info.name}: {info.kind + ' of ' if info.kind != 'tensor' else ''}"
+                f"{'string' if info.dtype == object else info.dtype}{spell(info.shape)}"
                 for info in infos
             )
 
         return f"<fathom.Session ({describe(self.inputs)}) -> ({describe(self.outputs)})>"
+
+
+def _room(dims: list[int], info: TensorInfo) -> np.ndarray:
+    """What a run writes an output into."""
+    return np.empty([*dims, PAIR], np.uint64) if info.dtype == object else np.empty(dims, info.dtype)
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

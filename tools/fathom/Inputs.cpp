@@ -57,6 +57,14 @@ static void storeHalf(Array &array, int64_t index, double value, const fltSemant
   store(array, index, uint16_t(number.bitcastToAPInt().getZExtValue()));
 }
 
+// Some of the strings that the model knows.
+static void fillStrings(Array &array, uint64_t seed, ArrayRef<std::string> known) {
+  std::vector<std::string> strings;
+  for (int64_t i = 0; i < array.elements; ++i)
+    strings.push_back(known.empty() ? "" : known[(splitmix64(seed, i) >> 32) % known.size()]);
+  array.setStrings(std::move(strings));
+}
+
 static void fillRandom(Array &array, uint64_t seed, const IntegerRange &range) {
   for (int64_t i = 0; i < array.elements; ++i) {
     switch (array.dtype) {
@@ -249,8 +257,13 @@ private:
     fillParts();
     for (uint64_t bound : {100, 2, 1}) {
       for (auto [i, spec] : enumerate(model.inputs))
-        if (!given[i] && spec.part != "shapes" && spec.part != "present")
-          fillRandom(values[i], splitmix64(options.integer("seed"), i), rangeOf(spec, bound));
+        if (!given[i] && spec.part != "shapes" && spec.part != "present") {
+          uint64_t seed = splitmix64(options.integer("seed"), i);
+          if (spec.dtype == FATHOM_STRING)
+            fillStrings(values[i], seed, model.strings);
+          else
+            fillRandom(values[i], seed, rangeOf(spec, bound));
+        }
       if (!tries)
         break;
       Expected<Fit> fit = model.tryRun(values);

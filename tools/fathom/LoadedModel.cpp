@@ -25,13 +25,18 @@ static TensorSpec describe(const fathom_tensor_info &info) {
   return spec;
 }
 
-// Which tensors are parts of something, and what their integers may be, only the manifest says.
-static void describeFurther(StringRef manifest, std::vector<TensorSpec> &inputs, std::vector<SymbolSpec> &symbols) {
+// Which tensors are parts of something, what their integers may be, which sizes are likely and which strings are known,
+// only the manifest says.
+static void describeFurther(StringRef manifest, std::vector<TensorSpec> &inputs, std::vector<SymbolSpec> &symbols,
+                            std::vector<std::string> &strings) {
   Expected<json::Value> parsed = json::parse(manifest);
   if (!parsed)
     return consumeError(parsed.takeError());
   const json::Object *object = parsed->getAsObject();
   const json::Array *tensors = object ? object->getArray("inputs") : nullptr;
+  const json::Array *known = object ? object->getArray("strings") : nullptr;
+  for (const json::Value &text : known ? *known : json::Array())
+    strings.push_back(text.getAsString().value_or("").str());
   for (size_t i = 0; tensors && i < std::min(tensors->size(), inputs.size()); ++i)
     if (const json::Object *tensor = (*tensors)[i].getAsObject()) {
       inputs[i].part = tensor->getString("part").value_or("").str();
@@ -69,7 +74,7 @@ Expected<std::unique_ptr<LoadedModel>> LoadedModel::load(StringRef path, int thr
       return std::move(error);
     loaded->symbols.push_back({symbol.name, symbol.min, symbol.max});
   }
-  describeFurther(fathom_model_manifest(loaded->model), loaded->inputs, loaded->symbols);
+  describeFurther(fathom_model_manifest(loaded->model), loaded->inputs, loaded->symbols, loaded->strings);
   fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
   options.threads = threads;
   if (Error error = takeStatus(fathom_context_create(loaded->model, &options, &loaded->context)))

@@ -36,6 +36,7 @@ public:
 
   std::vector<TensorSpec> inputs, outputs;
   std::vector<SymbolSpec> symbols;
+  std::vector<std::string> strings; // some that the model knows
 
   // Room for the outputs of a run on these inputs.
   llvm::Expected<std::vector<Array>> allocateOutputs(llvm::ArrayRef<Array> inputValues);

@@ -54,6 +54,7 @@ void Array::swap(Array &other) {
   std::swap(elements, other.elements);
   std::swap(bytes, other.bytes);
   std::swap(memory, other.memory);
+  std::swap(texts, other.texts);
 }
 
 std::string spellDims(ArrayRef<int64_t> dims) {
@@ -170,12 +171,23 @@ Expected<Array> readNpy(StringRef path) {
   code = code.ltrim("<|=>");
   auto found = find_if(dtypeCodes, [&](const DtypeCode &entry) { return entry.code == code; });
   // bfloat16 arrays of ml_dtypes are saved as plain pairs of bytes.
-  int32_t dtype = code == "V2" ? FATHOM_BF16 : found == std::end(dtypeCodes) ? 0 : found->dtype;
+  bool isString = code.size() > 1 && (code.front() == 'U' || code.front() == 'S');
+  int32_t dtype = isString                        ? FATHOM_STRING
+                  : code == "V2"                  ? FATHOM_BF16
+                  : found == std::end(dtypeCodes) ? 0
+                                                  : found->dtype;
   if (!dtype)
     return refuse("elements of type '" + header.descr + "' are not supported");
   Expected<Array> array = Array::create(dtype, header.shape);
   if (!array)
     return refuse(toString(array.takeError()));
+  if (isString) {
+    auto strings = decodeStrings(bytes, code, array->elements);
+    if (!strings)
+      return refuse(toString(strings.takeError()));
+    array->setStrings(std::move(*strings));
+    return array;
+  }
   if (bytes.size() != array->bytes)
     return refuse("shape " + spellDims(header.shape) + " needs " + Twine(array->bytes) + " bytes, the file has " +
                   Twine(bytes.size()));
@@ -184,12 +196,15 @@ Expected<Array> readNpy(StringRef path) {
 }
 
 Error writeNpy(StringRef path, const Array &array) {
-  bool widen = array.dtype == FATHOM_BF16;
+  bool widen = array.dtype == FATHOM_BF16, isString = array.dtype == FATHOM_STRING;
+  int64_t characters = 0;
+  std::string strings = isString ? encodeStrings(array, characters) : "";
   auto found =
       find_if(dtypeCodes, [&](const DtypeCode &entry) { return entry.dtype == (widen ? FATHOM_F32 : array.dtype); });
-  if (found == std::end(dtypeCodes))
+  if (found == std::end(dtypeCodes) && !isString)
     return fail(ErrorCode::Internal, "data type " + Twine(array.dtype) + " has no .npy code");
-  std::string header = "{'descr': '" + std::string(found->code.ends_with("1") ? "|" : "<") + found->code.str() +
+  std::string code = isString ? "U" + std::to_string(characters) : found->code.str();
+  std::string header = "{'descr': '" + std::string(!isString && StringRef(code).ends_with("1") ? "|" : "<") + code +
                        "', 'fortran_order': False, 'shape': (";
   for (int64_t size : array.dims)
     header += std::to_string(size) + ",";
@@ -200,6 +215,8 @@ Error writeNpy(StringRef path, const Array &array) {
   header += '\n';
   Error error = writeFile(path, [&](raw_ostream &out) {
     out << magic << '\x01' << '\0' << char(header.size() & 255) << char(header.size() >> 8) << header;
+    if (isString)
+      return void(out << strings);
     if (!widen)
       return void(out.write(array.data(), array.bytes));
     for (int64_t i = 0; i < array.elements; ++i) {

@@ -3,6 +3,9 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace fathom {
 
@@ -23,6 +26,11 @@ public:
   llvm::SmallVector<int64_t> dims;
   int64_t elements = 0;
   size_t bytes = 0;
+  // What holds the texts of strings (dtype FATHOM_STRING) that are not elsewhere.
+  std::shared_ptr<const void> texts;
+  llvm::StringRef string(int64_t index) const;
+  // Makes strings of these; of other types and counts, it must not be called.
+  void setStrings(std::vector<std::string> strings);
 
 private:
   void swap(Array &other);
@@ -33,6 +41,9 @@ private:
 std::string spellDims(llvm::ArrayRef<int64_t> dims);
 
 llvm::Expected<Array> readNpy(llvm::StringRef path);
+// Strings are NumPy's fixed-size ones, as long as the longest: without the zeros at their ends.
+llvm::Expected<std::vector<std::string>> decodeStrings(llvm::StringRef bytes, llvm::StringRef code, int64_t count);
+std::string encodeStrings(const Array &array, int64_t &characters);
 // The file appears only when it is whole. bfloat16, which NumPy lacks, is widened to float32.
 llvm::Error writeNpy(llvm::StringRef path, const Array &array);
 

@@ -66,6 +66,18 @@ static json::Object summarize(const TensorSpec &spec, const Array &value) {
   return summary;
 }
 
+// The first strings of an output.
+static json::Object summarizeStrings(const TensorSpec &spec, const Array &value) {
+  constexpr int64_t most = 8;
+  json::Array strings;
+  for (int64_t i = 0; i < std::min(most, value.elements); ++i)
+    strings.push_back(json::fixUTF8(value.string(i)));
+  return json::Object{{"name", spec.name},
+                      {"type", fathom_dtype_name(value.dtype)},
+                      {"shape", json::Array(value.dims)},
+                      {"strings", std::move(strings)}};
+}
+
 static Error writeOutputs(StringRef folder, const PreparedRun &run) {
   if (std::error_code code = sys::fs::create_directories(folder))
     return fail(ErrorCode::FileUnwritable, "cannot create the folder '" + folder + "': " + code.message());
@@ -101,6 +113,14 @@ Expected<int> runCommand(const Arguments &arguments) {
     return 0;
   json::Array summaries;
   for (auto [spec, value] : zip(prepared->model->outputs, prepared->outputs)) {
+    if (value.dtype == FATHOM_STRING) {
+      json::Object summary = summarizeStrings(spec, value);
+      if (!options.flag("json"))
+        outs() << printable(spec.name) << " " << fathom_dtype_name(value.dtype) << spellDims(value.dims) << " "
+               << printable(formatv("{0}", json::Value(json::Object(summary)["strings"])).str()) << "\n";
+      summaries.push_back(std::move(summary));
+      continue;
+    }
     json::Object summary = summarize(spec, value);
     if (!options.flag("json"))
       outs() << printable(spec.name) << " " << fathom_dtype_name(value.dtype) << spellDims(value.dims)

@@ -77,11 +77,23 @@ TEST_F(TensorTest, ReadsEveryType) {
 
 TEST_F(TensorTest, RefusesUnsupportedTypes) {
   TensorProto *tensor;
-  for (int type : {TensorProto::STRING, TensorProto::COMPLEX64, TensorProto::FLOAT8E4M3FN, TensorProto::INT4})
+  for (int type : {TensorProto::COMPLEX128, TensorProto::COMPLEX64, TensorProto::FLOAT8E4M3FN, TensorProto::INT4})
     expectError(model(&tensor, type, {1}), ErrorCode::UnsupportedType,
                 TensorProto::DataType_Name(TensorProto::DataType(type)));
   expectError(model(&tensor, TensorProto::UNDEFINED, {1}), ErrorCode::BadType);
   expectError(model(&tensor, 77, {1}), ErrorCode::BadType, "77");
+}
+
+TEST_F(TensorTest, StringsAreNumbered) {
+  TensorProto *tensor;
+  TestModel strings = model(&tensor, TensorProto::STRING, {4});
+  for (const char *text : {"b", "a", "b", ""})
+    tensor->add_string_data(text);
+  import(strings);
+  EXPECT_EQ(resultType(), "tensor<4xsi64>");
+  EXPECT_EQ(intsOf(op("Constant")->getResult(0)), (std::vector<int64_t>{0, 1, 0, 2}));
+  tensor->add_string_data("c");
+  expectError(strings, ErrorCode::BadTensor, "5 strings where its shape needs 4");
 }
 
 TEST_F(TensorTest, BoolsAreBits) {
@@ -199,10 +211,10 @@ TEST_F(TensorTest, RefusesBadInputTypes) {
   negative.output("x");
   expectError(negative, ErrorCode::BadShape, "-5");
 
-  TestModel string;
-  string.input("x", {1}, TensorProto::STRING);
-  string.output("x");
-  expectError(string, ErrorCode::UnsupportedType, "STRING");
+  TestModel complex;
+  complex.input("x", {1}, TensorProto::COMPLEX64);
+  complex.output("x");
+  expectError(complex, ErrorCode::UnsupportedType, "COMPLEX64");
 
   TestModel sequence;
   sequence.input("x", {1}).mutable_type()->mutable_sequence_type();

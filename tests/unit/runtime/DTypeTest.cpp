@@ -9,12 +9,14 @@ TEST(DType, HasTheNumbersOfOnnx) {
   EXPECT_EQ(fathom_dtype_bytes(FATHOM_I64), 8u);
   EXPECT_EQ(fathom_dtype_bytes(FATHOM_BF16), 2u);
   EXPECT_EQ(fathom_dtype_bytes(FATHOM_BOOL), 1u);
+  EXPECT_EQ(fathom_dtype_bytes(FATHOM_STRING), sizeof(fathom_string));
+  EXPECT_STREQ(fathom_dtype_name(FATHOM_STRING), "string");
   EXPECT_STREQ(fathom_dtype_name(FATHOM_F16), "float16");
   EXPECT_STREQ(fathom_dtype_name(11), "float64");
 }
 
 TEST(DType, KnowsNoOthers) {
-  for (int32_t Number : {-1, 0, 8, 14, 15, 17, 1000}) {
+  for (int32_t Number : {-1, 0, 14, 15, 17, 1000}) {
     EXPECT_EQ(fathom_dtype_bytes(Number), 0u);
     EXPECT_STREQ(fathom_dtype_name(Number), "unknown");
   }
