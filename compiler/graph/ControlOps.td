@@ -81,6 +81,19 @@ def MatMulNBitsOp : Graph_ShapedOp<"MatMulNBits"> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$weight, Graph_Tensor:$scales, Graph_Optional:$zero_points, Graph_Int:$K, Graph_Int:$N,
       DefaultValuedAttr<Graph_Int, "4">:$bits, Graph_Int:$block_size);
 }
+def TreeEnsembleOp : Graph_ShapedOp<"TreeEnsemble"> {
+  let summary = "what decision trees say of each row, combined";
+  let description = [{
+    A node holds a threshold, a feature and a child: from it one goes on to the child where the row's feature is above the threshold or not a
+    number, and to the node behind the child where it is not above. A leaf is a node whose child is itself and whose threshold is not a number;
+    the lowest bits of its fraction are the number of the leaf's row of weights. `nodes` has a row for each: 8 bytes (threshold f32, feature u16,
+    child u16) or 16 (threshold f32 and padding or f64, feature u32, child u32). `trees` has a row (first node, first leaf, depth, target) for each;
+    children count from the first node, leaves from the first leaf. `weights` has a row for each leaf: one for every target, or one for its tree's target.
+    Weights are added up in the order of the trees. The least and the greatest leave out what is not a number, and are not a number where nothing is left.
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$nodes, Graph_Tensor:$trees, Graph_Tensor:$weights, Graph_Int:$targets,
+      DefaultValuedAttr<StrAttr, "\"SUM\"">:$aggregate);
+}
 def UniqueOp : Graph_Op<"Unique", [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
   let summary = "distinct elements of a vector, or rows of a matrix: room for as many as there are elements, and how many were found";
   let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "1">:$sorted);

@@ -139,6 +139,33 @@ LogicalResult TensorScatterOp::inferTypes(SmallVectorImpl<Type> &types) {
   return addResult(*this, types, cache, elementOf(getPastCache()));
 }
 
+// The tables come from the importer, which has checked what they hold.
+LogicalResult TreeEnsembleOp::inferTypes(SmallVectorImpl<Type> &types) {
+  auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
+  RankedTensorType input = typeOf(getInput()), nodes = typeOf(getNodes()), trees = typeOf(getTrees());
+  RankedTensorType weights = typeOf(getWeights());
+  if (failed(checkKind(*this, getInput(), Kind::Float, "input")) ||
+      failed(checkKind(*this, getWeights(), Kind::Float, "weights")) ||
+      failed(checkRankAtLeast(*this, getInput(), 2, "input")))
+    return failure();
+  auto isTable = [](RankedTensorType type, ArrayRef<int64_t> widths) {
+    return type.getRank() == 2 && type.hasStaticShape() && type.getDimSize(0) > 0 &&
+           llvm::is_contained(widths, type.getDimSize(1));
+  };
+  bool isWide = input.getElementType().isF64();
+  if (input.getRank() != 2 || !constantSize(sizesOf(input)[1]) || !(isWide || input.getElementType().isF32()))
+    return fathom::emitError(*this, ErrorCode::BadShape) << "trees need rows of a known number of floats or doubles";
+  if (!isTable(nodes, isWide ? ArrayRef<int64_t>{4} : ArrayRef<int64_t>{2, 4}) || !isTable(trees, {4}) ||
+      !isTable(weights, {1, getTargets()}) || !nodes.getElementType().isInteger(32) ||
+      !trees.getElementType().isInteger(32))
+    return fathom::emitError(*this, ErrorCode::BadShape) << "nodes, trees or weights do not have the form of a table";
+  if (getAggregate() != "SUM" && getAggregate() != "MIN" && getAggregate() != "MAX")
+    return fathom::emitError(*this, ErrorCode::BadAttribute) << "aggregate '" << getAggregate() << "' is not known";
+  Sizes sizes{sizesOf(input)[0], getAffineConstantExpr(getTargets(), getContext())};
+  types.push_back(tensorOf(sizes, weights.getElementType()));
+  return success();
+}
+
 LogicalResult MatMulNBitsOp::inferTypes(SmallVectorImpl<Type> &types) {
   Sizes sizes = sizesOf(getInput());
   auto weight = cast<RankedTensorType>(getWeight().getType());

@@ -50,6 +50,13 @@ constexpr Knob packedProductKnobs[] = {{"tile_m", 1, 16, "rows of input that sha
                                        {"row_n", 1, 16, "columns that a single row is multiplied with together"},
                                        {"grain", 1, 1 << 30, "columns of a task"}};
 
+constexpr Knob treesKnobs[] = {
+    {"rows", 1, 32, "rows that descend a tree together"},
+    {"trees", 1, 32, "trees that a single row descends together"},
+    {"steps", 1, 32, "levels that are descended before it is seen whether all have reached a leaf"},
+    {"block", 1, 1 << 20, "rows that pass a tree before the next one is taken"},
+    {"grain", 1, 1 << 30, "rows of a task"}};
+
 constexpr Knob sequentialKnobs[] = {{"grain", 1, 1 << 30, "independent rows of a task"}};
 
 } // namespace
@@ -174,13 +181,15 @@ static const KernelClass spatialPackClass{"spatial_pack", "convolutions in tiles
                                           spatialPackKnobs, spatialPackFamily};
 static const KernelClass packedProductClass{"packed_product", "products with matrices of small integers",
                                             packedProductKnobs, packedProductFamily, /*takesConsumers=*/false};
+static const KernelClass treesClass{"trees", "ensembles of decision trees", treesKnobs, treesFamily,
+                                    /*takesConsumers=*/false};
 static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialFamily,
                                          /*takesConsumers=*/false};
 
-static const KernelClass *const classes[] = {&mapClass,       &concatClass,        &reduceClass,    &argReduceClass,
-                                             &softmaxClass,   &layerNormClass,     &poolClass,      &contractClass,
-                                             &attentionClass, &depthwiseClass,     &winogradClass,  &spatialPackClass,
-                                             &strassenClass,  &packedProductClass, &sequentialClass};
+static const KernelClass *const classes[] = {&mapClass,       &concatClass,        &reduceClass,   &argReduceClass,
+                                             &softmaxClass,   &layerNormClass,     &poolClass,     &contractClass,
+                                             &attentionClass, &depthwiseClass,     &winogradClass, &spatialPackClass,
+                                             &strassenClass,  &packedProductClass, &treesClass,    &sequentialClass};
 
 ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
 
@@ -209,6 +218,7 @@ const KernelClass &kernelClassOf(Operation *anchor) {
               .Case([](WinogradConvOp) { return &winogradClass; })
               .Case([](StrassenOp) { return &strassenClass; })
               .Case([](MatMulNBitsOp) { return &packedProductClass; })
+              .Case([](TreeEnsembleOp) { return &treesClass; })
               .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
 }
 

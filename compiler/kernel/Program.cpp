@@ -23,9 +23,10 @@ bool isInlined(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   if (!constant)
     return false;
-  // Products read their rows from memory, also where all elements are the same.
+  // Products read their rows from memory, and trees all they have, also where all elements are the same.
   if (llvm::any_of(value.getUses(), [](OpOperand &use) {
-        return isa<MatMulOp, StrassenOp, ConvOp, MatMulNBitsOp>(use.getOwner()) && use.getOperandNumber() == 0;
+        return (isa<MatMulOp, StrassenOp, ConvOp, MatMulNBitsOp>(use.getOwner()) && use.getOperandNumber() == 0) ||
+               isa<TreeEnsembleOp>(use.getOwner());
       }))
     return false;
   auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());

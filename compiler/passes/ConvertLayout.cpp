@@ -39,7 +39,7 @@ StringRef opName(Operation *op) {
 
 bool keepsRows(Operation *op) {
   return isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, ConvTransposeOp,
-             NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp, MatMulNBitsOp>(op);
+             NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp, MatMulNBitsOp, TreeEnsembleOp>(op);
 }
 
 SmallVector<int64_t> flowingOrder(Operation *op, RankedTensorType type) {

@@ -22,6 +22,7 @@ static ClassEmitter emitterOf(StringRef name) {
       .Case("strassen", emitStrassen)
       .Case("spatial_pack", emitSpatialPack)
       .Case("packed_product", emitPackedProduct)
+      .Case("trees", emitTrees)
       .Case("sequential", emitSequential)
       .Default(nullptr);
 }

@@ -81,6 +81,7 @@ Grid emitWinograd(KernelBody &k);
 Grid emitStrassen(KernelBody &k);
 Grid emitSpatialPack(KernelBody &k);
 Grid emitPackedProduct(KernelBody &k);
+Grid emitTrees(KernelBody &k);
 Grid emitSequential(KernelBody &k);
 
 // Asks for the lines of `count` elements of a buffer along a dimension, from an index on.

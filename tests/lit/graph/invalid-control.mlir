@@ -158,3 +158,19 @@ func.func @unique(%x: tensor<2x3x4xf32>) {
   %0:4 = graph.Unique(%x) : (tensor<2x3x4xf32>) -> (tensor<2xi64>, tensor<2xi64>, tensor<2xi64>, tensor<1xi64>)
   return
 }
+
+// -----
+
+func.func @nodes(%x: tensor<5x3xf64>, %n: tensor<7x2xi32>, %t: tensor<1x4xi32>, %w: tensor<4x1xf64>) {
+  // expected-error @below {{nodes, trees or weights do not have the form of a table}}
+  graph.TreeEnsemble(%x, %n, %t, %w) {targets = 1 : i64} : (tensor<5x3xf64>, tensor<7x2xi32>, tensor<1x4xi32>, tensor<4x1xf64>) -> tensor<5x1xf64>
+  return
+}
+
+// -----
+
+func.func @aggregate(%x: tensor<5x3xf32>, %n: tensor<7x2xi32>, %t: tensor<1x4xi32>, %w: tensor<4x1xf32>) {
+  // expected-error @below {{aggregate 'MEDIAN' is not known}}
+  graph.TreeEnsemble(%x, %n, %t, %w) {aggregate = "MEDIAN", targets = 1 : i64} : (tensor<5x3xf32>, tensor<7x2xi32>, tensor<1x4xi32>, tensor<4x1xf32>) -> tensor<5x1xf32>
+  return
+}

@@ -115,6 +115,9 @@ constexpr const char *forms[] = {
       %n = graph.None
       %0 = graph.MatMulNBits(%x, %w, %s, %n) {{K = 64 : i64, N = {1} : i64, block_size = 32 : i64} : (tensor<{0}x{2}x64xf32>, tensor<{1}x2x16xui8>, tensor<{1}x2xf32>, none) -> tensor<{0}x{2}x{1}xf32>
       return %0 : tensor<{0}x{2}x{1}xf32> })",
+    R"(func.func @kernel(%x: tensor<{0}x{1}xf32>, %n: tensor<{4}x2xi32>, %t: tensor<{2}x4xi32>, %w: tensor<{4}x1xf32>) -> tensor<{0}x1xf32> {{
+      %0 = graph.TreeEnsemble(%x, %n, %t, %w) {{targets = 1 : i64} : (tensor<{0}x{1}xf32>, tensor<{4}x2xi32>, tensor<{2}x4xi32>, tensor<{4}x1xf32>) -> tensor<{0}x1xf32>
+      return %0 : tensor<{0}x1xf32> })",
     R"(func.func @kernel(%q: T, %k: tensor<{0}x{1}x{3}x{2}xf32>, %v: T) -> T {{
       %0 = graph.MatMul(%q, %k) : (T, tensor<{0}x{1}x{3}x{2}xf32>) -> tensor<{0}x{1}x{2}x{2}xf32>
       %1 = graph.Softmax(%0) {{axis = 3 : i64} : (tensor<{0}x{1}x{2}x{2}xf32>) -> tensor<{0}x{1}x{2}x{2}xf32>
