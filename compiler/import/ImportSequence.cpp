@@ -4,6 +4,7 @@
 #include "compiler/import/DeclaredType.h"
 #include "compiler/import/Importer.h"
 #include "compiler/import/Sequence.h"
+#include "compiler/import/rules/Ml.h"
 
 using namespace mlir;
 
@@ -201,6 +202,8 @@ SmallVector<NamedAttribute> Importer::describeBorder(const BorderTensor &tensor,
     attrs.push_back(builder.getNamedAttr("graph.of", builder.getStringAttr(tensor.of)));
     attrs.push_back(builder.getNamedAttr("graph.part", builder.getStringAttr(tensor.part)));
   }
+  if (tensor.keys)
+    attrs.push_back(builder.getNamedAttr(keysAttrName, tensor.keys));
   return attrs;
 }
 

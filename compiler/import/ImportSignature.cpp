@@ -3,6 +3,7 @@
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/Importer.h"
 #include "compiler/import/Sequence.h"
+#include "compiler/import/rules/Ml.h"
 
 using namespace mlir;
 
@@ -244,7 +245,7 @@ static std::string conflict(const onnx::TypeProto &declared, RankedTensorType in
 }
 
 void Importer::compareWithInfo(const onnx::TypeProto &declared, Value value, Location at) {
-  if (isCompound(value))
+  if (isCompound(value) || isZipMap(value))
     return;
   std::string difference = conflict(declared, cast<RankedTensorType>(value.getType()));
   if (difference.empty() || warned)
@@ -276,6 +277,11 @@ LogicalResult Importer::importOutputs(const onnx::GraphProto &graph, func::FuncO
       continue;
     }
     auto inferred = cast<RankedTensorType>(value->getType());
+    if (isZipMap(*value)) {
+      values.push_back(*value);
+      tensors.push_back({output.name(), "", inferred, value->getDefiningOp()->getAttr(keysAttrName)});
+      continue;
+    }
     std::string difference = conflict(output.type(), inferred);
     Type element = elementTypeFor(output.type().tensor_type().elem_type(), inferred.getContext());
     if (!difference.empty() && element != inferred.getElementType())

@@ -8,6 +8,7 @@
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/Sequence.h"
 #include "compiler/import/rules/Microsoft.h"
+#include "compiler/import/rules/Ml.h"
 #include "compiler/support/Cancellation.h"
 #include <numeric>
 
@@ -45,6 +46,8 @@ OwningOpRef<ModuleOp> Importer::run(Opsets opsets) {
   if ((!good && !keepGoing) || failed(importOutputs(graph, main, scope)) || !good)
     return {};
   eraseCompounds(*module);
+  if (ArrayRef<StringRef> texts = session.loader.vocabulary.all(); !texts.empty())
+    (*module)->setAttr(graph::vocabularyAttrName, session.builder.getStrArrayAttr(texts));
   if (failed(settleSymbols(*module)))
     return {};
   return module;
@@ -223,15 +226,19 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
     return importCall(proto, *function, *attributes, inputs, scope);
   noteElementRanges(proto, *attributes, inputs, session.main);
   bool isMicrosoftNode = isMicrosoft(domainOf(proto.domain()), proto.op_type());
-  if (!isMicrosoftNode && isControl(proto.op_type()))
+  bool isMlNode = isMl(domainOf(proto.domain()), proto.op_type()), isOwn = !isMicrosoftNode && !isMlNode;
+  if (failed(checkInputKinds(proto, inputs, isOwn || isMlNode, at)))
+    return failure();
+  if (isOwn && isControl(proto.op_type()))
     return importControl(proto, std::move(*attributes), std::move(inputs), scope);
-  if (isMicrosoftNode || !takesCompounds(proto.op_type()))
+  if (!isOwn || !takesCompounds(proto.op_type()))
     if (auto compound = llvm::find_if(inputs, isCompound); compound != inputs.end())
       return emitError(at, ErrorCode::BadType) << proto.op_type() << " takes tensors, and its input "
                                                << compound - inputs.begin() << " is a sequence or an optional";
 
-  Node node(session, proto, std::move(*attributes), std::move(inputs), scope.opsets.lookup(""), scope.prefix);
-  if (failed(isMicrosoftNode ? normalizeMicrosoft(node) : normalize(node)))
+  int64_t opset = scope.opsets.lookup(isMlNode ? StringRef(mlDomain) : "");
+  Node node(session, proto, std::move(*attributes), std::move(inputs), opset, scope.prefix);
+  if (failed(isMlNode ? normalizeMl(node) : isMicrosoftNode ? normalizeMicrosoft(node) : normalize(node)))
     return failure();
   for (auto [name, value] : llvm::zip(proto.output(), node.results())) {
     if (name.empty())
@@ -239,6 +246,20 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
     scope.values[name] = value;
     if (auto info = scope.infos.find(name); info != scope.infos.end())
       compareWithInfo(*info->second, value, at);
+  }
+  return success();
+}
+
+// Maps leave the model and go nowhere else, and strings go where they are compared or moved.
+LogicalResult Importer::checkInputKinds(const onnx::NodeProto &proto, ArrayRef<Value> inputs, bool mayTakeStrings,
+                                        Location at) {
+  for (Value input : inputs) {
+    auto type = input ? dyn_cast<RankedTensorType>(input.getType()) : RankedTensorType();
+    if (isZipMap(input))
+      return emitError(at, ErrorCode::UnsupportedOp)
+             << "a ZipMap's maps can only be an output of the model, and " << proto.op_type() << " takes them";
+    if (type && graph::isString(type.getElementType()) && !(mayTakeStrings && takesStrings(proto.op_type())))
+      return emitError(at, ErrorCode::UnsupportedType) << proto.op_type() << " of strings is not supported";
   }
   return success();
 }
@@ -256,6 +277,8 @@ LogicalResult Importer::checkOperator(const onnx::NodeProto &proto, const Opsets
   };
   StringRef domain = domainOf(proto.domain());
   bool isMicrosoftNode = isMicrosoft(domain, proto.op_type());
+  if (isMl(domain, proto.op_type()))
+    return success();
   if (!domain.empty() && !isMicrosoftNode) {
     auto diagnostic = emitError(at, ErrorCode::UnsupportedOp)
                       << "operator " << proto.op_type() << " of domain '" << domain << "' is not supported";

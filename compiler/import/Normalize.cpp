@@ -24,7 +24,7 @@ static const Rule *findRule(StringRef op) {
 // Ops that ONNX does not have, or that the dialect keeps for itself.
 static bool isInternal(StringRef op) {
   return llvm::is_contained({"None", "Relayout", "Sizes", "Pin", "Assert", "Yield", "DynamicSlice", "MatMulNBits",
-                             "Listed", "Packed", "Maybe"},
+                             "TreeEnsemble", "Listed", "Packed", "Maybe"},
                             op);
 }
 
@@ -34,6 +34,43 @@ bool isSupported(StringRef op, MLIRContext *context) {
 
 bool takesCompounds(StringRef op) {
   return llvm::any_of(sequenceRules(), [&](const Rule &rule) { return rule.op == op; });
+}
+
+bool takesStrings(StringRef op) {
+  static const llvm::StringSet<> ops = {"ArrayFeatureExtractor",
+                                        "CategoryMapper",
+                                        "Compress",
+                                        "Concat",
+                                        "ConcatFromSequence",
+                                        "Equal",
+                                        "Expand",
+                                        "Flatten",
+                                        "Gather",
+                                        "GatherElements",
+                                        "GatherND",
+                                        "Identity",
+                                        "If",
+                                        "LabelEncoder",
+                                        "Loop",
+                                        "OneHotEncoder",
+                                        "Optional",
+                                        "OptionalGetElement",
+                                        "OptionalHasElement",
+                                        "Reshape",
+                                        "ScatterElements",
+                                        "ScatterND",
+                                        "SequenceAt",
+                                        "SequenceConstruct",
+                                        "Shape",
+                                        "Size",
+                                        "Slice",
+                                        "Split",
+                                        "Squeeze",
+                                        "Tile",
+                                        "Transpose",
+                                        "Unsqueeze",
+                                        "Where"};
+  return ops.contains(op);
 }
 
 static LogicalResult checkInputs(Node &node, unsigned least, unsigned most) {
