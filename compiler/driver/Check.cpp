@@ -27,6 +27,8 @@ std::vector<Problem> findProblems(const ModelSource &source, MLIRContext &contex
   });
   auto target = parseTarget("host");
   OwningOpRef<ModuleOp> module = importOnnx(source, context, options);
+  if (!module && problems.empty())
+    problems.push_back({ErrorCode::Internal, "", "the compiler failed without saying why", ""});
   if (!module || !target) {
     llvm::consumeError(target.takeError());
     return problems;

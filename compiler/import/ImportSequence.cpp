@@ -248,6 +248,13 @@ Values Importer::importMap(Node &node, const Attributes &attributes, Scope &scop
     SmallVector<Value> arguments = argumentsAt(position);
     return llvm::is_contained(arguments, Value()) ? Values(failure()) : importGraph(*graph, arguments, scope, node, "");
   };
+  // A sequence with what the body gave for a position; a body whose declaration was wrong may give anything.
+  auto appended = [&](Value sequence, Value value) -> Value {
+    if (!isCompound(value))
+      return sequenceInsert(node, sequence, value, Value());
+    node.error(ErrorCode::BadType) << "its body must give tensors";
+    return {};
+  };
   SmallVector<Value> results;
   for (const auto &output : graph->output()) {
     std::optional<DeclaredType> declared = readType(output.type(), node.loc(), "output '" + output.name() + "'");
@@ -263,7 +270,7 @@ Values Importer::importMap(Node &node, const Attributes &attributes, Scope &scop
       if (failed(made))
         return failure();
       for (auto [result, value] : llvm::zip_equal(results, *made))
-        if (result = isCompound(value) ? Value() : sequenceInsert(node, result, value, Value()); !result)
+        if (result = appended(result, value); !result)
           return failure();
     }
     return results;
@@ -274,7 +281,7 @@ Values Importer::importMap(Node &node, const Attributes &attributes, Scope &scop
       return failure();
     SmallVector<Value> next{condition};
     for (auto [sequence, value] : llvm::zip_equal(carried, *made))
-      if (next.push_back(isCompound(value) ? Value() : sequenceInsert(node, sequence, value, Value())); !next.back())
+      if (next.push_back(appended(sequence, value)); !next.back())
         return failure();
     return next;
   };

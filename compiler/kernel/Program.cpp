@@ -381,17 +381,23 @@ void copyPassedThrough(Block &block) {
   }
 }
 
-// What a loop starts from must be in memory, also where it is known as an expression.
-void storeSizes(LoopOp loop) {
-  OpBuilder b(loop);
-  for (auto [i, operand] : llvm::enumerate(loop.getCarriedMutable())) {
+// Sizes known as expressions have no memory of their own, but what a loop starts from and what a view lies over must be
+// in memory.
+void storeSizes(Operation *op) {
+  OpBuilder b(op);
+  auto store = [&](OpOperand &operand, const Twine &suffix) {
     if (!operand.get().getDefiningOp<SizesOp>())
-      continue;
-    auto copy = RelayoutOp::create(b, loop.getLoc(), operand.get().getType(), operand.get());
-    copy->setAttr("graph.name", b.getStringAttr(opName(loop) + ".carried" + std::to_string(i)));
+      return;
+    auto copy = RelayoutOp::create(b, op->getLoc(), operand.get().getType(), operand.get());
+    copy->setAttr("graph.name", b.getStringAttr(opName(op) + suffix));
     copy->setAttr("graph.output", b.getUnitAttr());
     operand.set(copy);
-  }
+  };
+  if (auto loop = dyn_cast<LoopOp>(op))
+    for (auto [i, operand] : llvm::enumerate(loop.getCarriedMutable()))
+      store(operand, ".carried" + Twine(i));
+  else if (isView(op))
+    store(op->getOpOperand(0), ".stored");
 }
 
 // A value that never leaves its kernel has no buffer, so that what a plan says of its layout would be ignored: there is
@@ -482,7 +488,7 @@ FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Pla
   // What is brought into another layout for a loop's body, is so once.
   hoistInvariants(program.main);
   program.main.walk([](Block *block) { copyPassedThrough(*block); });
-  program.main.walk([](LoopOp loop) { storeSizes(loop); });
+  program.main.walk([](Operation *op) { storeSizes(op); });
   if (failed(placePieces(program.main, target, plan)))
     return failure();
   listLayouts(program.main, program.plan);

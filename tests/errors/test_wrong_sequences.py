@@ -33,6 +33,16 @@ MODELS = {
         1,
         ["F1008", "the_SequenceAt", "position 2 is outside a sequence of 2 elements"],
     ),
+    "a body that gives a sequence": (
+        make_model(
+            [PAIR, node("SequenceMap", "s", "t", body=helper.make_graph([node("SplitToSequence", "e", "f")], "body", [value("e", None)], [value("f", None)])),
+             node("ConcatFromSequence", "t", "r", axis=0)],
+            [X, Y],
+            RESULT,
+        ),
+        1,
+        ["F1007", "the_SequenceMap", "its body must give tensors"],
+    ),
     "position before": (
         make_model([PAIR, node("SequenceErase", "s p", "t"), node("ConcatFromSequence", "t", "r", axis=0)], [X, Y], RESULT, [constant("p", -3)]),
         1,

@@ -51,6 +51,19 @@ static LogicalResult cast(Node &node) {
   return node.finishAs("Cast", node.input(0));
 }
 
+// Its attributes are floats, also where the input holds integers: what is left of a difference is rounded towards zero.
+static LogicalResult shrink(Node &node) {
+  FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("Shrink");
+  if (failed(attrs))
+    return failure();
+  Type element = node.elementType(0);
+  if (!isa<IntegerType>(element) || element.isInteger(1))
+    return node.finish(node.emit("Shrink", node.allInputs(), *attrs));
+  Value wide = node.emit("Cast", node.input(0), node.attr("to", TypeAttr::get(node.builder().getF64Type())), "wide");
+  return node.finish(
+      node.emit("Cast", node.emit("Shrink", wide, *attrs, "shrunk"), node.attr("to", TypeAttr::get(element))));
+}
+
 static LogicalResult prelu(Node &node) {
   FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("PRelu");
   Value result = failed(attrs) ? Value() : node.emit("PRelu", node.allInputs(), *attrs);
@@ -103,6 +116,7 @@ ArrayRef<Rule> elementwiseRules() {
       {"Cast", 1, 1, cast},
       {"CastLike", 2, 2, cast},
       {"PRelu", 2, 2, prelu},
+      {"Shrink", 1, 1, shrink},
       {"Dropout", 1, 3, dropout},
   };
   return rules;

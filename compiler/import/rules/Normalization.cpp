@@ -18,8 +18,25 @@ static LogicalResult batchNormalization(Node &node) {
   bool training = llvm::any_of(*attrs, [](NamedAttribute attribute) {
     return attribute.getName() == "training_mode" && cast<IntegerAttr>(attribute.getValue()).getInt() != 0;
   });
-  Operation *op = node.create("BatchNormalization", node.allInputs(), *attrs, training ? 3 : 1);
-  return op ? node.finish(op->getResults()) : failure();
+  // Statistics may have another type than the input, mostly a wider one: computed is in a type that holds both.
+  SmallVector<Value> inputs = llvm::to_vector(node.allInputs());
+  Type own = node.elementType(0), statistics = node.elementType(3), wide = own;
+  for (unsigned i = 1; i < inputs.size(); ++i)
+    if (Type other = node.elementType(i); other != wide && isa<FloatType>(other) && isa<FloatType>(wide))
+      wide = wide.isF64() || other.isF64() ? Type(node.builder().getF64Type()) : Type(node.builder().getF32Type());
+  for (auto [i, input] : llvm::enumerate(inputs))
+    if (node.elementType(i) != wide)
+      input = node.emit("Cast", input, node.attr("to", TypeAttr::get(wide)), "wide");
+  if (llvm::is_contained(inputs, Value()))
+    return failure();
+  Operation *op = node.create("BatchNormalization", inputs, *attrs, training ? 3 : 1);
+  if (!op)
+    return failure();
+  SmallVector<Value> results(op->getResults());
+  for (auto [i, result] : llvm::enumerate(results))
+    if (Type type = i ? statistics : own; type != wide)
+      result = node.emit("Cast", result, node.attr("to", TypeAttr::get(type)));
+  return node.finish(results);
 }
 
 // Before 21 there was one scale and bias for each group, now for each channel.

@@ -1,0 +1,34 @@
+"""Small models that random graphs (tests/fuzz) once failed on."""
+import numpy as np
+import pytest
+from onnx import TensorProto
+from onnx.reference import ReferenceEvaluator
+from sizes import FLOAT, INT64, agree, floats, model, node
+
+import fathom
+
+
+def test_a_view_of_sizes_is_in_memory(random):
+    """A shape that is given when the model runs makes a view of numbers that are otherwise only known as expressions."""
+    proto = model([node("Shape", "x", "s"), node("Reshape", "s t", "y")], [("x", FLOAT, ["a", "b"]), ("t", INT64, [2])], [("y", INT64)])
+    agree(proto, [{"x": floats(random, a, b), "t": np.array(target)} for a, b, target in ((4, 5, [1, 2]), (7, 1, [2, 1]), (3, 2, [-1, 1]))])
+
+
+def test_integers_shrink_by_floats(random):
+    """lambd and bias are floats for integers too: 1 - 0.65 is 0.35, and that is 0."""
+    proto = model([node("Shrink", "x", "y", lambd=0.775, bias=0.65)], [("x", INT64, ["n"])], [("y", INT64)])
+    agree(proto, [{"x": np.arange(-4, 5)}, {"x": random.integers(-99, 99, 37)}])
+
+
+@pytest.mark.parametrize("kind, statistics", [("float16", "float32"), ("float32", "float64"), ("float64", "float32"), ("float32", "float16")])
+def test_statistics_of_another_type(kind, statistics, random):
+    types = {"float16": TensorProto.FLOAT16, "float32": FLOAT, "float64": TensorProto.DOUBLE}
+    operands = [(name, types[statistics], ["c"]) for name in ("s", "b", "m", "v")]
+    proto = model([node("BatchNormalization", "x s b m v", "y")], [("x", types[kind], ["n", "c", 5]), *operands], [("y", types[kind])])
+    feed = {name: random.uniform(0.5, 2, 7).astype(statistics) for name in "sbmv"} | {"x": random.standard_normal((3, 7, 5)).astype(kind)}
+    (got,), wide = fathom.Session(fathom.compile(proto)).run(None, feed), {name: array.astype(np.float64) for name, array in feed.items()}
+    column = {name: wide[name].reshape(7, 1) for name in "sbmv"}
+    want = (wide["x"] - column["m"]) / np.sqrt(column["v"] + 1e-5) * column["s"] + column["b"]
+    assert got.dtype == kind and ReferenceEvaluator(proto).run(None, feed)[0].shape == got.shape
+    room = 4 * max(np.finfo(kind).eps, np.finfo(np.float32).eps)
+    np.testing.assert_allclose(got.astype(np.float64), want, rtol=room, atol=room * np.abs(want).max())
