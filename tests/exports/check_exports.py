@@ -108,7 +108,7 @@ def check(path, inputs, options):
     names = [info.name for info in reference.get_inputs()]
     worst = 0.0
     for make in inputs:
-        feeds = dict(zip(names, make(np.random.default_rng(0))))
+        feeds = dict(zip(names, make(np.random.default_rng(0)), strict=True))
         times = []
         for run in (session.run, reference.run):
             run(None, feeds)
@@ -117,7 +117,7 @@ def check(path, inputs, options):
             times.append((time.perf_counter() - start) * 1e3)
             if run == session.run:
                 got = outputs
-        for ours, theirs in zip(got, outputs):
+        for ours, theirs in zip(got, outputs, strict=True):
             if ours.shape != theirs.shape:
                 raise ValueError(f"shape {ours.shape} instead of {theirs.shape}")
             if theirs.size:

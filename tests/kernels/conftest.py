@@ -31,22 +31,48 @@ def make_model(nodes, inputs, weights, outputs=("y",)):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def compare(nodes, inputs, weights, outputs=("y",), tolerance=2e-5, **options):
-    """Runs the model at one and two threads and compares with ONNX Runtime; the same bits at both. Options are those of fathom.compile.
+def reference(model):
+    """Runs the model by ONNX Runtime."""
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return lambda inputs: session.run(None, inputs)
+
+
+def other_inputs(inputs):
+    """Different numbers of the same kind: floats change, integers, which may be indices or sizes, only where there is nothing else."""
+    floats = [name for name, array in inputs.items() if array.dtype.kind == "f"]
+    return {name: (array * -0.7 + 0.3).astype(array.dtype) if name in floats else array if floats else np.flip(array).copy() for name, array in inputs.items()}
+
+
+def assert_inputs_matter(run, inputs, expected, allowed):
+    """A comparison that the outputs of any input would pass shows nothing: those of another input differ by more than is allowed."""
+    outputs = list(zip(expected, run(other_inputs(inputs)), strict=True))
+    apart = [got.shape != want.shape or bool((np.abs(got.astype(np.float64) - want.astype(np.float64)) > allowed(want)).any()) for want, got in outputs]
+    assert any(apart) or not any(want.size for want, _ in outputs), "two inputs give outputs that the tolerance cannot tell apart"
+
+
+def compare(nodes, inputs, weights, outputs=("y",), tolerance=2e-5, same_for_all_inputs=None, **options):
+    """Runs the model at one and two threads and compares with ONNX Runtime; the same bits at both. Another input gives outputs further apart
+    than the tolerance, unless `same_for_all_inputs` says why not. Options are those of fathom.compile.
 
     Elements are as large as those beside them (fathom.compare.tolerance); a single product or convolution keeps its bounds.
     """
     model = make_model(nodes, inputs, weights, outputs)
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    expected = session.run(None, inputs)
+    run = reference(model)
+    expected = run(inputs)
     artifact = fathom.compile(model, **options)
     one, two = (fathom.Session(artifact, threads=threads).run(None, inputs) for threads in (1, 2))
     for got, other, want in zip(one, two, expected, strict=True):
         assert got.tobytes() == other.tobytes(), "results depend on the thread count"
-        assert got.shape == want.shape
+        assert got.shape == want.shape and got.dtype == want.dtype
         assert_close(got, want, tolerance)
     if len(nodes) == 1 and nodes[0].op_type in ("MatMul", "Gemm", "Conv") and "plan" not in options:
         assert_within(one[0], nodes[0], [(inputs | weights)[name] for name in nodes[0].input], **options)
+    if not same_for_all_inputs:
+        assert_inputs_matter(run, inputs, expected, lambda want: permitted(np.abs(want), tolerance))
+
+
+def permitted(magnitude, tolerance):
+    return np.maximum(allowed(magnitude, 1e-3, tolerance), 1e-6 * tolerance)
 
 
 def assert_close(got, want, tolerance):
@@ -54,7 +80,7 @@ def assert_close(got, want, tolerance):
     finite = np.isfinite(want)
     np.testing.assert_array_equal(got[~finite], want[~finite])
     gap = np.abs(np.where(finite, got, 0).astype(np.float64) - np.where(finite, want, 0))
-    excess = gap / np.maximum(allowed(np.abs(np.where(finite, want, 0)), 1e-3, tolerance), 1e-6 * tolerance)
+    excess = gap / permitted(np.abs(np.where(finite, want, 0)), tolerance)
     assert excess.max(initial=0) <= 1, f"{excess.max():.2f} times the tolerance at {np.unravel_index(excess.argmax(), excess.shape)}"
 
 

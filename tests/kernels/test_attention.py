@@ -57,7 +57,7 @@ def reference(q, k, v, change=lambda s: s):
 
 def run(artifact, feed):
     one, two = (fathom.Session(artifact, threads=threads).run(None, feed) for threads in (1, 2))
-    for x, y in zip(one, two):
+    for x, y in zip(one, two, strict=True):
         assert x.tobytes() == y.tobytes(), "results depend on the thread count"
     return one
 

@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 import onnxruntime
 import pytest
+from conftest import assert_inputs_matter
 from onnx import TensorProto, helper
 from onnx.backend.test.case.node import collect_testcases
 from onnx.reference import ReferenceEvaluator
@@ -31,15 +32,17 @@ def by_definition(model, feeds):
     return ReferenceEvaluator(model).run(None, feeds)
 
 
-def check(node, inputs, opset=None, reference=by_onnxruntime, constants=(), tolerance=1e-4):
-    """With sizes known and unknown."""
+def check(node, inputs, opset=None, reference=by_onnxruntime, constants=(), tolerance=1e-4, same_for_all_inputs=None):
+    """With sizes known and unknown. Another input has other outputs, unless `same_for_all_inputs` says why not."""
     feeds = {name: array for name, array in inputs.items() if name not in constants}
     for symbolic in (False, True):
         model = model_of(node, inputs, symbolic, opset, constants)
-        results = fathom.Session(fathom.compile(model)).run(None, feeds)
-        for got, want in zip(results, reference(model, feeds), strict=True):
-            assert got.shape == want.shape
+        results, expected = fathom.Session(fathom.compile(model)).run(None, feeds), reference(model, feeds)
+        for got, want in zip(results, expected, strict=True):
+            assert got.shape == want.shape and got.dtype == want.dtype
             np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+    if not same_for_all_inputs:
+        assert_inputs_matter(lambda other: reference(model, other), feeds, expected, lambda want: tolerance * (1 + np.abs(want)))
 
 
 def normal(rng, *shape):
@@ -128,7 +131,7 @@ def test_cases_of_new_operators(name):
     case = CASES[name]
     session = fathom.Session(fathom.compile(case.model))
     for inputs, outputs in case.data_sets:
-        results = session.run(None, {info.name: np.asarray(array) for info, array in zip(case.model.graph.input, inputs)})
+        results = session.run(None, {info.name: np.asarray(array) for info, array in zip(case.model.graph.input, inputs, strict=True)})
         for got, want in zip(results, outputs, strict=True):
             assert got.shape == want.shape
             tolerance = 1e-2 if got.dtype.itemsize == 2 else 1e-4

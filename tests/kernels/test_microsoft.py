@@ -4,6 +4,7 @@ import fathom
 import numpy as np
 import onnxruntime
 import pytest
+from conftest import assert_inputs_matter
 from onnx import TensorProto, helper, numpy_helper
 
 TYPES = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
@@ -41,9 +42,11 @@ class Case:
         theirs = onnxruntime.InferenceSession(
             self.model.SerializeToString(), settings, providers=["CPUExecutionProvider"]
         )
+        expected = theirs.run(None, self.given)
+        assert_inputs_matter(lambda other: theirs.run(None, other), self.given, expected, lambda want: atol + rtol * np.abs(want))
         for inputs in (self.given, *others):
             for i, (got, want) in enumerate(zip(mine.run(None, inputs), theirs.run(None, inputs), strict=True)):
-                assert got.shape == want.shape
+                assert got.shape == want.shape and got.dtype == want.dtype
                 if valid:
                     got, want = valid(i, got, inputs), valid(i, want, inputs)
                 np.testing.assert_allclose(got, want, rtol=rtol, atol=atol)

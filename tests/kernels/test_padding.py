@@ -20,7 +20,8 @@ def test_convolution(random, size, pads, value, own):
     ]
     channels = 3 + pads[1] + pads[5]
     weights = {"p": np.array(pads), "v": np.array(value, np.float32), "w": random.standard_normal((5, channels, 2, 3)).astype(np.float32)}
-    compare(nodes, {"x": random.standard_normal((2, 3, size, size)).astype(np.float32)}, weights)
+    cut_off = "nothing of the image is left" if size + pads[6] <= 0 else None
+    compare(nodes, {"x": random.standard_normal((2, 3, size, size)).astype(np.float32)}, weights, same_for_all_inputs=cut_off)
 
 
 @pytest.mark.parametrize("value", [0, -np.inf])

@@ -12,7 +12,7 @@ def run(proto, feed, **options):
     artifact = fathom.compile(proto, **options)
     one, two = (fathom.Session(artifact, threads=threads) for threads in (1, 2))
     results = one.run(None, feed)
-    for result, again, other in zip(results, one.run(None, feed), two.run(None, feed)):
+    for result, again, other in zip(results, one.run(None, feed), two.run(None, feed), strict=True):
         assert result.tobytes() == again.tobytes() == other.tobytes()
     return results
 
@@ -59,7 +59,7 @@ def test_multinomial():
                   [("y", INT64)])
     odds = np.array([[0.1, 0.2, 0.3, 0.4], [0.7, 0.1, 0.1, 0.1]], np.float32)
     [chosen] = run(proto, {"x": np.log(odds)})
-    for row, want in zip(chosen, odds):
+    for row, want in zip(chosen, odds, strict=True):
         np.testing.assert_allclose(np.bincount(row, minlength=4) / row.size, want, atol=0.02)
 
 

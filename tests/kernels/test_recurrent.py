@@ -4,6 +4,7 @@ import itertools
 import numpy as np
 import onnxruntime
 import pytest
+from conftest import assert_inputs_matter
 from onnx import TensorProto, helper, numpy_helper
 
 import fathom
@@ -45,7 +46,7 @@ def model_of(op, operands, inputs, attributes, outputs, dynamic=False):
         shape = list(operands[name].shape)
         if dynamic and name in ("X", "sequence_lens", "initial_h", "initial_c"):
             places = {"X": ["time", "batch", None], "sequence_lens": ["batch"]}.get(name, [None, "batch", None])
-            shape = [place or size for place, size in zip(places, shape)]
+            shape = [place or size for place, size in zip(places, shape, strict=True)]
         infos.append(helper.make_tensor_value_info(name, TYPES[operands[name].dtype], shape))
     results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs if name]
     weights = [numpy_helper.from_array(array, name) for name, array in operands.items() if name not in inputs]
@@ -55,7 +56,7 @@ def model_of(op, operands, inputs, attributes, outputs, dynamic=False):
 
 def agree(got, expected):
     for a, b in zip(got, expected, strict=True):
-        assert a.shape == b.shape
+        assert a.shape == b.shape and a.dtype == b.dtype
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-5)
 
 
@@ -71,8 +72,10 @@ def check(op, operands, outputs=None, inputs=("X", "sequence_lens", "initial_h",
     feeds = {name: operands[name] for name in inputs}
     artifact = fathom.compile(model)
     one, two = (fathom.Session(artifact, threads=threads).run(None, feeds) for threads in (1, 2))
-    assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two)), "results depend on the thread count"
-    agree(one, reference(model, feeds))
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True)), "results depend on the thread count"
+    expected = reference(model, feeds)
+    agree(one, expected)
+    assert_inputs_matter(lambda other: reference(model, other), feeds, expected, lambda want: 2e-5 + 1e-4 * np.abs(want))
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)

@@ -71,7 +71,8 @@ def test_sums_of_many_pixels_round_little(order, seed):
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_softmax(op, shape, seed):
     for axis in {0, len(shape) - 1}:
-        compare([helper.make_node(op, ["x"], ["y"], axis=axis)], {"x": 5 * data(shape, seed)}, {})
+        alone = "the only element of its row is 1 whatever it was" if shape[axis] == 1 else None
+        compare([helper.make_node(op, ["x"], ["y"], axis=axis)], {"x": 5 * data(shape, seed)}, {}, same_for_all_inputs=alone)
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (5, 1, 17), (2, 7, 131)], ids=str)

@@ -25,6 +25,7 @@ def same(node, inputs, more=(), wanted=None):
     reference = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     for feeds in [inputs, *more]:
         for got, want in zip(session.run(None, feeds), reference.run(None, feeds), strict=True):
+            assert got.dtype == want.dtype
             np.testing.assert_array_equal(got, want)
 
 

@@ -22,16 +22,17 @@ def results(model, feed, tmp_path, knobs, random, **options):
     artifact = fathom.compile(model, plan=str(tmp_path / "plan"), **options)
     one, *others = (fathom.Session(artifact, threads=threads).run(None, feed) for threads in (1, 2, 3, 7))
     for other in others:
-        for x, y in zip(one, other):
+        for x, y in zip(one, other, strict=True):
             assert x.tobytes() == y.tobytes(), "results depend on the thread count"
     # The host of hostile_launch is this process, so that it runs what this machine can run.
     for _ in range(40 if emulation.architecture_of(artifact.path) == emulation.HOST else 0):
         again = [np.full_like(x, np.nan) for x in one]
         hostile_launch.run(artifact.path, list(feed.values()), again, random)
-        for x, y in zip(one, again):
+        for x, y in zip(one, again, strict=True):
             assert x.tobytes() == y.tobytes(), "results depend on the order of runs"
     session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    for got, want in zip(one, session.run(None, feed)):
+    for got, want in zip(one, session.run(None, feed), strict=True):
+        assert got.shape == want.shape and got.dtype == want.dtype
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-4)
 
 

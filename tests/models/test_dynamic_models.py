@@ -35,8 +35,8 @@ def test_one_artifact_for_every_shape(text_model, batch, length):
     inputs = {"input_ids": rng.integers(0, 1000, (batch, length)), "attention_mask": np.ones((batch, length), np.int64)}
     if length > 2:
         inputs["attention_mask"][0, -length // 3 :] = 0
-    for got, want in zip(session.run(None, inputs), expected.run(None, inputs)):
-        assert got.shape == want.shape
+    for got, want in zip(session.run(None, inputs), expected.run(None, inputs), strict=True):
+        assert got.shape == want.shape and got.dtype == want.dtype
         assert (np.abs(got - want) / tolerance(want)).max() <= 1
 
 
@@ -73,7 +73,7 @@ def test_detectors(detector, seed):
     np.testing.assert_allclose(got[1], want[1], rtol=1e-3, atol=1e-4)
     gap = 1e-4 + 1e-3 * np.abs(want[1])
     found = 0
-    for box, score, label in zip(*want):
+    for box, score, label in zip(*want, strict=True):
         near = np.abs(got[1] - score) <= gap.max()
         match = near & (got[2] == label) & (np.abs(got[0] - box).max(axis=1) <= 1e-3 * np.abs(want[0]).max())
         found += match.any()

@@ -58,7 +58,7 @@ class Model:
 
     def expected(self, inputs):
         names = [info.name for info in self.reference.get_inputs()]
-        return self.reference.run(None, dict(zip(names, inputs)))
+        return self.reference.run(None, dict(zip(names, inputs, strict=True)))
 
 
 @pytest.fixture(scope="module")
@@ -85,15 +85,15 @@ def test_results(model, runtime):
                 inputs = model.inputs(seed, batch)
                 expected = model.expected(inputs)
                 outputs = one.run(inputs, expected)
-                for got, want in zip(outputs, expected):
+                for got, want in zip(outputs, expected, strict=True):
                     excess = np.abs(got - want) / tolerance(want)
                     assert excess.max() <= 1, f"seed {seed}, batch {batch}: {excess.max():.2f} x the tolerance"
                 for again in (one.run(inputs, expected), two.run(inputs, expected), two.run(inputs, expected)):
-                    for first, other in zip(outputs, again):
+                    for first, other in zip(outputs, again, strict=True):
                         assert first.tobytes() == other.tobytes(), f"seed {seed}, batch {batch}: other bits in another run"
                 references.append(expected)
             # A comparison that any output would pass shows nothing.
-            for a, b in zip(references[0], references[1]):
+            for a, b in zip(references[0], references[1], strict=True):
                 assert (np.abs(a - b) / tolerance(a)).max() >= 5, "two seeds give outputs that the tolerance cannot tell apart"
 
 

@@ -312,7 +312,7 @@ def test_compilations_at_the_same_time():
         worker.start()
     for worker in workers:
         worker.join()
-    for got, want in zip(results, expected):
+    for got, want in zip(results, expected, strict=True):
         np.testing.assert_array_equal(got, want)
 
 

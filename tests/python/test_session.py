@@ -116,7 +116,7 @@ def test_results_are_the_callers(model):
     first = session.run(None, {"x": randn(2, 16, seed=1)})
     copy = [array.copy() for array in first]
     session.run(None, {"x": randn(2, 16, seed=2)})
-    for array, saved in zip(first, copy):
+    for array, saved in zip(first, copy, strict=True):
         np.testing.assert_array_equal(array, saved)
         assert array.flags.writeable
 
@@ -175,7 +175,7 @@ def test_threads_do_not_change_results(threads):
     inputs = {"x": randn(256, 16)}
     session = fathom.Session(artifact, threads=threads)
     assert session.threads == threads
-    for got, want in zip(session.run(None, inputs), fathom.Session(artifact, threads=1).run(None, inputs)):
+    for got, want in zip(session.run(None, inputs), fathom.Session(artifact, threads=1).run(None, inputs), strict=True):
         np.testing.assert_array_equal(got, want)
 
 
@@ -262,5 +262,5 @@ def test_random_inputs_are_those_of_the_tool(model, tmp_path):
         capture_output=True,
     )
     expected = session.run(None, random_inputs(session, 7, {"batch": 3}))
-    for info, array in zip(session.outputs, expected):
+    for info, array in zip(session.outputs, expected, strict=True):
         np.testing.assert_array_equal(np.load(tmp_path / "out" / f"{info.name}.npy"), array)
