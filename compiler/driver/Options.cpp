@@ -16,7 +16,7 @@ static constexpr unsigned runs = RunBit | BenchBit | VerifyBit | ExplainBit;
 static const Option table[] = {
     {"output", 'o', OptionType::File, "FILE", "", CompileBit, false, true,
      "where the artifact goes, or the text of --emit ('-' is stdout); it appears only when it is whole"},
-    {"target", 't', OptionType::Text, "TARGET", "host", CompileBit | DoctorBit, false, true,
+    {"target", 't', OptionType::Text, "TARGET", "host", CompileBit | ExplainBit | DoctorBit, false, true,
      "the machine to compile for: host, a CPU's name, TRIPLE:CPU, or a description FILE.yaml; 'help' lists the CPUs"},
     {"emit", 0, OptionType::Choice, "graph|plan|kernels|loops|llvm|asm", "", CompileBit, false, true,
      "stop at this stage and print what it has, to stdout or to the file of --output"},

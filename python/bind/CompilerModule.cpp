@@ -62,7 +62,7 @@ static CompileOutcome finish(std::function<CompileOutcome()> work) {
       continue;
     {
       nb::gil_scoped_release release;
-      job.cancel(milliseconds(150));
+      job.cancel(milliseconds(100));
     }
     throw nb::python_error();
   }

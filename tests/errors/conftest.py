@@ -21,7 +21,7 @@ def fathom(tmp_path, request):
     target = request.getfixturevalue("both") if "both" in request.fixturenames else None
 
     def run(*arguments, env=None, cwd=None):
-        if target and arguments[0] == "compile":
+        if target and arguments[0] in ("compile", "explain"):
             arguments = (*arguments, "--target", target)
         environment = {**os.environ, "FATHOM_PYTHON": sys.executable, "NO_COLOR": "1", **(env or {})}
         words = [TOOL, *map(str, arguments)]

@@ -38,6 +38,7 @@ def save(tmp_path):
     return write
 
 
+@pytest.mark.usefixtures("both")
 def test_every_node_is_explained(fathom, save):
     report = explained(fathom, save(gemm_model(4)))
     found = {op["node"]: op["why"] for kernel in report["kernels"] for op in kernel["ops"]}
@@ -54,6 +55,7 @@ def test_every_node_is_explained(fathom, save):
     assert "ms" not in first
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("queries", [1, 128])
 def test_attention_is_explained(fathom, save, queries):
     """One kernel or three, and what either was estimated to take."""
@@ -101,6 +103,7 @@ def test_control_flow_is_host_code(fathom, save):
     assert {"op": "If", "node": "choose", "why": "host code around kernels", "type": "float32, as in the model"} in report["other_nodes"]
 
 
+@pytest.mark.usefixtures("both")
 def test_algorithm_and_stages(fathom, save):
     kernel = explained(fathom, save(gemm_model(4)))["kernels"][0]
     assert kernel["algorithm"] == "matrix products and convolutions" and kernel["stages"] == ["MatMul", "Relu"]
@@ -185,6 +188,7 @@ def test_bad_uses(fathom, save, tmp_path):
     fathom("explain", str(tmp_path / "absent.fathom")).expect(1, "F100")
 
 
+@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize(
     "group, algorithm, said",
     [
@@ -208,6 +212,7 @@ def test_the_algorithm_of_a_convolution(fathom, save, group, algorithm, said):
     assert said in next(op["why"] for kernel in report["kernels"] for op in kernel["ops"] if op["node"] == "conv")
 
 
+@pytest.mark.usefixtures("both")
 def test_windows_that_are_not_for_tiles(fathom, save):
     weights = [numpy_helper.from_array(np.ones((16, 16, 3, 3), np.float32), "w")]
     path = save(make_model([helper.make_node("Conv", ["x", "w"], ["y"], name="conv", strides=[2, 2])], [value("x", [1, 16, 10, 10])], [value("y", None)], weights))
