@@ -55,6 +55,8 @@ int64_t workOf(Operation *op) {
                         auto type = cast<RankedTensorType>(conv.getWeight().getType());
                         return type.getNumElements() / std::max<int64_t>(1, type.getDimSize(0));
                       })
+                      // Boxes are compared with each other.
+                      .Case([](NonMaxSuppressionOp boxes) { return elementsOf(boxes.getBoxes()); })
                       .Default([](Operation *) { return 0; });
   int64_t products = llvm::SaturatingMultiply<uint64_t>(elementsOf(op->getResult(0)), std::max<int64_t>(depth, 0)) /
                      multiplyAddsPerElement;
