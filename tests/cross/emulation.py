@@ -157,6 +157,11 @@ class EmulatedModel:
         return made
 
 
+    def run_arrays(self, inputs, outputs):
+        flat = [[array.reshape(-1).view("u1") for array in arrays] for arrays in (inputs, outputs)]
+        self.run(flat[0], [list(array.shape) for array in inputs], flat[1], [list(array.shape) for array in outputs])
+
+
 def load(path, threads):
     architecture = architecture_of(path)
     if architecture == HOST:
