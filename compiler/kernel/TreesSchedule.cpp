@@ -27,12 +27,12 @@ cost::TreesSchedule fromKnobs(const Schedule &s) { return {s["rows"], s["trees"]
 
 void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
   cost::Trees p = problemOf(op);
-  for (int64_t rows : {1, 2, 4, 6, 8, 12})
-    for (int64_t trees : {1, 2, 4, 6, 8, 12})
+  for (int64_t rows : {1, 4, 8, 12})
+    for (int64_t trees : {1, 4, 8, 12})
       for (int64_t steps : {2, 3, 4, 5, 6, 8}) {
         if (!cost::fitsRegisters(rows, target) || !cost::fitsRegisters(trees, target))
           continue;
-        for (int64_t tiles : {4, 8, 16, 32, 64}) {
+        for (int64_t tiles : {4, 16, 64}) {
           int64_t block = rows * tiles, before = 0;
           for (int64_t part : fractions(p.rows, rows))
             if (int64_t grain = std::max(part, block); grain != before) {

@@ -64,8 +64,8 @@ def train(wanted):
         yield "knn_regressor", neighbors.KNeighborsRegressor(), target
         yield "naive_bayes", naive_bayes.GaussianNB(), three
         yield "bernoulli_naive_bayes", naive_bayes.BernoulliNB(), three
-        yield "mlp", neural_network.MLPClassifier((20,), max_iter=50), names
-        yield "mlp_regressor", neural_network.MLPRegressor((20,), max_iter=50), target
+        yield "mlp", neural_network.MLPClassifier(hidden_layer_sizes=(20,), max_iter=50), names
+        yield "mlp_regressor", neural_network.MLPRegressor(hidden_layer_sizes=(20,), max_iter=50), target
         yield "scaled", pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression()), two
         yield "ranges", pipeline.make_pipeline(preprocessing.MinMaxScaler(), decomposition.PCA(4), linear_model.Ridge()), target
         yield "normalized", pipeline.make_pipeline(preprocessing.Normalizer("l1"), preprocessing.Binarizer(), linear_model.Ridge()), target

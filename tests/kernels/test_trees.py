@@ -120,6 +120,13 @@ def test_several_classes(random, transform, one):
         check(model, [rows(random, 3, 41)])
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes_of_doubles(random, classes):
+    ids = (lambda tree: [0]) if classes == 2 else (lambda tree: range(3))
+    model = forests.classifier(random, 7, 4, 3, list(range(classes)), ids, kind=TensorProto.DOUBLE)
+    check(model, [rows(random, 3, 31, np.float64)])
+
+
 def test_ties_have_the_first_label(random):
     nodes, leaves = forests.grow(random, 2, 2, 2)
     entries = [(tree, leaf, c) for tree, leaf in leaves for c in range(3)]
@@ -229,6 +236,7 @@ def test_a_plan_decides(random, tmp_path):
         ({"target_ids": lambda ids: [4] + ids[1:]}, "is about target 4 of 1"),
         ({"nodes_modes": lambda modes: ["BRANCH_ODD"] + modes[1:]}, "'BRANCH_ODD' is not known"),
         ({"nodes_values": lambda values: values[1:]}, "do not have one length"),
+        ({"nodes_treeids": lambda ids: [2**63 - 1] * len(ids)}, "has a tree 9223372036854775807"),
     ],
 )
 def test_bad_trees_are_refused(random, change, message):

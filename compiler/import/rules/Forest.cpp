@@ -277,7 +277,12 @@ Value evaluate(Node &node, Value rows, const Forest &forest, StringRef aggregate
     return {};
   bool isSingle = hasTargetPerTree(forest, tables);
   int64_t width = isSingle ? 1 : forest.targets;
-  if (width * int64_t(tables.leaves.size()) > INT32_MAX) {
+  // Leaves that say little of many targets would take up far more room than the model has.
+  size_t given = 0;
+  for (const auto &leaf : forest.leaves)
+    given += leaf.size();
+  int64_t most = std::min<int64_t>(INT32_MAX, 64 * int64_t(given) + (1 << 20));
+  if (width > most / int64_t(tables.leaves.size())) {
     node.error(ErrorCode::Limit) << node.type() << " has " << tables.leaves.size() << " leaves with " << width
                                  << " weights each";
     return {};

@@ -66,6 +66,8 @@ LogicalResult mapTo(Node &node, const Column &keys, Column values, int64_t defau
   if (keys.size() != values.size())
     return node.error(ErrorCode::BadAttribute)
            << node.type() << " has " << keys.size() << " keys and " << values.size() << " values";
+  if (!keys.size())
+    return node.error(ErrorCode::BadAttribute) << node.type() << " has no keys";
   auto kindOf = [](Type type) { return graph::isString(type) ? 0 : isa<FloatType>(type) ? 1 : 2; };
   if (kindOf(keys.element) != kindOf(node.elementType(0)))
     return node.error(ErrorCode::BadType) << "the keys of " << node.type() << " hold "

@@ -61,6 +61,8 @@ FailureOr<Forest> readLists(Node &node, StringRef what, int64_t targets) {
   llvm::DenseSet<int64_t> begun;
   SmallVector<size_t> origin; // of the splits
   for (size_t i = 0; i < count; ++i) {
+    if (treeIds[i] < 0 || treeIds[i] > INT32_MAX)
+      return node.error(ErrorCode::BadAttribute) << node.type() << " has a tree " << treeIds[i];
     bool isLeaf = modes[i] == "LEAF";
     Link link = isLeaf ? ~Link(forest.leaves.size()) : Link(forest.splits.size());
     if (!links.try_emplace({treeIds[i], nodeIds[i]}, link).second)
@@ -92,7 +94,7 @@ FailureOr<Forest> readLists(Node &node, StringRef what, int64_t targets) {
   if (leafTrees.size() != weights.size() || leafNodes.size() != weights.size() || leafTargets.size() != weights.size())
     return mismatch(node, (what + "_*").str());
   for (size_t i = 0; i < weights.size(); ++i) {
-    auto found = links.find({leafTrees[i], leafNodes[i]});
+    auto found = links.find({std::clamp<int64_t>(leafTrees[i], -1, INT32_MAX), leafNodes[i]});
     // A weight of a node that is no leaf is never reached.
     if (found != links.end() && found->second < 0)
       forest.leaves[~found->second].push_back({leafTargets[i], weights[i]});
