@@ -2,6 +2,7 @@
 #include "compiler/kernel/TypeNotes.h"
 
 #include "compiler/graph/Graph.h"
+#include "compiler/graph/TypeText.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -9,24 +10,15 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-std::string spell(Type element) {
-  std::string width = std::to_string(element.getIntOrFloatBitWidth());
-  if (element.isInteger(1))
-    return "bool";
-  if (element.isBF16())
-    return "bfloat16";
-  if (isa<FloatType>(element))
-    return "float" + width;
-  return (element.isUnsignedInteger() ? "uint" : "int") + width;
-}
-
 Type elementOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type ? type.getElementType() : Type();
 }
 
 std::string whyKept(Type element) {
-  std::string name = spell(element);
+  std::string name = elementText(element);
+  if (isString(element))
+    return "strings, by their numbers";
   if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16)
     return name + " in memory, float32 in registers, so that sums keep their precision";
   if (element.isF64())
@@ -51,10 +43,10 @@ std::string explainType(Operation *op) {
     return "weights stay in " + std::to_string(product.getBits()) + " bits with a scale for every " +
            std::to_string(product.getBlockSize()) + " and are widened in registers; else " + whyKept(result);
   if (isa<CastOp, QuantizeLinearOp, DequantizeLinearOp>(op) && operand != result)
-    return spell(operand) + " becomes " + spell(result) + ", as the node says";
+    return elementText(operand) + " becomes " + elementText(result) + ", as the node says";
   // Comparisons, positions of extremes and the like.
   if (operand && operand != result && !isa<WhereOp, IfOp, LoopOp>(op))
-    return spell(result) + " from " + spell(operand) + ", as the operator says";
+    return elementText(result) + " from " + elementText(operand) + ", as the operator says";
   return whyKept(result);
 }
 

@@ -39,6 +39,36 @@ def test_random_elementwise_chains(seed):
     check(model, {"x": randn(*shape, seed=seed), "z": randn(*shape, seed=seed + 100)})
 
 
+def test_shapes_that_were_there_before():
+    """What a run need not check again is no less right, and what it must is checked."""
+    nodes = [helper.make_node("Mul", ["x", "z"], ["y"]), helper.make_node("Neg", ["y"], ["m"])]
+    model = make_model(nodes, [value("x", ["n", 3]), value("z", [3])], [value("y", ["n", 3]), value("m", ["n", 3])])
+    session = fathom.Session(fathom.compile(model))
+    z, results = randn(3), []
+    for i, n in enumerate((2, 2, 5, 2, 5)):
+        x = randn(n, 3, seed=i)
+        results.append((x * z, *session.run(None, {"x": x, "z": z})))
+    for want, y, m in results:  # each run has its own arrays
+        np.testing.assert_allclose(y, want, rtol=1e-6)
+        np.testing.assert_array_equal(m, -y)
+    x = randn(2, 3)
+    [m, y] = session.run(["m", "y"], {"z": z, "x": x})
+    np.testing.assert_array_equal(m, -y)
+    strided = randn(2, 6)[:, ::2]
+    np.testing.assert_allclose(session.run(["y"], {"x": strided, "z": z})[0], strided * z, rtol=1e-6)
+    np.testing.assert_allclose(session.run(["y"], {"x": np.asfortranarray(x), "z": z})[0], x * z, rtol=1e-6)
+    for wrong, message in (
+        ({"x": x.astype(np.float64), "z": z}, "is float32, the array is float64"),
+        ({"x": x, "z": randn(4)}, "has shape"),
+        ({"x": x}, "'z' is missing"),
+        ({"x": x, "q": z}, "no input 'q'"),
+    ):
+        with pytest.raises(fathom.Error, match=message):
+            session.run(None, wrong)
+    with pytest.raises(fathom.Error, match="no output 'q'"):
+        session.run(["q"], {"x": x, "z": z})
+
+
 @pytest.mark.parametrize("groups", [1, 2, 8])
 def test_convolution(groups):
     weight = numpy_helper.from_array(randn(16, 8 // groups, 3, 3), "w")
