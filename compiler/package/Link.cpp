@@ -222,15 +222,15 @@ llvm::Error appendWeights(int fd, const MemoryPlan &memory, int64_t bytes) {
     return error;
   if (ftruncate(fd, offset + bytes))
     return systemError("cannot grow the artifact");
-  std::vector<char> buffer;
   for (const Weight &weight : memory.weights) {
     if (isCancelled())
       return llvm::createStringError("the compilation was cancelled");
     if (weight.offset >= bytes)
       continue;
-    buffer.assign(weight.bytes, 0);
-    writeWeight(weight, buffer);
-    if (llvm::Error error = writeAll(fd, buffer.data(), buffer.size(), offset + weight.offset))
+    auto write = [&](llvm::ArrayRef<char> piece, int64_t before) {
+      return writeAll(fd, piece.data(), piece.size(), offset + weight.offset + before);
+    };
+    if (llvm::Error error = writeWeight(weight, write))
       return error;
   }
   return llvm::Error::success();

@@ -45,7 +45,14 @@ struct Side {
   }
 };
 
-template <typename T> void copyElements(const T *from, T *to, RankedTensorType source, RankedTensorType type) {
+// Blocks of the weight, by number.
+struct Blocks {
+  int64_t first = 0, end = INT64_MAX;
+};
+
+// Of a layout without blocks, all elements; else those of these blocks, of which the first lies at `to`.
+template <typename T>
+void copyElements(const T *from, T *to, RankedTensorType source, RankedTensorType type, Blocks blocks) {
   Side in(source), out(type);
   ArrayRef<int64_t> shape = type.getShape();
   SmallVector<int64_t> order = layoutOf(type).order;
@@ -66,10 +73,11 @@ template <typename T> void copyElements(const T *from, T *to, RankedTensorType s
              : nest(depth + 1, fromAt + i * step, toAt + i * out.strides[d]);
       return;
     }
-    for (int64_t start = 0, block = 0; start < size; start += out.block, ++block) {
-      int64_t count = std::min(out.block, size - start);
+    int64_t end = std::min(blocks.end, int64_t(llvm::divideCeil(size, out.block)));
+    for (int64_t block = blocks.first; block < end; ++block) {
+      int64_t start = block * out.block, count = std::min(out.block, size - start);
       const T *sourceRow = from + fromAt + start * step;
-      T *row = to + toAt + block * out.blockStride;
+      T *row = to + toAt + (block - blocks.first) * out.blockStride;
       for (int64_t i = 0; i < count; ++i)
         row[i] = sourceRow[i * step];
     }
@@ -77,18 +85,10 @@ template <typename T> void copyElements(const T *from, T *to, RankedTensorType s
   nest(0, in.offset, out.offset);
 }
 
-} // namespace
-
-void writeWeight(const Weight &weight, MutableArrayRef<char> out) {
-  std::vector<char> storage;
-  ArrayRef<char> bytes = rawBytes(weight.value, storage);
-  if (bytes.empty())
-    return;
-  if (weight.source == weight.type)
-    return void(std::memcpy(out.data(), bytes.data(), std::min(bytes.size(), out.size())));
+void copyBlocks(const Weight &weight, ArrayRef<char> bytes, MutableArrayRef<char> out, Blocks blocks) {
   auto copy = [&]<typename T>() {
     copyElements(reinterpret_cast<const T *>(bytes.data()), reinterpret_cast<T *>(out.data()), weight.source,
-                 weight.type);
+                 weight.type, blocks);
   };
   switch (elementBytes(weight.type.getElementType())) {
   case 1:
@@ -100,6 +100,54 @@ void writeWeight(const Weight &weight, MutableArrayRef<char> out) {
   default:
     return copy.operator()<uint64_t>();
   }
+}
+
+// Whether blocks lie one behind the other.
+bool areBlocksOutermost(RankedTensorType type) {
+  Side side(type);
+  int64_t extent = side.block;
+  for (auto [d, stride] : llvm::enumerate(side.strides))
+    if (int64_t(d) != side.blockedDim)
+      extent += (type.getDimSize(d) - 1) * stride;
+  return side.block && !side.offset && extent <= side.blockStride;
+}
+
+} // namespace
+
+void writeWeight(const Weight &weight, MutableArrayRef<char> out) {
+  std::vector<char> storage;
+  ArrayRef<char> bytes = rawBytes(weight.value, storage);
+  if (bytes.empty())
+    return;
+  if (weight.source == weight.type)
+    return void(std::memcpy(out.data(), bytes.data(), std::min(bytes.size(), out.size())));
+  copyBlocks(weight, bytes, out, {});
+}
+
+llvm::Error writeWeight(const Weight &weight,
+                        llvm::function_ref<llvm::Error(ArrayRef<char> bytes, int64_t before)> write) {
+  constexpr int64_t pieceBytes = int64_t(8) << 20;
+  std::vector<char> storage, buffer;
+  ArrayRef<char> bytes = rawBytes(weight.value, storage);
+  if (bytes.empty())
+    return llvm::Error::success();
+  if (weight.source == weight.type)
+    return write(bytes.take_front(weight.bytes), 0);
+  if (!areBlocksOutermost(weight.type)) {
+    buffer.assign(weight.bytes, 0);
+    copyBlocks(weight, bytes, buffer, {});
+    return write(buffer, 0);
+  }
+  Side side(weight.type);
+  int64_t blockBytes = side.blockStride * elementBytes(weight.type.getElementType());
+  int64_t each = std::max<int64_t>(1, pieceBytes / blockBytes), first = 0;
+  for (int64_t before = 0; before < weight.bytes; before += each * blockBytes, first += each) {
+    buffer.assign(std::min(each * blockBytes, weight.bytes - before), 0);
+    copyBlocks(weight, bytes, buffer, {first, first + each});
+    if (llvm::Error error = write(buffer, before))
+      return error;
+  }
+  return llvm::Error::success();
 }
 
 } // namespace fathom
