@@ -67,7 +67,7 @@ static const Option table[] = {
      "what to compare with: ONNX Runtime, or ONNX's reference implementation"},
     {"rtol", 0, OptionType::Number, "R", "1e-3", VerifyBit, false, false, "tolerated error relative to each value"},
     {"atol", 0, OptionType::Number, "R", "1e-4", VerifyBit, false, false,
-     "tolerated error relative to the largest magnitude beside each value, along the axis where that is smallest"},
+     "tolerated error relative to the largest magnitude of each value's row, column or channel: the smallest of these"},
     {"no-bisect", 0, OptionType::Flag, "", "", VerifyBit, false, false,
      "on a mismatch do not look for the first node that diverges"},
     {"check", 0, OptionType::Flag, "", "", RunBit | BenchBit, false, false,

@@ -37,21 +37,27 @@ def _max_ulp(got: np.ndarray, want: np.ndarray, finite: np.ndarray) -> float:
     return float(np.abs(_ordered(got[finite]).astype(np.float64) - _ordered(want[finite]).astype(np.float64)).max())
 
 
-# The elements along a shorter axis may all be small by chance.
-SHORT_AXIS = 16
-# Below this part of the largest magnitude of all, a line of elements is as good as zero.
+# Fewer elements may all be small by chance.
+FEWEST = 16
+# Below this part of the largest magnitude of all, elements are as good as zero.
 NEGLIGIBLE = 1e-3
 
 
-def tolerance(magnitude: np.ndarray, rtol: float, atol: float) -> np.ndarray:
-    """How far an element may be from one of this (finite) magnitude. `atol` is relative to the magnitudes beside it: of the
-    largest ones along each axis, the smallest. So a large row does not hide errors of the others, nor a large column."""
-    scale = np.full((1,) * magnitude.ndim, magnitude.max(initial=0))
-    least = NEGLIGIBLE * scale
+def tolerance(magnitude: np.ndarray, rtol: float, atol: float, negligible: float = NEGLIGIBLE) -> np.ndarray:
+    """How far an element may be from one of this (finite) magnitude.
+
+    `atol` is relative to the magnitudes beside it: of the largest ones at the same position of each axis (of its row, its
+    column, its channel), the smallest. So a large row does not hide errors of the others.
+    """
+    largest = magnitude.max(initial=0)
+    scale = np.full((1,) * magnitude.ndim, largest)
     for axis, size in enumerate(magnitude.shape):
-        if size >= SHORT_AXIS:
-            scale = np.minimum(scale, magnitude.max(axis=axis, keepdims=True))
-    return rtol * magnitude + atol * np.maximum(scale, least)
+        if magnitude.size >= FEWEST * size > 0:
+            others = tuple(other for other in range(magnitude.ndim) if other != axis)
+            beside = magnitude.max(axis=others, keepdims=True)
+            # Zeros, as of a channel that nothing activates, say nothing of what they were computed from.
+            scale = np.minimum(scale, np.where(beside > 0, beside, largest))
+    return rtol * magnitude + atol * np.maximum(scale, negligible * largest)
 
 
 def compare(name: str, got: np.ndarray, want: np.ndarray, rtol: float, atol: float) -> Comparison:
