@@ -85,9 +85,11 @@ def resize(g):
 @op("GridSample")
 def grid_sample(g):
     modes = ["bilinear", "nearest", "bicubic"] if g.opset < 20 else ["linear", "nearest", "cubic"]
-    x = g.arg(0, shape=(g.integer(1, 2), g.integer(1, 3), g.size(2, 7), g.size(2, 7)))
+    mode = g.choose(modes)
+    # What lies between two integers is not said.
+    x = g.arg(0, shape=(g.integer(1, 2), g.integer(1, 3), g.size(2, 7), g.size(2, 7)), types=None if mode == "nearest" else FLOATS)
     grid = g.arg(1, shape=(x.shape[0], g.size(1, 5), g.size(1, 5), 2), low=-1.3, high=1.3, types=[x.dtype] if x.dtype in g.types(1) else None)
-    g.node(x, grid, mode=g.choose(modes), padding_mode=g.choose(["zeros", "border", "reflection"]), align_corners=g.integer(0, 1))
+    g.node(x, grid, mode=mode, padding_mode=g.choose(["zeros", "border", "reflection"]), align_corners=g.integer(0, 1))
 
 
 @op("AffineGrid")

@@ -39,8 +39,14 @@ def reference(model):
 
 def other_inputs(inputs):
     """Different numbers of the same kind: floats change, integers, which may be indices or sizes, only where there is nothing else."""
-    floats = [name for name, array in inputs.items() if array.dtype.kind == "f"]
-    return {name: (array * -0.7 + 0.3).astype(array.dtype) if name in floats else array if floats else np.flip(array).copy() for name, array in inputs.items()}
+    floats = any(array.dtype.kind == "f" for array in inputs.values())
+
+    def other(array):
+        if array.dtype.kind == "f":
+            return (array * -0.7 + 0.3).astype(array.dtype)
+        return array if floats else np.flip(array).copy() if array.ndim else array + 1
+
+    return {name: other(array) for name, array in inputs.items()}
 
 
 def assert_inputs_matter(run, inputs, expected, allowed):
