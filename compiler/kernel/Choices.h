@@ -4,6 +4,7 @@
 #include "compiler/cost/Attention.h"
 #include "compiler/cost/SpatialPack.h"
 #include "compiler/cost/Strassen.h"
+#include "compiler/cost/Transposed.h"
 #include "compiler/cost/Winograd.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/schedule/Schedule.h"
@@ -44,5 +45,11 @@ Choice<cost::StrassenSchedule> bestStrassen(const cost::StrassenProduct &product
 // The problem that a convolution is for spatial packing; one that it cannot compute has none.
 std::optional<cost::SpatialPackConv> spatialPackProblem(mlir::Operation *op);
 Choice<cost::SpatialPackSchedule> bestSpatialPack(mlir::Operation *op, const Target &target);
+
+// Of a transposed convolution that has phases.
+Choice<cost::TransposedSchedule> bestTransposed(mlir::Operation *op, const Target &target);
+// Whether it is quicker as one convolution, all phases of which are output channels of windows with so many taps, and
+// whose results are then spread over the image.
+bool gainsFromJoining(mlir::Operation *op, int64_t taps, const Target &target);
 
 } // namespace fathom

@@ -3,6 +3,7 @@
 
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/TransposedConv.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -68,7 +69,9 @@ std::string whyOtherAlgorithm(Operation *anchor, const Schedule &schedule) {
 
 bool isConvolution(Operation *op) {
   auto strassen = dyn_cast_or_null<StrassenOp>(op);
-  return isa_and_nonnull<ConvOp, WinogradConvOp>(op) || (strassen && strassen.isOfPixels());
+  auto transposed = dyn_cast_or_null<ConvTransposeOp>(op);
+  return isa_and_nonnull<ConvOp, WinogradConvOp>(op) || (strassen && strassen.isOfPixels()) ||
+         (transposed && hasPhases(transposed));
 }
 
 } // namespace fathom

@@ -6,6 +6,7 @@
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelVersions.h"
+#include "compiler/kernel/TransposedConv.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -149,6 +150,19 @@ constexpr Knob spatialPackKnobs[] = {
     {"task_h", 1, 1 << 30, "rows of pixels of a task"},
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
+constexpr Knob transposedKnobs[] = {
+    {"tile_m", 1, 32, "pixels of a phase in the register tile"},
+    {"tile_n", 1, 256, "output channels of a group in the register tile and in a packed panel"},
+    {"unroll_k", 1, 16, "steps of the reduction per iteration"},
+    {"in_flight", 1, Target::mostInFlight,
+     "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8"},
+    loadAheadKnob,
+    {"through_scratch", 0, 1,
+     "1: a tile is stored and read again before its consumers; 0: they take it from registers"},
+    {"task_p", 1, 1 << 12, "phases of a task"},
+    {"task_m", 1, 1 << 30, "pixels of a phase in a task"},
+    {"task_n", 1, 1 << 30, "panels of a task"}};
+
 static const KernelClass mapClass{"map", "elements computed on demand", mapKnobs, mapFamily};
 static const KernelClass concatClass{"concat", "copies of several inputs side by side", concatKnobs, concatFamily};
 static const KernelClass reduceClass{"reduce", "elements combined along axes", rowKnobs, rowFamily};
@@ -179,6 +193,13 @@ static const KernelClass strassenClass{"strassen", "matrix products in quarters 
                                        strassenFamily};
 static const KernelClass spatialPackClass{"spatial_pack", "convolutions in tiles of a row's pixels, by groups",
                                           spatialPackKnobs, spatialPackFamily};
+static const KernelClass transposedClass{"transposed",
+                                         "transposed convolutions, a product for each phase of the stride",
+                                         transposedKnobs,
+                                         transposedFamily,
+                                         /*takesConsumers=*/true,
+                                         contractRows,
+                                         "pixels"};
 static const KernelClass packedProductClass{"packed_product", "products with matrices of small integers",
                                             packedProductKnobs, packedProductFamily, /*takesConsumers=*/false};
 static const KernelClass treesClass{"trees", "ensembles of decision trees", treesKnobs, treesFamily,
@@ -186,10 +207,10 @@ static const KernelClass treesClass{"trees", "ensembles of decision trees", tree
 static const KernelClass sequentialClass{"sequential", "scatters, scans and sorts", sequentialKnobs, sequentialFamily,
                                          /*takesConsumers=*/false};
 
-static const KernelClass *const classes[] = {&mapClass,       &concatClass,        &reduceClass,   &argReduceClass,
-                                             &softmaxClass,   &layerNormClass,     &poolClass,     &contractClass,
-                                             &attentionClass, &depthwiseClass,     &winogradClass, &spatialPackClass,
-                                             &strassenClass,  &packedProductClass, &treesClass,    &sequentialClass};
+static const KernelClass *const classes[] = {
+    &mapClass,       &concatClass,     &reduceClass,        &argReduceClass, &softmaxClass,    &layerNormClass,
+    &poolClass,      &contractClass,   &attentionClass,     &depthwiseClass, &winogradClass,   &spatialPackClass,
+    &strassenClass,  &transposedClass, &packedProductClass, &treesClass,     &sequentialClass};
 
 ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
 
@@ -213,8 +234,9 @@ const KernelClass &kernelClassOf(Operation *anchor) {
               .Case([](ConvOp op) {
                 return isDepthwise(op) ? &depthwiseClass : takesSpatialPack(op) ? &spatialPackClass : &contractClass;
               })
-              .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, ConvTransposeOp, NonZeroOp, NonMaxSuppressionOp,
-                    UniqueOp, TensorScatterOp>([](auto) { return &sequentialClass; })
+              .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, NonZeroOp, NonMaxSuppressionOp, UniqueOp,
+                    TensorScatterOp>([](auto) { return &sequentialClass; })
+              .Case([](ConvTransposeOp op) { return hasPhases(op) ? &transposedClass : &sequentialClass; })
               .Case([](WinogradConvOp) { return &winogradClass; })
               .Case([](StrassenOp) { return &strassenClass; })
               .Case([](MatMulNBitsOp) { return &packedProductClass; })

@@ -3,6 +3,7 @@
 
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/SequentialNotes.h"
+#include "compiler/kernel/TransposedConv.h"
 #include "compiler/kernel/TypeNotes.h"
 #include "compiler/passes/Pieces.h"
 #include "compiler/support/Diagnostics.h"
@@ -38,12 +39,26 @@ llvm::SmallSetVector<Operation *, 4> usersOf(Value value) {
   return users;
 }
 
+// The phases of a transposed convolution: how many, with how many taps.
+std::string describePhases(ConvTransposeOp op) {
+  SmallVector<int64_t> taps = tapsOfPhases(*getWindow(op));
+  auto [least, most] = std::minmax_element(taps.begin(), taps.end());
+  std::string range = std::to_string(*most) + (*most == 1 ? " tap" : " taps");
+  if (*least != *most)
+    range = std::to_string(*least) + " to " + range;
+  std::string phases = std::to_string(taps.size()) + (taps.size() == 1 ? " phase" : " phases");
+  std::string each = op.getGroup() == 1 ? "a matrix product" : "matrix products by groups";
+  return phases + " of " + range + ", each " + each + " of pixels, read in place, and weights";
+}
+
 // How the kernel computes its anchor.
 std::string describeAlgorithm(Operation *anchor, const Schedule &schedule) {
   if (auto conv = dyn_cast_or_null<WinogradConvOp>(anchor)) {
     std::string tile = std::to_string(conv.getTile());
     return "Winograd's F(" + tile + ",3): tiles of " + tile + " x " + tile + " pixels";
   }
+  if (auto transposed = dyn_cast_or_null<ConvTransposeOp>(anchor); transposed && hasPhases(transposed))
+    return describePhases(transposed);
   auto conv = dyn_cast_or_null<ConvOp>(anchor);
   if (!conv || &kernelClassOf(anchor) != findKernelClass("contract"))
     return kernelClassOf(anchor).meaning.str();

@@ -16,7 +16,7 @@ constexpr size_t maxVersions = 3;
 
 AffineExpr contractRows(Operation *anchor) {
   Sizes sizes = sizesOf(anchor->getResult(0)), rows;
-  if (isa<ConvOp>(anchor)) {
+  if (isa<ConvOp, ConvTransposeOp>(anchor)) {
     rows = sizes;
     rows.erase(rows.begin() + 1);
     return product(rows, anchor->getContext());

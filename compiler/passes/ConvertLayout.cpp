@@ -5,6 +5,7 @@
 #include "compiler/kernel/AttentionChoice.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/TransposedConv.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/Pieces.h"
 #include "compiler/passes/PixelRegions.h"
@@ -38,8 +39,10 @@ StringRef opName(Operation *op) {
 }
 
 bool keepsRows(Operation *op) {
-  return isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, ConvTransposeOp,
-             NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp, MatMulNBitsOp, TreeEnsembleOp>(op);
+  if (isa<ConvTransposeOp>(op))
+    return !isConvolution(op);
+  return isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, NonZeroOp,
+             NonMaxSuppressionOp, UniqueOp, TensorScatterOp, MatMulNBitsOp, TreeEnsembleOp>(op);
 }
 
 SmallVector<int64_t> flowingOrder(Operation *op, RankedTensorType type) {
@@ -75,6 +78,10 @@ public:
     isPixels = choosePixelRegions(main);
     main.walk([&](ConvOp conv) { noteHalo(conv); });
     main.walk([&](WinogradConvOp conv) { noteHalo(conv); });
+    main.walk([&](ConvTransposeOp conv) {
+      if (isConvolution(conv))
+        noteHalo(conv.getInput(), phaseHalo(conv));
+    });
     noteAttentionCosts(main, target);
     if (failed(visitBlock(main.getBody().front())))
       return failure();
@@ -218,6 +225,8 @@ private:
       return visitConv(conv);
     if (auto conv = dyn_cast<WinogradConvOp>(op))
       return visitWinograd(conv);
+    if (auto conv = dyn_cast<ConvTransposeOp>(op); conv && isConvolution(conv))
+      return visitTransposedConv(conv);
     if (auto matmul = dyn_cast<MatMulOp>(op))
       return visitMatMul(matmul);
     if (auto matmul = dyn_cast<StrassenOp>(op))
@@ -267,14 +276,10 @@ private:
       return failure();
     int64_t rank = conv.getType().getRank();
     SmallVector<int64_t> order = channelsLast(rank);
-    Value input = conv.getInput();
-    auto type = typeOf(input);
     for (size_t d = 0; d < window->kernel.size(); ++d)
       if (window->padsBegin[d] < 0 || window->padsEnd[d] < 0)
         return emitError(conv, ErrorCode::UnsupportedAttribute) << "negative padding of a convolution";
-    if (orderOf(type) != order || !hasHalo(type, haloOf(conv, *window)))
-      conv.getInputMutable().assign(
-          relayout(conv, input, withLayout(withoutLayout(type), order, 0, halos[input]), "pixels"));
+    readPixels(conv, conv.getInputMutable(), haloOf(conv, *window));
     auto weight = typeOf(conv.getWeight());
     if (isDepthwise(conv)) {
       SmallVector<int64_t> byChannel = llvm::to_vector(llvm::seq<int64_t>(2, rank));
@@ -294,11 +299,8 @@ private:
   }
 
   LogicalResult visitWinograd(WinogradConvOp conv) {
-    SmallVector<int64_t> order = channelsLast(4), halo = haloOf(conv);
-    Value input = conv.getInput();
-    if (orderOf(typeOf(input)) != order || !hasHalo(typeOf(input), halo))
-      conv.getInputMutable().assign(
-          relayout(conv, input, withLayout(withoutLayout(typeOf(input)), order, 0, halos[input]), "pixels"));
+    SmallVector<int64_t> order = channelsLast(4);
+    readPixels(conv, conv.getInputMutable(), haloOf(conv));
     FailureOr<int64_t> panel = panelOf(conv);
     if (failed(panel))
       return failure();
@@ -306,6 +308,30 @@ private:
     auto weight = withLayout(withoutLayout(typeOf(conv.getWeight())), {2, 0, 1, 2}, *panel);
     conv.getWeightMutable().assign(relayout(conv, conv.getWeight(), weight, "packed"));
     return assign(conv.getResult(), order);
+  }
+
+  LogicalResult visitTransposedConv(ConvTransposeOp conv) {
+    int64_t rank = conv.getType().getRank();
+    SmallVector<int64_t> order = channelsLast(rank);
+    readPixels(conv, conv.getInputMutable(), phaseHalo(conv));
+    int64_t bits = std::max(32u, conv.getType().getElementType().getIntOrFloatBitWidth());
+    bool sideBySide = standsSideBySide(conv, target.lanes(bits));
+    FailureOr<int64_t> panel = panelOf(conv);
+    if (failed(panel))
+      return failure();
+    auto weight = withLayout(withoutLayout(typeOf(conv.getWeight())), phaseWeightOrder(rank, sideBySide),
+                             sideBySide ? 0 : *panel);
+    conv.getWeightMutable().assign(relayout(conv, conv.getWeight(), weight, "packed"));
+    return assign(conv.getResult(), order);
+  }
+
+  // An operand's channels lie innermost, with these zeros around each image.
+  void readPixels(Operation *op, OpOperand &operand, ArrayRef<int64_t> halo) {
+    Value input = operand.get();
+    auto type = typeOf(input);
+    SmallVector<int64_t> order = channelsLast(type.getRank());
+    if (orderOf(type) != order || !hasHalo(type, halo))
+      operand.set(relayout(op, input, withLayout(withoutLayout(type), order, 0, halos[input]), "pixels"));
   }
 
   LogicalResult visitMatMul(MatMulOp op) {

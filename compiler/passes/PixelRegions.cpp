@@ -40,7 +40,8 @@ private:
   // Whether the op's result may have either order. Others have a rule of their own.
   static bool isFree(Operation *op) {
     return op->getNumResults() == 1 && op->getNumOperands() > 0 && op->getNumRegions() == 0 && !isView(op) &&
-           !isa<ConvOp, WinogradConvOp, MatMulOp, StrassenOp, RelayoutOp, SizesOp>(op) && !keepsRows(op);
+           !isa<ConvOp, ConvTransposeOp, WinogradConvOp, MatMulOp, StrassenOp, RelayoutOp, SizesOp>(op) &&
+           !keepsRows(op);
   }
 
   void addResults(Operation *op) {

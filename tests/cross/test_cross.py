@@ -19,7 +19,7 @@ CPUS = [("x86_64", "x86-64"), ("x86_64", "x86-64-v2"), ("x86_64", "x86-64-v3"), 
 
 
 def network(path):
-    """Convolutions (plain, strided, grouped, depthwise, pointwise), pooling, products, attention, normalisation and math functions, batch
+    """Convolutions (plain, strided, grouped, depthwise, pointwise, transposed), pooling, products, attention, normalisation and math functions, batch
     symbolic."""
     rng = np.random.default_rng(1)
     weights, nodes = [], []
@@ -47,6 +47,11 @@ def network(path):
     scores = node("Softmax", [node("MatMul", [tokens, keys], "scores")], "attention", axis=-1)
     attended = node("MatMul", [node("MatMul", [scores, tokens], "attended"), weight("out", 20, 33)], "projected")
     node("ReduceMean", [attended], "pixel_mean", axes=[1], keepdims=0)
+    up = node("ConvTranspose", [x, weight("up_w", 20, 10, 3, 4), weight("up_b", 10)], "up", strides=[2, 2], pads=[1, 1, 1, 1], output_padding=[1, 0])
+    up = node("ConvTranspose", [node("LeakyRelu", [up], "up_relu"), weight("bilinear", 10, 1, 4, 4)], "each", strides=[2, 2], group=10)
+    up = node("Tanh", [node("ConvTranspose", [up, weight("last_up", 10, 1, 3, 3)], "last", strides=[2, 3])], "image")
+    weights.append(numpy_helper.from_array(np.array([0, -1, 33]), "rows"))
+    node("ReduceMean", [node("Reshape", [up, "rows"], "image_rows")], "image_mean", axes=[1], keepdims=0)
     x = node("Sigmoid", [conv(x, "group", 20, 24, 3, group=4, pads=[1, 1, 1, 1])], "gate")
     x = node("MaxPool", [x], "pooled", kernel_shape=[3, 3], strides=[2, 2])
     x = node("GlobalAveragePool", [x], "mean")
@@ -59,7 +64,7 @@ def network(path):
     node("Softmax", [x], "probabilities", axis=-1)
     node("Erf", [node("Tanh", ["logits"], "tanh")], "erf")
     node("Exp", [node("Sin", ["normal"], "sin")], "exp")
-    outputs = [helper.make_tensor_value_info(o, TensorProto.FLOAT, ["batch", 33]) for o in ("probabilities", "erf", "exp", "pixel_mean", "mixed")]
+    outputs = [helper.make_tensor_value_info(o, TensorProto.FLOAT, ["batch", 33]) for o in ("probabilities", "erf", "exp", "pixel_mean", "image_mean", "mixed")]
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 29, 31])
     graph = helper.make_graph(nodes, "small", [x], outputs, weights)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

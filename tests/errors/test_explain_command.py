@@ -253,3 +253,18 @@ def test_what_is_sequential_says_why(fathom, save):
     assert "sequential because where an index goes depends on how many" in fathom("explain", path).out
     large = make_model([helper.make_node("Relu", ["x"], ["y"])], [value("x", [4000, 4000])], [value("y", None)], [])
     assert [kernel["sequential"] for kernel in explained(fathom, save(large))["kernels"]] == [""]
+
+
+def test_the_phases_of_a_transposed_convolution(fathom, save, tmp_path):
+    weights = [numpy_helper.from_array(np.ones((20, 24, 3, 4), np.float32), "w"), numpy_helper.from_array(np.ones((24, 1, 2, 2), np.float32), "v")]
+    nodes = [helper.make_node("ConvTranspose", ["x", "w"], ["a"], strides=[2, 2]), helper.make_node("Relu", ["a"], ["b"]),
+             helper.make_node("ConvTranspose", ["b", "v"], ["y"], strides=[2, 2], group=24)]
+    path = save(make_model(nodes, [value("x", [1, 20, 5, 6])], [value("y", None)], weights))
+    artifact = str(tmp_path / "model.fathom")
+    assert fathom("compile", path, "-o", artifact, "--target", "neoverse-n1").code == 0
+    kernels = [kernel for kernel in explained(fathom, artifact)["kernels"] if kernel["class"] == "transposed"]
+    assert [kernel["algorithm"] for kernel in kernels] == [
+        "4 phases of 2 to 4 taps, each a matrix product of pixels, read in place, and weights",
+        "4 phases of 1 tap, each matrix products by groups of pixels, read in place, and weights",
+    ]
+    assert any("applied to the result of ConvTranspose while it is in registers" in op["why"] for op in kernels[0]["ops"])

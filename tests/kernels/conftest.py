@@ -95,7 +95,8 @@ def round_trip(proto, folder, **options):
     plan, artifact, again = folder / "plan", folder / "first.fathom", folder / "second.fathom"
     fathom.compile(proto, output=str(plan), emit="plan", **options)
     fathom.compile(proto, output=str(artifact), **options)
-    fathom.compile(proto, output=str(again), plan=str(plan), fp=options.get("fp", "fast"))
+    kept = {name: value for name, value in options.items() if name in ("fp", "target")}
+    fathom.compile(proto, output=str(again), plan=str(plan), **kept)
     assert artifact.read_bytes() == again.read_bytes()
     return plan, artifact
 

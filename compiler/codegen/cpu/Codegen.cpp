@@ -21,6 +21,7 @@ static ClassEmitter emitterOf(StringRef name) {
       .Case("winograd", emitWinograd)
       .Case("strassen", emitStrassen)
       .Case("spatial_pack", emitSpatialPack)
+      .Case("transposed", emitTransposed)
       .Case("packed_product", emitPackedProduct)
       .Case("trees", emitTrees)
       .Case("sequential", emitSequential)

@@ -24,8 +24,7 @@ SmallVector<const Buffer *> KernelBody::alignedBuffers() {
   return buffers;
 }
 
-// Where the part of this number lies, of those that a count of units is divided into.
-static Range partRange(Code &c, Value part, const Units &units) {
+Range partRange(Code &c, Value part, const Units &units) {
   if (graph::isConstant(units.parts(), 1))
     return {c.i64(0), c.expr(units.count)};
   Value low = c.mul(part, units.each), high = c.add(low, units.each);

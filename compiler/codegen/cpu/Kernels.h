@@ -24,6 +24,9 @@ struct Units {
   mlir::AffineExpr parts() const;
 };
 
+// Where the part of this number lies, of those that a count of units is divided into.
+Range partRange(Code &c, mlir::Value part, const Units &units);
+
 // The run of tasks of a group that shares work.
 struct TaskGroup {
   mlir::Value index;
@@ -80,6 +83,7 @@ Grid emitDepthwise(KernelBody &k);
 Grid emitWinograd(KernelBody &k);
 Grid emitStrassen(KernelBody &k);
 Grid emitSpatialPack(KernelBody &k);
+Grid emitTransposed(KernelBody &k);
 Grid emitPackedProduct(KernelBody &k);
 Grid emitTrees(KernelBody &k);
 Grid emitSequential(KernelBody &k);

@@ -92,3 +92,30 @@ func.func @no_convolution(%x: tensor<2x1x1x5xf32>, %y: tensor<1x3x5x1xf32>) -> t
   %s = graph.Add(%x, %y) {graph.name = "s"} : (tensor<2x1x1x5xf32>, tensor<1x3x5x1xf32>) -> tensor<2x3x5x5xf32>
   return %s : tensor<2x3x5x5xf32>
 }
+
+// -----
+
+// A transposed convolution reads as many zeros around the pixels as taps of its phases reach outside, and panels of its
+// output channels.
+// CHECK-LABEL: func @transposed
+// CHECK: %[[X:.*]] = graph.Relayout(%arg0) {{.*}} tensor<1x8x5x6xf32, #graph.enc<order = [0, 2, 3, 1], halo = [0, 0, 0, 0, 1, 1, 1, 1]>>
+// CHECK: %[[W:.*]] = graph.Relayout({{.*}}order = [1, 2, 3, 0, 1], block
+// CHECK: graph.ConvTranspose(%[[X]], %[[W]], {{.*}}) {{.*}} -> tensor<1x16x10x13xf32, #graph.enc<order = [0, 2, 3, 1]>>
+func.func @transposed(%x: tensor<1x8x5x6xf32>) -> tensor<1x16x10x13xf32> {
+  %n = graph.None
+  %w = graph.Constant dense<2.0> : tensor<8x16x4x3xf32> as tensor<8x16x4x3xf32>
+  %c = graph.ConvTranspose(%x, %w, %n) {pads = array<i64: 1, 0, 1, 0>, strides = array<i64: 2, 2>, graph.name = "y"} : (tensor<1x8x5x6xf32>, tensor<8x16x4x3xf32>, none) -> tensor<1x16x10x13xf32>
+  return %c : tensor<1x16x10x13xf32>
+}
+
+// -----
+
+// Of single channels, all lie side by side for every tap.
+// CHECK-LABEL: func @transposed_depthwise
+// CHECK: graph.Relayout({{.*}}-> tensor<8x1x4x4xf32, #graph.enc<order = [2, 3, 0, 1]>>
+func.func @transposed_depthwise(%x: tensor<1x8x5x5xf32>) -> tensor<1x8x10x10xf32> {
+  %n = graph.None
+  %w = graph.Constant dense<2.0> : tensor<8x1x4x4xf32> as tensor<8x1x4x4xf32>
+  %c = graph.ConvTranspose(%x, %w, %n) {group = 8 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 2, 2>, graph.name = "y"} : (tensor<1x8x5x5xf32>, tensor<8x1x4x4xf32>, none) -> tensor<1x8x10x10xf32>
+  return %c : tensor<1x8x10x10xf32>
+}

@@ -108,6 +108,14 @@ constexpr const char *forms[] = {
       %n = graph.None
       %0 = graph.Strassen(%x, %u, %n) {{axis = 2 : i64} : (tensor<{0}x{2}x32xf32>, tensor<7x16x{1}xf32>, none) -> tensor<{0}x{2}x{4}xf32>
       return %0 : tensor<{0}x{2}x{4}xf32> })",
+    R"(func.func @kernel(%x: tensor<{0}x{2}x{1}xf32>, %w: tensor<{2}x{3}x4xf32>) -> tensor<{0}x{3}x{4}xf32> {{
+      %n = graph.None
+      %0 = graph.ConvTranspose(%x, %w, %n) {{pads = array<i64: 1, 1>, strides = array<i64: 2>} : (tensor<{0}x{2}x{1}xf32>, tensor<{2}x{3}x4xf32>, none) -> tensor<{0}x{3}x{4}xf32>
+      return %0 : tensor<{0}x{3}x{4}xf32> })",
+    R"(func.func @kernel(%x: tensor<{0}x{2}x{1}xf32>, %w: tensor<{2}x1x4xf32>) -> tensor<{0}x{2}x{4}xf32> {{
+      %n = graph.None
+      %0 = graph.ConvTranspose(%x, %w, %n) {{group = {2} : i64, pads = array<i64: 1, 1>, strides = array<i64: 2>} : (tensor<{0}x{2}x{1}xf32>, tensor<{2}x1x4xf32>, none) -> tensor<{0}x{2}x{4}xf32>
+      return %0 : tensor<{0}x{2}x{4}xf32> })",
     R"(func.func @kernel(%x: T, %axis: tensor<i64>) -> T {{
       %0 = graph.CumSum(%x, %axis) : (T, tensor<i64>) -> T
       return %0 : T })",
