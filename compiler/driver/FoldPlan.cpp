@@ -84,7 +84,10 @@ private:
     int64_t work = budget.work;
     for (Operation &op : main.getBody().front()) {
       if (!isa_and_nonnull<GraphDialect>(op.getDialect()) || isa<ConstantOp, NoneOp>(op) || op.getNumResults() == 0 ||
-          op.getNumRegions() || op.getNumOperands() == 0 || isConstantValue(op.getResult(0)))
+          op.getNumRegions() || op.getNumOperands() == 0)
+        continue;
+      // A view of a constant costs nothing, unless a pass wants its elements.
+      if (isConstantValue(op.getResult(0)) && !op.hasAttr("graph.ahead"))
         continue;
       bool isKnown = llvm::all_of(op.getOperands(), [&](Value operand) {
         Operation *def = operand.getDefiningOp();

@@ -8,6 +8,7 @@
 #include "compiler/kernel/Strassen.h"
 #include "compiler/kernel/VectorWork.h"
 #include "compiler/passes/ConvertLayout.h"
+#include "compiler/passes/JoinedPhases.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/TransformedWeights.h"
 #include "compiler/support/Diagnostics.h"
@@ -258,8 +259,26 @@ struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
   }
 };
 
+// Transposed convolutions that other ops compute better: as the plan has them, or by how they fill vectors. Taps that
+// fill up windows are zeros, which infinite inputs would meet: that is not for strict floating point.
+void rewriteTransposed(func::FuncOp main, const Target &target, const AlgorithmOptions &options, const Plan *plan) {
+  if (!options.transforms)
+    return;
+  SmallVector<ConvTransposeOp> convolutions;
+  main.walk([&](ConvTransposeOp conv) { convolutions.push_back(conv); });
+  auto isPlanned = [&](ConvTransposeOp conv, StringRef suffix) {
+    return plan && plan->kernelOf((opName(conv) + suffix).str());
+  };
+  for (ConvTransposeOp conv : convolutions)
+    if (takesProductOfPixel(conv) && (!plan || isPlanned(conv, ".taps")))
+      useProductOfPixel(conv);
+    else if (takesJoinedPhases(conv) && (plan ? isPlanned(conv, ".phases") : gainsFromJoinedPhases(conv, target)))
+      joinPhases(conv);
+}
+
 LogicalResult chooseAlgorithms(func::FuncOp main, const Target &target, const AlgorithmOptions &options,
                                const Plan *plan) {
+  rewriteTransposed(main, target, options, plan);
   SmallVector<ConvOp> convolutions;
   SmallVector<MatMulOp> products;
   main.walk([&](ConvOp conv) { convolutions.push_back(conv); });

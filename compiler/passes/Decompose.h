@@ -21,10 +21,9 @@ template <typename Op> struct FunctionRewrite : mlir::OpRewritePattern<Op> {
 };
 
 // Sizes as an operand: a constant, or expressions over the symbols.
-mlir::Value sizesOperand(mlir::PatternRewriter &rewriter, mlir::Operation *like,
-                         llvm::ArrayRef<mlir::AffineExpr> sizes);
+mlir::Value sizesOperand(mlir::OpBuilder &b, mlir::Operation *like, llvm::ArrayRef<mlir::AffineExpr> sizes);
 // The input with other sizes, which may be symbolic.
-mlir::Value reshape(mlir::PatternRewriter &rewriter, mlir::Operation *like, llvm::StringRef suffix, mlir::Value input,
+mlir::Value reshape(mlir::OpBuilder &b, mlir::Operation *like, llvm::StringRef suffix, mlir::Value input,
                     llvm::ArrayRef<mlir::AffineExpr> sizes);
 
 } // namespace fathom

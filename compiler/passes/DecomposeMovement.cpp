@@ -6,7 +6,7 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-Value sizesOperand(PatternRewriter &rewriter, Operation *like, ArrayRef<AffineExpr> sizes) {
+Value sizesOperand(OpBuilder &b, Operation *like, ArrayRef<AffineExpr> sizes) {
   SmallVector<int64_t> constants;
   unsigned symbols = 0;
   for (AffineExpr size : sizes) {
@@ -18,15 +18,14 @@ Value sizesOperand(PatternRewriter &rewriter, Operation *like, ArrayRef<AffineEx
     });
   }
   if (constants.size() == sizes.size())
-    return makeInts(rewriter, like, constants);
-  auto type = RankedTensorType::get({int64_t(sizes.size())}, rewriter.getI64Type());
-  return SizesOp::create(rewriter, like->getLoc(), type, AffineMap::get(0, symbols, sizes, like->getContext()));
+    return makeInts(b, like, constants);
+  auto type = RankedTensorType::get({int64_t(sizes.size())}, b.getI64Type());
+  return SizesOp::create(b, like->getLoc(), type, AffineMap::get(0, symbols, sizes, like->getContext()));
 }
 
-Value reshape(PatternRewriter &rewriter, Operation *like, StringRef suffix, Value input, ArrayRef<AffineExpr> sizes) {
+Value reshape(OpBuilder &b, Operation *like, StringRef suffix, Value input, ArrayRef<AffineExpr> sizes) {
   // A zero is a size here, not "as it was".
-  return createNamed<ReshapeOp>(rewriter, like, suffix, input, sizesOperand(rewriter, like, sizes),
-                                rewriter.getI64IntegerAttr(1));
+  return createNamed<ReshapeOp>(b, like, suffix, input, sizesOperand(b, like, sizes), b.getI64IntegerAttr(1));
 }
 
 namespace {
