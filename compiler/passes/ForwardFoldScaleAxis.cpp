@@ -34,13 +34,22 @@ bool isPerChannel(Value value, int64_t rank) {
   return type.getRank() <= rank;
 }
 
+// The dimension of a convolution's weights that its output channels run along, if it is one.
+std::optional<int64_t> channelDim(Operation *conv) {
+  if (isa_and_nonnull<ConvOp>(conv))
+    return 0;
+  auto transposed = dyn_cast_or_null<ConvTransposeOp>(conv);
+  return transposed && transposed.getGroup() == 1 ? std::optional<int64_t>(1) : std::nullopt;
+}
+
 // The convolution that only `op` uses, and the other operand if it is per channel.
-std::pair<ConvOp, Value> convAndFactor(Operation *op) {
+std::pair<Operation *, Value> convAndFactor(Operation *op) {
   for (int side : {0, 1}) {
-    auto conv = op->getOperand(side).getDefiningOp<ConvOp>();
+    Operation *conv = op->getOperand(side).getDefiningOp();
     Value other = op->getOperand(1 - side);
-    if (conv && conv->hasOneUse() && isConstantExpression(conv.getWeight()) &&
-        isPerChannel(other, conv.getType().getRank()) && op->getResult(0).getType() == conv.getType())
+    if (channelDim(conv) && conv->hasOneUse() && isConstantExpression(conv->getOperand(1)) &&
+        isPerChannel(other, cast<RankedTensorType>(conv->getResult(0).getType()).getRank()) &&
+        op->getResult(0).getType() == conv->getResult(0).getType())
       return {conv, other};
   }
   return {};
@@ -53,13 +62,13 @@ Value reshaped(PatternRewriter &rewriter, Operation *like, Value value, ArrayRef
 }
 
 // A copy of the convolution with other weights and bias in place of `op`.
-void replaceWithConv(PatternRewriter &rewriter, Operation *op, ConvOp conv, Value weight, Value bias) {
+void replaceWithConv(PatternRewriter &rewriter, Operation *op, Operation *conv, Value weight, Value bias) {
   rewriter.setInsertionPoint(op);
-  auto folded = cast<ConvOp>(rewriter.clone(*conv));
-  folded.getWeightMutable().assign(weight);
-  folded.getBiasMutable().assign(bias);
+  Operation *folded = rewriter.clone(*conv);
+  folded->setOperand(1, weight);
+  folded->setOperand(2, bias);
   nameAfter(folded, op, "");
-  folded->setLoc(rewriter.getFusedLoc({conv.getLoc(), op->getLoc()}));
+  folded->setLoc(rewriter.getFusedLoc({conv->getLoc(), op->getLoc()}));
   rewriter.replaceOp(op, folded);
 }
 
@@ -70,11 +79,11 @@ struct FoldScale : OpRewritePattern<MulOp> {
     if (!conv)
       return failure();
     rewriter.setInsertionPoint(op);
-    SmallVector<int64_t> shape(conv.getType().getRank(), 1);
-    shape[0] = -1;
-    Value weight =
-        createNamed<MulOp>(rewriter, op, ".weight", conv.getWeight(), reshaped(rewriter, op, factor, shape, ".factor"));
-    Value bias = conv.getBias();
+    SmallVector<int64_t> shape(cast<RankedTensorType>(conv->getResult(0).getType()).getRank(), 1);
+    shape[*channelDim(conv)] = -1;
+    Value weight = createNamed<MulOp>(rewriter, op, ".weight", conv->getOperand(1),
+                                      reshaped(rewriter, op, factor, shape, ".factor"));
+    Value bias = conv->getOperand(2);
     if (!isa<NoneType>(bias.getType()))
       bias = createNamed<MulOp>(rewriter, op, ".bias", bias, reshaped(rewriter, op, factor, {-1}, ".factor.flat"));
     replaceWithConv(rewriter, op, conv, weight, bias);
@@ -89,14 +98,15 @@ struct FoldShift : OpRewritePattern<AddOp> {
     if (!conv)
       return failure();
     rewriter.setInsertionPoint(op);
-    Value flat = reshaped(rewriter, op, shift, {-1}, ".shift.flat"), bias = conv.getBias();
+    Value flat = reshaped(rewriter, op, shift, {-1}, ".shift.flat"), bias = conv->getOperand(2);
     if (isa<NoneType>(bias.getType())) {
-      Value channels = makeInts(rewriter, op, {conv.getType().getDimSize(1)});
+      auto type = cast<RankedTensorType>(conv->getResult(0).getType());
+      Value channels = makeInts(rewriter, op, {type.getDimSize(1)});
       bias = createNamed<ExpandOp>(rewriter, op, ".bias", flat, channels);
     } else {
       bias = createNamed<AddOp>(rewriter, op, ".bias", bias, flat);
     }
-    replaceWithConv(rewriter, op, conv, conv.getWeight(), bias);
+    replaceWithConv(rewriter, op, conv, conv->getOperand(1), bias);
     return success();
   }
 };
