@@ -120,7 +120,7 @@ Costs weigh(ConvOp conv, const AlgorithmOptions &options, const Target &target) 
       cheaper = spatialPack;
   }
   ArrayRef<int64_t> weight = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
-  if (options.allowsWinograd() && takesWinograd(conv))
+  if (options.transformsWeights() && takesWinograd(conv))
     costs.steps = winogradSteps(conv, cheaper, target);
   else if (options.allowsStrassen() && takesStrassen(conv) && keepsSamplesApart(conv))
     costs.steps = strassenSteps(conv, conv.getWeight(), weight[1], weight[0], cheaper, target);
@@ -219,7 +219,7 @@ LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &o
     return strassenAsPlanned(conv, *kernel, options);
   if (!kernel || kernel->kernelClass != "winograd")
     return success();
-  if (!options.allowsWinograd())
+  if (!options.transformsWeights())
     return hint(refusePlan(conv, *kernel, "results that may round differently"), "Winograd's method needs --fp fast");
   int64_t tile = kernel->schedule["tile"];
   if (!takesWinograd(conv) || (tile != 2 && tile != 4))
@@ -241,7 +241,7 @@ void force(ConvOp conv, const AlgorithmOptions &options) {
   setAlgorithm(conv, name);
   if (name == "strassen" && options.allowsStrassen() && takesStrassen(conv))
     useStrassen(conv, strassen::products);
-  else if (name.consume_front("winograd") && options.allowsWinograd() && takesWinograd(conv))
+  else if (name.consume_front("winograd") && options.transformsWeights() && takesWinograd(conv))
     useWinograd(conv, name == "2" ? 2 : 4);
 }
 
@@ -262,7 +262,7 @@ struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
 // Transposed convolutions that other ops compute better: as the plan has them, or by how they fill vectors. Taps that
 // fill up windows are zeros, which infinite inputs would meet: that is not for strict floating point.
 void rewriteTransposed(func::FuncOp main, const Target &target, const AlgorithmOptions &options, const Plan *plan) {
-  if (!options.transforms)
+  if (!options.transformsWeights())
     return;
   SmallVector<ConvTransposeOp> convolutions;
   main.walk([&](ConvTransposeOp conv) { convolutions.push_back(conv); });

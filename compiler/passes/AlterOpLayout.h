@@ -20,8 +20,8 @@ struct AlgorithmOptions {
   FloatMode fp = FloatMode::Fast;
   bool folds = true; // constants are folded afterwards, which transformed weights need
 
-  // These round differently, and Strassen's method adds rows to each other.
-  bool allowsWinograd() const { return folds && fp != FloatMode::Strict; }
+  // Transformed weights round differently, and Strassen's method adds rows to each other.
+  bool transformsWeights() const { return folds && fp != FloatMode::Strict; }
   bool allowsStrassen() const { return folds && fp == FloatMode::Fastest; }
 };
 
