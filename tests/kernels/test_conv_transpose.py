@@ -206,6 +206,15 @@ def test_plan_round_trip(target, tmp_path, seed):
     round_trip(proto, tmp_path, target=target)
 
 
+@pytest.mark.parametrize("filters", [1, 20])
+def test_plan_of_dynamic_sizes(filters, tmp_path, random):
+    """With versions for fewer pixels."""
+    inputs = [("x", FLOAT, ["n", 24, "height", "width"])]
+    proto = model([node("ConvTranspose", "x w", "c", strides=[2, 2]), node("Relu", "c", "y")], inputs, [("y", FLOAT)], {"w": floats(random, 24, filters, 4, 3)})
+    plan, _ = round_trip(proto, tmp_path, target="neoverse-n1")
+    assert ("transposed" in plan.read_text() and "versions" in plan.read_text()) == (filters == 20)
+
+
 def test_a_chain(seed):
     compare(*chain(np.random.default_rng(seed)))
 
@@ -232,7 +241,7 @@ def test_impossible_schedules_are_refused(target, tmp_path):
 
 
 @pytest.mark.parametrize("knob, values", [("task_p", [1, 2, 3, 6]), ("task_n", [1, 2]), ("through_scratch", [0, 1]), ("unroll_k", [1, 4])])
-def test_other_schedules(knob, values, tmp_path, seed):
+def test_other_schedules(knob, values, tmp_path, seed, pinned):
     """Results that another schedule of the same order of sums has are the same bits, with any number of threads."""
     node, inputs, weights = transposed(np.random.default_rng(seed), 1, 9, 37, (5, 4), (5, 6), 2, strides=[2, 3], pads=[1, 1, 0, 0])
     proto = make_model(with_relu(node), inputs, weights)
