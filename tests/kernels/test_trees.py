@@ -45,6 +45,22 @@ def test_rows_and_trees_together(random, batch):
     check(model, [rows(random, 6, count) for count in counts], **options)
 
 
+def test_any_number_of_features(random):
+    model = forests.regressor(random, 9, 5, 6)
+    model.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "f"
+    check(model, [rows(random, features, 9) for features in (6, 8)])
+    with pytest.raises(fathom.Error, match="outside the dimension"):
+        fathom.Session(fathom.compile(model)).run(None, {"x": rows(random, 1, 9)})
+
+
+def test_a_row_alone(random):
+    model = forests.regressor(random, 9, 5, 6)
+    whole = fathom.Session(fathom.compile(model))
+    model.graph.input[0].type.tensor_type.shape.dim.pop(0)
+    row = rows(random, 6, 1)
+    np.testing.assert_array_equal(*(s.run(None, {"x": x})[0] for s, x in ((whole, row), (fathom.Session(fathom.compile(model)), row[0]))))
+
+
 def test_one_leaf(random):
     check(forests.regressor(random, 3, 0, 2), [rows(random, 2, 5)])
 

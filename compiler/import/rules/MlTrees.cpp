@@ -12,20 +12,30 @@ LogicalResult mismatch(Node &node, StringRef what) {
          << "the attributes " << what << " of " << node.type() << " do not have one length";
 }
 
-// Rows in the precision in which thresholds are compared: that of the input, single for integers.
-Value treeRows(Node &node) {
-  int64_t columns = 0;
-  bool isDouble = node.elementType(0).isF64();
-  if (!isDouble)
-    return rowsOf(node, node.input(0), columns);
-  if (node.rank(0) == 1)
-    return node.emit("Unsqueeze", {node.input(0), node.ints({0}, "axis")}, {}, "rows");
-  if (node.rank(0) != 2 || !graph::constantSize(graph::sizesOf(node.input(0))[1])) {
-    node.error(ErrorCode::UnsupportedShape)
-        << node.type() << " needs rows of a known number of features, not " << node.inputText(0);
+// Rows in the precision in which thresholds are compared: that of the input, single for integers. Of features whose
+// number is not known, those that the trees ask for.
+Value treeRows(Node &node, const Forest &forest) {
+  if (node.rank(0) < 1 || node.rank(0) > 2) {
+    node.error(ErrorCode::BadShape) << node.type() << " needs rows of features, not " << node.inputText(0);
     return {};
   }
-  return node.input(0);
+  Value input = node.input(0);
+  if (!graph::constantSize(graph::sizesOf(input).back())) {
+    int64_t most = 0;
+    for (const Split &split : forest.splits)
+      most = std::max(most, split.feature);
+    constexpr int64_t limit = 1 << 20;
+    if (most >= limit) {
+      node.error(ErrorCode::UnsupportedShape)
+          << "the number of features of " << node.type() << " is not known, and it asks for feature " << most;
+      return {};
+    }
+    Value asked = node.ints(llvm::to_vector(llvm::seq<int64_t>(0, most + 1)), "asked");
+    input = node.emit("Gather", {input, asked}, node.attr("axis", int64_t(-1)), "features");
+  }
+  if (input && node.rank(0) == 1)
+    input = node.emit("Unsqueeze", {input, node.ints({0}, "axis")}, {}, "rows");
+  return node.elementType(0).isF64() ? input : castAs(node, input, node.builder().getF32Type(), "float");
 }
 
 std::optional<Comparison> comparisonOf(StringRef mode) {
@@ -135,7 +145,7 @@ LogicalResult treeEnsembleRegressor(Node &node) {
   if (!isTransform(node, transform))
     return failure();
   FailureOr<Forest> forest = readLists(node, "target", targets);
-  Value rows = succeeded(forest) ? treeRows(node) : Value();
+  Value rows = succeeded(forest) ? treeRows(node, *forest) : Value();
   if (!rows)
     return failure();
   Value scores = regression(node, aggregated(node, rows, *forest, aggregate, base), targets, transform);
@@ -203,7 +213,7 @@ LogicalResult treeEnsembleClassifier(Node &node) {
   if (classes < 2)
     return node.error(ErrorCode::UnsupportedAttribute) << node.type() << " with one class is not supported";
   FailureOr<Forest> forest = readLists(node, "class", classes);
-  Value rows = succeeded(forest) ? treeRows(node) : Value();
+  Value rows = succeeded(forest) ? treeRows(node, *forest) : Value();
   if (!rows)
     return failure();
   if (classes == 2)
@@ -285,7 +295,7 @@ LogicalResult treeEnsemble(Node &node) {
       return node.error(ErrorCode::BadAttribute) << node.type() << " has no node " << root;
     forest.roots.push_back(root);
   }
-  Value rows = treeRows(node);
+  Value rows = treeRows(node, forest);
   if (!rows)
     return failure();
   Value scores = aggregated(node, rows, forest, aggregates[aggregate], {});
