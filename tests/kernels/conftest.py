@@ -43,8 +43,8 @@ def other_inputs(inputs):
 
     def other(array):
         if array.dtype.kind == "f":
-            return (array * -0.7 + 0.3).astype(array.dtype)
-        return array if floats else np.flip(array).copy() if array.ndim else array + 1
+            return np.asarray(array * -0.7 + 0.3, array.dtype)
+        return array if floats else np.flip(array).copy() if array.ndim else np.asarray(array + 1)
 
     return {name: other(array) for name, array in inputs.items()}
 
