@@ -75,7 +75,9 @@ def check(op, operands, outputs=None, inputs=("X", "sequence_lens", "initial_h",
     assert all(a.tobytes() == b.tobytes() for a, b in zip(one, two, strict=True)), "results depend on the thread count"
     expected = reference(model, feeds)
     agree(one, expected)
-    assert_inputs_matter(lambda other: reference(model, other), feeds, expected, lambda want: 2e-5 + 1e-4 * np.abs(want))
+    # Sequences without a step are zeros, whatever the input.
+    if np.any(feeds.get("sequence_lens", 1)):
+        assert_inputs_matter(lambda other: reference(model, other), feeds, expected, lambda want: 2e-5 + 1e-4 * np.abs(want))
 
 
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
