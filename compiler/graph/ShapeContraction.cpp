@@ -206,7 +206,7 @@ LogicalResult MaxPoolOp::inferTypes(SmallVectorImpl<Type> &types) {
 
 static LogicalResult inferGlobalPool(Operation *op, SmallVectorImpl<Type> &types) {
   Value input = op->getOperand(0);
-  if (failed(checkKind(op, input, Kind::Float, "the input")) || failed(checkRankAtLeast(op, input, 2, "the input")))
+  if (failed(checkKind(op, input, Kind::Float, "the input")) || failed(checkRankAtLeast(op, input, 3, "the input")))
     return failure();
   Sizes sizes = sizesOf(input);
   std::fill(sizes.begin() + 2, sizes.end(), getAffineConstantExpr(1, op->getContext()));

@@ -40,6 +40,9 @@ bool isInlined(Value value) {
          elementsOf(value).has_value();
 }
 
+// Whether the op sorts or selects in the memory of its first result, which it needs even if only their number is used.
+bool worksInFirstResult(Operation *op) { return isa<NonMaxSuppressionOp, UniqueOp>(op); }
+
 // Whether the operand is a number that a kernel can just as well read from memory: arithmetic, and no more than that,
 // is done with it.
 bool isPlainNumber(OpOperand &operand) {
@@ -189,8 +192,9 @@ private:
       }
     inputs = llvm::to_vector(external);
     for (Operation *op : group)
-      for (Value result : op->getResults())
-        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !members.contains(user); }))
+      for (OpResult result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !members.contains(user); }) ||
+            (result.getResultNumber() == 0 && worksInFirstResult(op)))
           outputs.push_back(result);
     // A result that nobody uses still has a buffer when its op has to run for another one; a dead group returns its
     // last result.

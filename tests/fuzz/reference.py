@@ -39,7 +39,7 @@ class Rounding(NamedTuple):
 EXACT = Rounding()
 ARITHMETIC = Rounding(result=1)
 FUNCTION = Rounding(operands=1, result=6)
-# Computed as a difference of numbers near 1 and more, as `1 + erf(x)` or `e^x - 1`.
+# Computed as a difference of numbers near 1 and more, as `1 + erf(x)` or `e^x - 1`; ONNX Runtime's Sigmoid is right to so much of 1 only.
 DIFFERENCE = Rounding(operands=2, result=6, one=8)
 # What sums up cancels among its operands.
 SUM = Rounding(operands=6, result=6)
@@ -55,10 +55,10 @@ FAMILIES = {
         SequenceErase SequenceInsert SequenceLength Shape Sign Size Slice SpaceToDepth Split SplitToSequence Squeeze TensorScatter Tile TopK
         Transpose Trilu Unique Unsqueeze Where Xor""",
     ARITHMETIC: "Add Sub Mul Div Sum Mean Mod PRelu LeakyRelu Reciprocal Sqrt Shrink ThresholdedRelu Range",
-    FUNCTION: "Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Pow Sigmoid Sin Sinh Softsign Tan Tanh DequantizeLinear QuantizeLinear",
-    DIFFERENCE: "Celu Elu Gelu HardSigmoid HardSwish Mish Selu Softplus Swish SwiGLU",
+    FUNCTION: "Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Pow Sin Sinh Softsign Tan Tanh DequantizeLinear QuantizeLinear",
+    DIFFERENCE: "Celu Elu Gelu HardSigmoid HardSwish Mish Selu Sigmoid Softplus Swish SwiGLU",
     LOGARITHM: "LogSoftmax ReduceLogSum ReduceLogSumExp SoftmaxCrossEntropyLoss NegativeLogLikelihoodLoss",
-    LARGEST: "BlackmanWindow HammingWindow HannWindow MelWeightMatrix DFT STFT Conv LSTM GRU RNN Resize GridSample AffineGrid",
+    LARGEST: "GroupNormalization BlackmanWindow HammingWindow HannWindow MelWeightMatrix DFT STFT Conv LSTM GRU RNN Resize GridSample AffineGrid",
 }
 FAMILY = {op: family for family, names in FAMILIES.items() for op in names.split()}
 
@@ -68,7 +68,7 @@ def family(op):
 
 
 # The references compute these in float32, or with constants and attributes that are rounded to it, for doubles as well.
-IN_SINGLE = set("""Attention BlackmanWindow Celu DFT Elu Erf Gelu HammingWindow HannWindow HardSigmoid HardSwish LeakyRelu MelWeightMatrix Mish Resize
+IN_SINGLE = set("""Attention BlackmanWindow Celu DFT Elu Erf Gelu GroupNormalization HammingWindow HannWindow HardSigmoid HardSwish LeakyRelu MelWeightMatrix Mish Resize
     RoiAlign Selu Shrink Softplus STFT Swish SwiGLU ThresholdedRelu""".split())
 
 

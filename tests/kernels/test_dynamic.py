@@ -172,6 +172,17 @@ def test_nms_of_boxes_of_many_sizes(overlap, center, random):
     agree(model(nodes, inputs, [("y", INT64)]), feeds)
 
 
+@pytest.mark.parametrize("op", ["NonMaxSuppression", "Unique"])
+def test_only_their_number_is_used(op, random):
+    """A sequence's length is known without its element, whose size stays to be checked."""
+    inputs = [("boxes", FLOAT, [1, 9, 4]), ("scores", FLOAT, [1, 1, 9])] if op == "NonMaxSuppression" else [("x", FLOAT, [9])]
+    names = "boxes scores most" if op == "NonMaxSuppression" else "x"
+    nodes = [node("Constant", "", "most", value=numpy_helper.from_array(np.array([4])))] if op == "NonMaxSuppression" else []
+    nodes += [node(op, names, "found"), node("SequenceConstruct", "found", "all"), node("SequenceLength", "all", "y")]
+    session = fathom.Session(fathom.compile(model(nodes, inputs, [("y", INT64)])))
+    assert session.run(None, {name: floats(random, *sizes) for name, _, sizes in inputs})[0] == 1
+
+
 def test_nms_of_boxes_without_end(random):
     """Corners that are infinite, not numbers or as far out as numbers go overlap with nothing, and take no time."""
     inputs = [("boxes", FLOAT, ["b", "n", 4]), ("scores", FLOAT, ["b", "c", "n"])]
