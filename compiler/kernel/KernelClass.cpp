@@ -208,9 +208,9 @@ static const KernelClass sequentialClass{"sequential", "scatters, scans and sort
                                          /*takesConsumers=*/false};
 
 static const KernelClass *const classes[] = {
-    &mapClass,       &concatClass,     &reduceClass,        &argReduceClass, &softmaxClass,    &layerNormClass,
-    &poolClass,      &contractClass,   &attentionClass,     &depthwiseClass, &winogradClass,   &spatialPackClass,
-    &strassenClass,  &transposedClass, &packedProductClass, &treesClass,     &sequentialClass};
+    &mapClass,      &concatClass,     &reduceClass,        &argReduceClass, &softmaxClass,   &layerNormClass,
+    &poolClass,     &contractClass,   &attentionClass,     &depthwiseClass, &winogradClass,  &spatialPackClass,
+    &strassenClass, &transposedClass, &packedProductClass, &treesClass,     &sequentialClass};
 
 ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
 

@@ -293,7 +293,7 @@ private:
   const Plan *plan;
   SmallVector<Symbol> symbols;
   DenseSet<Value> isPiece;
-  DenseMap<Operation *, unsigned> depths;            // of wholes within wholes
+  DenseMap<Operation *, unsigned> depths; // of wholes within wholes
   llvm::StringSet<> heeded;
 };
 
