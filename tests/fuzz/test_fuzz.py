@@ -1,4 +1,4 @@
-"""Random models and damaged files: what the generator makes, other at every change of the sources, and what once failed."""
+"""Random models and damaged files: what the generator makes of a seed, and what once failed."""
 import os
 import random as system_random
 import tempfile
