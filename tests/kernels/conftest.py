@@ -57,9 +57,10 @@ def assert_inputs_matter(run, inputs, expected, allowed):
     def is_apart(got, want):
         return got.shape != want.shape or bool((np.abs(got.astype(np.float64) - want.astype(np.float64)) > allowed(want)).any())
 
-    # One may be of no effect: a ReLU can leave nothing of two in a row.
-    apart = (any(is_apart(got, want) for got, want in zip(run(other_inputs(inputs, scale)), expected, strict=True)) for scale in (-0.7, -5, 5))
-    assert any(apart), "four inputs give outputs that the tolerance cannot tell apart"
+    # Some may be of no effect: a ReLU can leave nothing of several in a row.
+    scales = (-0.7, -5, 5, -50, 50)
+    apart = (any(is_apart(got, want) for got, want in zip(run(other_inputs(inputs, scale)), expected, strict=True)) for scale in scales)
+    assert any(apart), "six inputs give outputs that the tolerance cannot tell apart"
 
 
 def compare(nodes, inputs, weights, outputs=("y",), tolerance=2e-5, same_for_all_inputs=None, **options):
