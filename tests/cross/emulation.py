@@ -5,6 +5,7 @@ folder, emulated. Nothing else changes, so that every test can be made one of an
 
 Needs qemu-user and the other architecture's C++ compiler, which `./dev test` installs.
 """
+import fcntl
 import functools
 import os
 import pathlib
@@ -41,8 +42,11 @@ def server(architecture):
     for tool in (prefix + "g++", f"qemu-{architecture}"):
         assert shutil.which(tool), f"{tool} is missing; ./dev test installs it"
     folder = BUILD / "cross" / architecture
-    command("cmake", "-S", HERE, "-B", folder, "-G", "Ninja", f"-DCMAKE_C_COMPILER={prefix}gcc", f"-DCMAKE_CXX_COMPILER={prefix}g++")
-    command("cmake", "--build", folder, "--target", "serve")
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # other tests may run beside this one
+        command("cmake", "-S", HERE, "-B", folder, "-G", "Ninja", f"-DCMAKE_C_COMPILER={prefix}gcc", f"-DCMAKE_CXX_COMPILER={prefix}g++")
+        command("cmake", "--build", folder, "--target", "serve")
     libraries = ["-L", f"/usr/{architecture}-linux-gnu"] if is_foreign else []
     return [f"qemu-{architecture}", "-cpu", "max", *libraries, str(folder / "serve")]
 

@@ -1,4 +1,5 @@
 """What the tests of whole networks share: filled models, the compiler, and how far results may differ."""
+import fcntl
 import os
 import pathlib
 import subprocess
@@ -21,9 +22,11 @@ def fathom(*arguments):
 
 def fill(name):
     """The path of a model of the zoo with seeded weights."""
-    if not (FILLED / f"{name}.data").exists() or not (FILLED / f"{name}.onnx").exists():
-        FILLED.mkdir(parents=True, exist_ok=True)
-        subprocess.run([sys.executable, ROOT / "models" / "fill_weights.py", FILLED, name], check=True, capture_output=True)
+    FILLED.mkdir(parents=True, exist_ok=True)
+    with open(FILLED / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # other tests may run beside this one
+        if not (FILLED / f"{name}.data").exists() or not (FILLED / f"{name}.onnx").exists():
+            subprocess.run([sys.executable, ROOT / "models" / "fill_weights.py", FILLED, name], check=True, capture_output=True)
     return FILLED / f"{name}.onnx"
 
 
