@@ -5,12 +5,14 @@
 
 FOLDER gets the models' artifacts for that CPU, with weights that the runtime makes up from a seed so that they are small, inputs, the runtime
 library and these scripts. Take it there and run `python3 FOLDER/bench/carried.py`, with a Python that has NumPy, onnx and onnxruntime.
-The library is this machine's: both must be of the same architecture.
+For a CPU of another architecture the library is built, with the C++ library of Debian's g++-aarch64-linux-gnu or g++-x86-64-linux-gnu.
 """
 import argparse
 import json
 import pathlib
+import platform
 import shutil
+import subprocess
 import sys
 
 import numpy as np
@@ -19,7 +21,9 @@ from zoo import ALL, BUILD, FEW, ROOT, digest, is_model, model_file
 import fathom  # isort: skip
 from fathom.inputs import random_inputs  # isort: skip
 
-LIBRARY = BUILD / "lib/libfathom_rt.so.1"
+LIBRARY, MACHINE_BENCH = "lib/libfathom_rt.so.1", "bin/machine_bench"
+# By the number that an ELF file has for it.
+ARCHITECTURES = {62: "x86_64", 183: "aarch64"}
 SCRIPTS = "carried.py load.py report.py timing.py turns.py zoo.py peers".split()
 
 
@@ -37,15 +41,28 @@ def session_here(path, artifact):
 
 
 def architecture(file):
-    """The machine that an ELF file is for."""
-    return file.read_bytes()[18:20]
+    """What an ELF file is for."""
+    return ARCHITECTURES[int.from_bytes(file.read_bytes()[18:20], "little")]
+
+
+def native_parts(wanted):
+    """The build folder with the library and the program of an architecture; it is made for one that is not this machine's."""
+    if wanted == platform.machine():
+        return BUILD
+    triple, folder = f"{wanted}-linux-gnu", BUILD / "foreign" / wanted
+    if not shutil.which(f"{triple}-g++"):
+        sys.exit(f"error: packing for {wanted} needs its C++ library: install Debian's g++-{triple.replace('_', '-')}")
+    compiler = ["-DCMAKE_CXX_COMPILER=clang++-22", f"-DCMAKE_CXX_COMPILER_TARGET={triple}"]
+    for words in (["-S", ROOT / "bench/foreign", "-B", folder, "-G", "Ninja", *compiler], ["--build", folder]):
+        done = subprocess.run(["cmake", *words], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"error: building for {wanted} failed:\n{done.stdout}{done.stderr}")
+    return folder
 
 
 def pack_model(name, target, folder):
     path, artifact = model_file(name), folder / f"{name}.fathom"
     fathom.compile(path, artifact, target=target, weights="seed:1")
-    if architecture(artifact) != architecture(LIBRARY):
-        sys.exit(f"error: '{target}' is of another architecture than this machine, whose runtime library would be packed")
     session, is_its_own = session_here(path, artifact)
     inputs = random_inputs(session)
     np.savez(folder / f"{name}.npz", *inputs.values())
@@ -83,8 +100,9 @@ def main():
             source = ROOT / "bench" / name
             (shutil.copytree if source.is_dir() else shutil.copy)(source, partial / "bench" / name)
         shutil.copy(ROOT / "models/fill_weights.py", partial / "models")
-        shutil.copy(BUILD / "bin/machine_bench", partial / "build/bin")
-        shutil.copy(LIBRARY, partial / "build/lib")
+        [wanted] = {architecture(file) for file in (partial / "artifacts").glob("*.fathom")}
+        for part in (LIBRARY, MACHINE_BENCH):
+            shutil.copy(native_parts(wanted) / part, partial / "build" / part)
         (partial / "packed.json").write_text(json.dumps({"target": arguments.target, "models": packed}, indent=1) + "\n")
         partial.rename(arguments.folder)
     finally:
