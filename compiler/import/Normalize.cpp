@@ -106,11 +106,11 @@ LogicalResult normalize(Node &node) {
   if (node.opset() < 7 && failed(modernize(node)))
     return failure();
   const Rule *rule = findRule(node.type());
-  if (!rule)
-    return copyNode(node);
-  if (failed(checkInputs(node, rule->minInputs, rule->maxInputs)))
-    return failure();
-  return rule->apply(node);
+  return rule ? applyRule(*rule, node) : copyNode(node);
+}
+
+LogicalResult applyRule(const Rule &rule, Node &node) {
+  return failed(checkInputs(node, rule.minInputs, rule.maxInputs)) ? failure() : rule.apply(node);
 }
 
 Value shapeOf(Node &node, Value value, StringRef suffix) {

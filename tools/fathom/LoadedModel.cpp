@@ -91,15 +91,16 @@ static SmallVector<const int64_t *> dimsOf(ArrayRef<Array> values) {
   return map_to_vector(values, [](const Array &value) { return value.dims.data(); });
 }
 
-Expected<std::vector<Array>> LoadedModel::allocateOutputs(ArrayRef<Array> inputValues) {
-  std::vector<SmallVector<int64_t>> dims;
-  SmallVector<int64_t *> pointers;
+fathom_status *LoadedModel::sizeOutputs(ArrayRef<Array> inputValues, std::vector<SmallVector<int64_t>> &dims) {
   for (const TensorSpec &output : outputs)
     dims.emplace_back(output.dims.size());
-  for (auto &sizes : dims)
-    pointers.push_back(sizes.data());
-  SmallVector<const int64_t *> inputDims = dimsOf(inputValues);
-  if (Error error = takeStatus(fathom_context_output_dims(context, inputDims.data(), pointers.data())))
+  auto pointers = map_to_vector(dims, [](SmallVector<int64_t> &sizes) { return sizes.data(); });
+  return fathom_context_output_dims(context, dimsOf(inputValues).data(), pointers.data());
+}
+
+Expected<std::vector<Array>> LoadedModel::allocateOutputs(ArrayRef<Array> inputValues) {
+  std::vector<SmallVector<int64_t>> dims;
+  if (Error error = takeStatus(sizeOutputs(inputValues, dims)))
     return std::move(error);
   std::vector<Array> values;
   for (auto [output, sizes] : zip(outputs, dims)) {
@@ -151,12 +152,7 @@ Error LoadedModel::run(ArrayRef<Array> inputValues, MutableArrayRef<Array> outpu
 
 Expected<Fit> LoadedModel::tryRun(ArrayRef<Array> inputValues) {
   std::vector<SmallVector<int64_t>> dims;
-  SmallVector<int64_t *> pointers;
-  for (const TensorSpec &output : outputs)
-    dims.emplace_back(output.dims.size());
-  for (auto &sizes : dims)
-    pointers.push_back(sizes.data());
-  fathom_status *status = fathom_context_output_dims(context, dimsOf(inputValues).data(), pointers.data());
+  fathom_status *status = sizeOutputs(inputValues, dims);
   if (!status) {
     Expected<std::vector<Array>> outputValues = allocateOutputs(inputValues);
     if (!outputValues)

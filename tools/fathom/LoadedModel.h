@@ -50,6 +50,8 @@ public:
   fathom_context *context = nullptr;
 
 private:
+  // Sizes of the outputs of a run on these inputs, -1 where data decide.
+  fathom_status *sizeOutputs(llvm::ArrayRef<Array> inputValues, std::vector<llvm::SmallVector<int64_t>> &dims);
   fathom_status *start(llvm::ArrayRef<Array> inputValues, llvm::MutableArrayRef<Array> outputValues);
 };
 

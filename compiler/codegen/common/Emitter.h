@@ -29,12 +29,11 @@ struct Buffer {
 
 class Emitter {
 public:
-  Emitter(Code &code, const Target &target, bool strict) : c(code), target(target), strict(strict) {}
+  Emitter(Code &code, const Target &target) : c(code), target(target) {}
 
   Code &c;
   const Target &target;
   bool failed = false; // an error was reported
-  bool strict;         // no approximation of math functions beyond the library's usual error
 
   void addBuffer(mlir::Value tensor, mlir::Value pointer);
   const Buffer &buffer(mlir::Value tensor) const { return buffers.find(tensor)->second; }

@@ -89,7 +89,7 @@ FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const 
   Code c(b, loc);
   for (unsigned i = 0; i < symbolCount; ++i)
     c.symbols.push_back(function.getArgument(pointers + i));
-  Emitter e(c, options.target, options.strict);
+  Emitter e(c, options.target);
   e.fault = LLVM::AllocaOp::create(b, loc, pointer, i32, c.i32(1));
   LLVM::StoreOp::create(b, loc, c.i32(0), e.fault);
   for (auto [i, argument] : llvm::enumerate(kernel.getArguments()))

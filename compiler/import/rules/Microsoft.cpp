@@ -177,15 +177,6 @@ bool isMicrosoft(StringRef domain, StringRef op) {
   return findRule(op) && (domain == "com.microsoft" || (domain.empty() && op == "SimplifiedLayerNormalization"));
 }
 
-LogicalResult normalizeMicrosoft(Node &node) {
-  const Rule *rule = findRule(node.type());
-  for (unsigned i = 0; i < rule->minInputs; ++i)
-    if (!node.hasInput(i))
-      return node.error(ErrorCode::BadGraph) << "input " << i << " of " << node.type() << " is missing";
-  if (node.numInputs() > rule->maxInputs)
-    return node.error(ErrorCode::BadGraph)
-           << node.type() << " has " << node.numInputs() << " inputs, at most " << rule->maxInputs << " are known";
-  return rule->apply(node);
-}
+LogicalResult normalizeMicrosoft(Node &node) { return applyRule(*findRule(node.type()), node); }
 
 } // namespace fathom::importer

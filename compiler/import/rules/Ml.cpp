@@ -56,16 +56,7 @@ Value softmaxZero(Node &node, Value scores, StringRef suffix) {
 
 bool isMl(StringRef domain, StringRef op) { return domain == mlDomain && findRule(op); }
 
-LogicalResult normalizeMl(Node &node) {
-  const Rule *rule = findRule(node.type());
-  for (unsigned i = 0; i < rule->minInputs; ++i)
-    if (!node.hasInput(i))
-      return node.error(ErrorCode::BadGraph) << "input " << i << " of " << node.type() << " is missing";
-  if (node.numInputs() > rule->maxInputs)
-    return node.error(ErrorCode::BadGraph)
-           << node.type() << " has " << node.numInputs() << " inputs, at most " << rule->maxInputs << " are known";
-  return rule->apply(node);
-}
+LogicalResult normalizeMl(Node &node) { return applyRule(*findRule(node.type()), node); }
 
 Value floats(Node &node, ArrayRef<double> values, ArrayRef<int64_t> shape, StringRef suffix, Type element) {
   if (!element || element.isF32()) {
