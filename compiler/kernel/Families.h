@@ -22,8 +22,8 @@ struct Family {
 };
 
 extern const Family mapFamily, concatFamily, rowFamily, poolFamily, sequentialFamily; // SweepSchedule.cpp
-extern const Family attentionFamily, contractFamily, depthwiseFamily, packedProductFamily, spatialPackFamily,
-    strassenFamily, transposedFamily, treesFamily, winogradFamily;
+extern const Family attentionFamily, contractFamily, depthwiseFamily, packedProductFamily, reorderFamily,
+    spatialPackFamily, strassenFamily, transposedFamily, treesFamily, winogradFamily;
 
 // The schedule of least score; the first of several.
 Schedule bestSchedule(const Family &family, mlir::Operation *op, const Target &target);

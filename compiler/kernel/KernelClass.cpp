@@ -6,6 +6,7 @@
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelVersions.h"
+#include "compiler/kernel/Reorder.h"
 #include "compiler/kernel/TransposedConv.h"
 
 using namespace mlir;
@@ -30,6 +31,12 @@ namespace {
 
 constexpr Knob mapKnobs[] = {{"lanes", 1, 256, "elements computed together"},
                              {"grain", 1, 1 << 30, "elements of a task"}};
+
+constexpr Knob reorderKnobs[] = {
+    {"tile", 2, 64, "rows and columns of a square of elements that is transposed in registers"},
+    {"run", 2, 1 << 20, "elements that squares pass before the next ones beside them"},
+    {"along_inner", 0, 1, "1: squares pass along the results' neighbours in memory; 0: along the operands'"},
+    {"grain", 1, 1 << 30, "runs of a task"}};
 
 constexpr Knob concatKnobs[] = {{"lanes", 1, 256, "elements copied together"}, {"grain", 1, 1 << 30, "rows of a task"}};
 
@@ -164,6 +171,8 @@ constexpr Knob transposedKnobs[] = {
     {"task_n", 1, 1 << 30, "panels of a task"}};
 
 static const KernelClass mapClass{"map", "elements computed on demand", mapKnobs, mapFamily};
+static const KernelClass reorderClass{"reorder", "elements computed on demand, squares of them transposed in registers",
+                                      reorderKnobs, reorderFamily};
 static const KernelClass concatClass{"concat", "copies of several inputs side by side", concatKnobs, concatFamily};
 static const KernelClass reduceClass{"reduce", "elements combined along axes", rowKnobs, rowFamily};
 static const KernelClass argReduceClass{"arg_reduce", "positions of extreme elements along an axis", rowKnobs,
@@ -208,9 +217,9 @@ static const KernelClass sequentialClass{"sequential", "scatters, scans and sort
                                          /*takesConsumers=*/false};
 
 static const KernelClass *const classes[] = {
-    &mapClass,      &concatClass,     &reduceClass,        &argReduceClass, &softmaxClass,   &layerNormClass,
-    &poolClass,     &contractClass,   &attentionClass,     &depthwiseClass, &winogradClass,  &spatialPackClass,
-    &strassenClass, &transposedClass, &packedProductClass, &treesClass,     &sequentialClass};
+    &mapClass,         &reorderClass,  &concatClass,     &reduceClass,        &argReduceClass, &softmaxClass,
+    &layerNormClass,   &poolClass,     &contractClass,   &attentionClass,     &depthwiseClass, &winogradClass,
+    &spatialPackClass, &strassenClass, &transposedClass, &packedProductClass, &treesClass,     &sequentialClass};
 
 ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
 
@@ -250,6 +259,11 @@ Operation *anchorOf(func::FuncOp kernel) {
     if (isAnchor(&op))
       return &op;
   return nullptr;
+}
+
+const KernelClass &kernelClassOf(func::FuncOp kernel) {
+  Operation *anchor = anchorOf(kernel);
+  return !anchor && reorderOf(kernel) ? reorderClass : kernelClassOf(anchor);
 }
 
 llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, Operation *anchor, const Target &target) {

@@ -26,8 +26,10 @@ struct KernelClass {
   llvm::StringLiteral extentName = "";
 };
 
-// The class of kernels that this op anchors; a kernel without an anchor is a map.
+// The class of kernels that this op anchors; null, as of what is computed on demand: a map.
 const KernelClass &kernelClassOf(mlir::Operation *anchor);
+// The class of a kernel: its anchor's, or without one a map, or one that changes the order of elements.
+const KernelClass &kernelClassOf(mlir::func::FuncOp kernel);
 const KernelClass *findKernelClass(llvm::StringRef name);
 llvm::ArrayRef<const KernelClass *> allKernelClasses();
 

@@ -52,7 +52,7 @@ std::string describePhases(ConvTransposeOp op) {
 }
 
 // How the kernel computes its anchor.
-std::string describeAlgorithm(Operation *anchor, const Schedule &schedule) {
+std::string describeAlgorithm(Operation *anchor, const Kernel &kernel) {
   if (auto conv = dyn_cast_or_null<WinogradConvOp>(anchor)) {
     std::string tile = std::to_string(conv.getTile());
     return "Winograd's F(" + tile + ",3): tiles of " + tile + " x " + tile + " pixels";
@@ -60,9 +60,9 @@ std::string describeAlgorithm(Operation *anchor, const Schedule &schedule) {
   if (auto transposed = dyn_cast_or_null<ConvTransposeOp>(anchor); transposed && hasPhases(transposed))
     return describePhases(transposed);
   auto conv = dyn_cast_or_null<ConvOp>(anchor);
-  if (!conv || &kernelClassOf(anchor) != findKernelClass("contract"))
-    return kernelClassOf(anchor).meaning.str();
-  std::string windows = schedule["pack_a"] ? "windows, packed block by block," : "windows, read in place,";
+  if (!conv || kernel.kernelClass != findKernelClass("contract"))
+    return kernel.kernelClass->meaning.str();
+  std::string windows = kernel.schedule["pack_a"] ? "windows, packed block by block," : "windows, read in place,";
   return conv.getGroup() == 1 ? "a matrix product of " + windows + " and weights"
                               : "matrix products of " + windows + " and weights, one for each group";
 }
@@ -81,7 +81,7 @@ public:
     KernelNotes notes;
     func::FuncOp code = codeOf(kernel);
     Operation *anchor = anchorOf(code);
-    notes.algorithm = describeAlgorithm(anchor, program.kernels[kernel].schedule);
+    notes.algorithm = describeAlgorithm(anchor, program.kernels[kernel]);
     notes.sequential = whySequential(program.kernels[kernel], program.codes[program.kernels[kernel].code], anchor);
     std::string before, behind;
     bool isBehind = false;

@@ -138,7 +138,7 @@ public:
     SmallVector<Value> inputs, outputs;
     func::FuncOp function = buildFunction(group, inputs, outputs, kernel);
     Operation *anchor = anchorOf(function);
-    kernel.kernelClass = &kernelClassOf(anchor);
+    kernel.kernelClass = &kernelClassOf(function);
     std::string text;
     llvm::raw_string_ostream(text) << OpWithFlags(function,
                                                   OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(1 << 20));

@@ -45,6 +45,11 @@ public:
     computed.clear();
   }
 
+  void unbind(mlir::Value tensor) {
+    sources.erase(tensor);
+    computed.clear();
+  }
+
   // While one lives, elements are computed once for all that asks for them. Nothing may be stored meanwhile that is
   // asked for again.
   class Request {

@@ -9,6 +9,7 @@ using ClassEmitter = Grid (*)(KernelBody &);
 static ClassEmitter emitterOf(StringRef name) {
   return llvm::StringSwitch<ClassEmitter>(name)
       .Case("map", emitMap)
+      .Case("reorder", emitReorder)
       .Case("concat", emitConcat)
       .Case("reduce", emitReduce)
       .Case("arg_reduce", emitArgReduce)

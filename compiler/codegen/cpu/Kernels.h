@@ -71,6 +71,7 @@ struct KernelBody {
 Buffer operandBuffer(KernelBody &k, mlir::Value operand);
 
 Grid emitMap(KernelBody &k);
+Grid emitReorder(KernelBody &k);
 Grid emitConcat(KernelBody &k);
 Grid emitReduce(KernelBody &k);
 Grid emitArgReduce(KernelBody &k);

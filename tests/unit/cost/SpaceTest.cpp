@@ -76,6 +76,9 @@ constexpr const char *forms[] = {
     R"(func.func @kernel(%x: T) -> T {{
       %0 = graph.Sigmoid(%x) : (T) -> T
       return %0 : T })",
+    R"(func.func @kernel(%x: T) -> tensor<{0}x{1}x{2}x{3}xf32, #graph.enc<order = [0, 2, 3, 1]>> {{
+      %0 = graph.Relayout(%x) : (T) -> tensor<{0}x{1}x{2}x{3}xf32, #graph.enc<order = [0, 2, 3, 1]>>
+      return %0 : tensor<{0}x{1}x{2}x{3}xf32, #graph.enc<order = [0, 2, 3, 1]>> })",
     R"(func.func @kernel(%x: T) -> T {{
       %0 = graph.Softmax(%x) {{axis = 3 : i64} : (T) -> T
       return %0 : T })",
@@ -132,7 +135,9 @@ constexpr const char *forms[] = {
       %2 = graph.MatMul(%1, %v) : (tensor<{0}x{1}x{2}x{2}xf32>, T) -> T
       return %2 : T })"};
 
-const KernelClass &classOf(Operation *op) { return kernelClassOf(isa<func::ReturnOp>(op) ? nullptr : op); }
+const KernelClass &classOf(Operation *op) {
+  return isa<func::ReturnOp>(op) ? kernelClassOf(op->getParentOfType<func::FuncOp>()) : kernelClassOf(op);
+}
 
 TEST_P(SpaceTest, HoldsOnlyLegalSchedules) {
   Target target = llvm::cantFail(parseTarget(GetParam()));

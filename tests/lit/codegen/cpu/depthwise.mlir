@@ -11,17 +11,17 @@ layouts:
     order: [ 0, 2, 3, 1 ]
 kernels:
   - kernel: argument0.pixels
-    class: map
+    class: reorder
     ops: [ argument0.pixels ]
-    schedule: { lanes: 16, grain: 16384 }
+    schedule: { tile: 4, run: 64, along_inner: 0, grain: 1 }
   - kernel: y
     class: depthwise
     ops: [ y ]
     schedule: { tile_w: 3, lanes: 4, block_c: 16, fetch_ahead: 0, grain: 6 }
   - kernel: y.rows
-    class: map
+    class: reorder
     ops: [ y.rows ]
-    schedule: { lanes: 16, grain: 16384 }
+    schedule: { tile: 4, run: 64, along_inner: 0, grain: 1 }
 
 //--- row.mlir
 // CHECK-LABEL: func @Conv_y.

@@ -11,17 +11,17 @@ layouts:
     order: [ 0, 2, 3, 1 ]
 kernels:
   - kernel: argument0.pixels
-    class: map
+    class: reorder
     ops: [ argument0.pixels ]
-    schedule: { lanes: 16, grain: 16384 }
+    schedule: { tile: 4, run: 64, along_inner: 0, grain: 1 }
   - kernel: y
     class: spatial_pack
     ops: [ y ]
     schedule: { tile_w: 3, tile_o: 2, groups: 2, tile_i: 2, unroll_w: 1, load_ahead: 0, rows_outer: 1, task_h: 4, task_n: 4 }
   - kernel: y.rows
-    class: map
+    class: reorder
     ops: [ y.rows ]
-    schedule: { lanes: 16, grain: 16384 }
+    schedule: { tile: 4, run: 64, along_inner: 0, grain: 1 }
 
 //--- pairs.mlir
 // CHECK-LABEL: func @Conv_y.

@@ -1,0 +1,109 @@
+// The schedules of kernels that change the order of elements.
+#include "compiler/cost/Reorder.h"
+#include "compiler/graph/SizeMath.h"
+#include "compiler/kernel/Families.h"
+#include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/Reorder.h"
+#include "compiler/kernel/VectorWork.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+constexpr int64_t largestSquare = 16, longestRun = 1024;
+
+int64_t sizeOf(Operation *op, AffineExpr size) { return std::max<int64_t>(1, representative(op, size)); }
+
+// Bytes from one element to the next along a dimension.
+int64_t distance(Operation *op, Value value, int64_t dim) {
+  auto type = cast<RankedTensorType>(value.getType());
+  return sizeOf(op, layoutOf(type).strides[dim]) * elementBytes(type.getElementType());
+}
+
+// `op` is the end of the kernel.
+cost::Reorder problemOf(Operation *op) {
+  Reorder reorder = *reorderOf(op->getParentOfType<func::FuncOp>());
+  cost::Reorder problem;
+  for (const Loop &loop : reorder.outer)
+    problem.matrices *= sizeOf(op, loop.size);
+  problem.along = sizeOf(op, reorder.along.size), problem.across = sizeOf(op, reorder.across.size);
+  problem.resultDistance = distance(op, op->getOperand(0), reorder.across.dim);
+  problem.sourceDistance = distance(op, reorder.sources[0], reorder.along.dim);
+  problem.bits = reorder.bits;
+  problem.sources = double(reorder.sources.size());
+  problem.instructions = kernelWork(op).instructions;
+  problem.bytes = kernelBytes(op);
+  return problem;
+}
+
+cost::ReorderSchedule fromKnobs(const Schedule &s) { return {s["tile"], s["run"], s["along_inner"] != 0, s["grain"]}; }
+
+Schedule asKnobs(const cost::ReorderSchedule &schedule) {
+  Schedule s;
+  s.set("tile", schedule.tile);
+  s.set("run", schedule.run);
+  s.set("along_inner", schedule.alongInner);
+  s.set("grain", schedule.grain);
+  return s;
+}
+
+void overProblem(const cost::Reorder &problem, const Target &target,
+                 llvm::function_ref<void(const cost::ReorderSchedule &)> body) {
+  int64_t least = leastSquare(problem.bits), most = std::clamp(target.lanes(problem.bits), least, largestSquare);
+  for (int64_t tile = least; tile <= most; tile *= 2) {
+    if (tile > least && tile > std::min(problem.along, problem.across))
+      return;
+    for (bool alongInner : {false, true}) {
+      int64_t inner = alongInner ? problem.along : problem.across;
+      for (int64_t run : fractions(inner, tile, longestRun)) {
+        run = std::min(run, longestRun);
+        // Fewer elements than a square has would be left for the last run.
+        while (run < inner && inner % run > 0 && inner % run < tile)
+          run += tile;
+        int64_t runs = problem.matrices * llvm::divideCeil(inner, run);
+        for (int64_t grain : fractions(runs, 1))
+          body({tile, run, alongInner, grain});
+      }
+    }
+  }
+}
+
+void space(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
+  overProblem(problemOf(op), target, [&](const cost::ReorderSchedule &schedule) { body(asKnobs(schedule)); });
+}
+
+double scoreOf(const cost::Reorder &problem, const cost::ReorderSchedule &schedule, const Target &target) {
+  return cost::overThreads(cost::estimate(problem, schedule, target), target);
+}
+
+double score(Operation *op, const Schedule &schedule, const Target &target) {
+  return scoreOf(problemOf(op), fromKnobs(schedule), target);
+}
+
+// The loops of the kernel are found once for all schedules.
+Schedule best(Operation *op, const Target &target) {
+  cost::Reorder problem = problemOf(op);
+  cost::ReorderSchedule chosen;
+  double least = std::numeric_limits<double>::infinity();
+  overProblem(problem, target, [&](const cost::ReorderSchedule &schedule) {
+    if (double cost = scoreOf(problem, schedule, target); cost < least)
+      chosen = schedule, least = cost;
+  });
+  return asKnobs(chosen);
+}
+
+std::string violation(const Schedule &s, Operation *, const Target &) {
+  if (!llvm::isPowerOf2_64(s["tile"]))
+    return llvm::formatv("tile = {0} must be a power of two", s["tile"]).str();
+  if (s["run"] < s["tile"])
+    return llvm::formatv("run = {0} must be at least tile = {1}", s["run"], s["tile"]).str();
+  return "";
+}
+
+} // namespace
+
+const Family reorderFamily{space, score, violation, best};
+
+} // namespace fathom
