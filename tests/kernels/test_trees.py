@@ -72,6 +72,17 @@ def test_every_mode_of_a_node(random, mode, missing):
     check(model, [rows(random, 4, 60, grid=GRID, missing=0.2)])
 
 
+EDGES = np.array([np.nan, -np.inf, np.inf, np.finfo(np.float32).min, 0], np.float32)
+
+
+@pytest.mark.parametrize("mode", forests.MODES)
+@pytest.mark.parametrize("missing", [0.0, 0.5, 1.0])
+def test_thresholds_at_the_edges(random, mode, missing):
+    """Where no number, or every number, goes to one side, what is missing may still go to the other."""
+    model = forests.regressor(random, 30, 2, 4, modes=[mode], missing=missing, full=False, grid=EDGES)
+    check(model, [rows(random, 4, 40, grid=np.append(EDGES, GRID), missing=0.3)])
+
+
 def test_modes_mixed(random):
     model = forests.regressor(random, 11, 5, 5, modes=forests.MODES, missing=0.3, full=False, grid=GRID[:-3])
     check(model, [rows(random, 5, 80, grid=GRID, missing=0.2), rows(random, 5, 1, grid=GRID, missing=0.5)])

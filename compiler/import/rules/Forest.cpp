@@ -51,10 +51,8 @@ public:
   bool hasPlain = false, hasCleaned = false;
 
 private:
-  // The next number below, in the precision of the input.
+  // The next number below, in the precision of the input. Nothing is below minus infinity.
   double below(double number) const {
-    if (std::isinf(number) && number < 0)
-      return std::numeric_limits<double>::quiet_NaN();
     return isWide ? std::nextafter(number, -std::numeric_limits<double>::infinity())
                   : double(std::nextafter(float(number), -std::numeric_limits<float>::infinity()));
   }
@@ -67,15 +65,43 @@ private:
   static Link toSplit(Link link) { return link < 0 ? link : link + splitLink; }
   Link resolved(Link link) const { return link >= splitLink ? entries[link - splitLink] : link; }
 
+  // Only what is not a number is not at most infinity.
+  Link isMissing(int64_t feature, Link yes, Link no) {
+    return add(feature, std::numeric_limits<double>::infinity(), /*isCleaned=*/false, yes, no);
+  }
   Link equals(int64_t feature, double value, bool isMissingTrue, Link yes, Link no) {
-    Link second = add(feature, below(value), /*isCleaned=*/false, yes, no);
+    Link second = isLeast(value) ? yes : add(feature, below(value), /*isCleaned=*/false, yes, no);
     return add(feature, value, isMissingTrue, no, second);
+  }
+  static bool isLeast(double value) { return value == -std::numeric_limits<double>::infinity(); }
+  // Whether no number at all, or every number, goes to the true branch. No number compares with NaN but as not equal.
+  static bool isNever(const Split &split) {
+    switch (split.comparison) {
+    case Comparison::NotEqual:
+      return false;
+    case Comparison::Member:
+      return split.members.empty();
+    case Comparison::Less:
+      return std::isnan(split.threshold) || isLeast(split.threshold);
+    default:
+      return std::isnan(split.threshold);
+    }
+  }
+  static bool isAlways(const Split &split) {
+    return (split.comparison == Comparison::GreaterEqual && isLeast(split.threshold)) ||
+           (split.comparison == Comparison::NotEqual && std::isnan(split.threshold));
   }
   void expand(const Split &split) {
     Link yes = toSplit(split.yes), no = toSplit(split.no), entry = no;
     int64_t feature = split.feature;
     double value = split.threshold;
-    bool missing = split.isMissingTrue;
+    // What is not a number is not equal to any.
+    bool missing = split.isMissingTrue || split.comparison == Comparison::NotEqual;
+    if (isNever(split) || isAlways(split)) {
+      Link numbers = isAlways(split) ? yes : no, others = missing ? yes : no;
+      entries.push_back(numbers == others ? numbers : isMissing(feature, others, numbers));
+      return;
+    }
     switch (split.comparison) {
     case Comparison::LessEqual:
       entry = add(feature, value, missing, no, yes);
@@ -84,15 +110,15 @@ private:
       entry = add(feature, below(value), missing, no, yes);
       break;
     case Comparison::GreaterEqual:
-      entry = add(feature, below(value), !missing, std::isnan(value) ? no : yes, no);
+      entry = add(feature, below(value), !missing, yes, no);
       break;
     case Comparison::Greater:
-      entry = add(feature, value, !missing, std::isnan(value) ? no : yes, no);
+      entry = add(feature, value, !missing, yes, no);
       break;
     case Comparison::Equal:
       entry = equals(feature, value, missing, yes, no);
       break;
-    case Comparison::NotEqual: // what is not a number is not equal to any
+    case Comparison::NotEqual:
       entry = equals(feature, value, false, no, yes);
       break;
     case Comparison::Member:
