@@ -210,8 +210,13 @@ LogicalResult checkBroadcastTo(Operation *op, Value value, ArrayRef<AffineExpr> 
   if (failed(result))
     return failure();
   bool isSame = result->size() == target.size();
-  for (size_t i = 0; isSame && i < target.size(); ++i)
-    isSame = size::same((*result)[i], target[i]) || !constantSize(target[i]);
+  for (size_t i = 0; isSame && i < target.size(); ++i) {
+    if (size::same((*result)[i], target[i]) || !constantSize(target[i]))
+      continue;
+    // A symbolic size beside a 1 has to be 1 as well.
+    isSame = !constantSize((*result)[i]);
+    assumeEqual((*result)[i], target[i]);
+  }
   if (isSame)
     return success();
   return emitError(op, ErrorCode::BadShape)

@@ -64,22 +64,6 @@ static LogicalResult shrink(Node &node) {
       node.emit("Cast", node.emit("Shrink", wide, *attrs, "shrunk"), node.attr("to", TypeAttr::get(element))));
 }
 
-static LogicalResult prelu(Node &node) {
-  FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("PRelu");
-  Value result = failed(attrs) ? Value() : node.emit("PRelu", node.allInputs(), *attrs);
-  if (!result)
-    return failure();
-  // The slope broadcasts to the input, not the other way round.
-  graph::Sizes given = graph::sizesOf(node.input(0)), broadcast = graph::sizesOf(result);
-  // A symbolic size of the input is the slope's where it meets one.
-  bool isSame = given.size() == broadcast.size();
-  for (size_t d = 0; isSame && d < given.size(); ++d)
-    isSame = given[d] == broadcast[d] || !graph::constantSize(given[d]);
-  if (!isSame)
-    return node.error(ErrorCode::BadShape) << "the slope of PRelu does not broadcast to its input";
-  return node.finish(result);
-}
-
 static Value allTrue(Node &node, Type element) {
   auto type = RankedTensorType::get({1}, element);
   NamedAttribute value = node.attr("value", DenseElementsAttr::get(type, Attribute(numberOf(1, element))));
@@ -115,7 +99,6 @@ ArrayRef<Rule> elementwiseRules() {
       {"Clip", 1, 3, clip},
       {"Cast", 1, 1, cast},
       {"CastLike", 2, 2, cast},
-      {"PRelu", 2, 2, prelu},
       {"Shrink", 1, 1, shrink},
       {"Dropout", 1, 3, dropout},
   };
