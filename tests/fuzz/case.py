@@ -21,9 +21,6 @@ REFUSALS = [
     r"F3004.*is not known to be",
     r"F3004.*hint: declare a range for the symbolic dimension",
     r"F1008.*Col2Im.*is not a multiple of blocks",
-    # Slopes and scales that broadcast only if a size turns out to be 1.
-    r"F1008.*(PRelu|LayerNormalization|RMSNormalization).*cannot be broadcast",
-    r"F1008.*slope of PRelu",
     # Operators that are not there yet.
     r"F3001.*operator (BitCast|CumProd|CausalConvWithState) ",
     # Reductions of integers to logarithms.

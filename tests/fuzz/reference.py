@@ -131,6 +131,8 @@ TYPE_ATTRIBUTES = {"to", "dtype", "output_dtype", "output_datatype", "value"}
 OPTIONALS = {"Optional", "OptionalHasElement", "OptionalGetElement"}
 # The evaluator leaves out an axis here.
 NOT_BY_EVALUATOR = {"GlobalMaxPool"}
+# Of integers they are computed in doubles here: ONNX Runtime cuts off what is behind the point in every term, not in the sum, and the evaluator refuses them.
+INTEGERS_IN_DOUBLE = {"ReduceLogSumExp"}
 
 
 class NodeReference:
@@ -145,6 +147,8 @@ class NodeReference:
             return self.optional(node, values)
         names = list(dict.fromkeys([name for name in node.input if name] + captured_names(node)))
         values = {name: values[name] for name in names}
+        if node.op_type in INTEGERS_IN_DOUBLE and not is_float(values[names[0]].dtype):
+            return [np.asarray(result, values[names[0]].dtype) for result in self.compute(node, values | {names[0]: values[names[0]].astype(np.float64)})]
         widened = self.widens(node, values)
         fed = {name: wide(value) for name, value in values.items()} if widened else values
         results = self.compute(node, fed)

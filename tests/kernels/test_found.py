@@ -1,7 +1,7 @@
 """Small models that random graphs (tests/fuzz) once failed on."""
 import numpy as np
 import pytest
-from onnx import TensorProto
+from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 from sizes import FLOAT, INT64, agree, floats, model, node
 
@@ -32,3 +32,34 @@ def test_statistics_of_another_type(kind, statistics, random):
     assert got.dtype == kind and ReferenceEvaluator(proto).run(None, feed)[0].shape == got.shape
     room = 4 * max(np.finfo(kind).eps, np.finfo(np.float32).eps)
     np.testing.assert_allclose(got.astype(np.float64), want, rtol=room, atol=room * np.abs(want).max())
+
+
+@pytest.mark.parametrize("op, shapes, attributes", [
+    ("PRelu", [["n", 1], ["s"]], {}),
+    ("Gemm", [["n", 4], [4, 1], ["n", "s"]], {}),
+    ("LayerNormalization", [["n", 3, 1], [3, "s"], [3, "s"]], {"axis": 1}),
+])
+def test_a_symbolic_size_beside_one_is_one(op, shapes, attributes, random):
+    """What broadcasts to a size of 1 has size 1: another is refused when the model runs."""
+    names = [f"i{i}" for i in range(len(shapes))]
+    proto = model([node(op, names, "y", **attributes)], [(name, FLOAT, shape) for name, shape in zip(names, shapes, strict=True)], [("y", FLOAT)])
+
+    def feed(n, s):
+        return {name: floats(random, *({"n": n, "s": s}.get(size, size) for size in shape)) for name, shape in zip(names, shapes, strict=True)}
+
+    agree(proto, [feed(2, 1), feed(5, 1)])
+    with pytest.raises(fathom.Error, match="F1012"):
+        fathom.Session(fathom.compile(proto)).run(None, feed(5, 2))
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16"])
+@pytest.mark.parametrize("equation", ["bij,bjd->bid", "ij,kj->i", "ii,i->i"])
+def test_products_of_narrow_integers_wrap_around(equation, kind, random):
+    shapes = {"bij,bjd->bid": [(2, 3, 5), (2, 5, 7)], "ij,kj->i": [(3, 5), (2, 5)], "ii,i->i": [(5, 5), (5,)]}[equation]
+    types = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    proto = model([node("Einsum", "a b", "y", equation=equation)], [("a", types, shapes[0]), ("b", types, shapes[1])], [("y", types)])
+    info = np.iinfo(kind)
+    a, b = (random.integers(info.min, info.max, shape, kind, endpoint=True) for shape in shapes)
+    (got,) = fathom.Session(fathom.compile(proto)).run(None, {"a": a, "b": b})
+    want = np.einsum(equation, a.astype(np.int64), b.astype(np.int64)).astype(kind)
+    assert got.dtype == want.dtype and (got == want).all() and got.any()

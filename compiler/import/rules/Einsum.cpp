@@ -2,6 +2,7 @@
 // nothing later needs, or elementwise where there are none.
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/Normalize.h"
+#include "compiler/import/rules/Parts.h"
 
 using namespace mlir;
 
@@ -23,9 +24,16 @@ public:
   LogicalResult run() {
     if (failed(parse()))
       return failure();
-    for (Operand &operand : operands)
+    // Products and sums are of 32 bits at least; those of narrow integers wrap around as theirs would.
+    Type element = node.elementType(0), wide = element;
+    if (auto integer = dyn_cast<IntegerType>(element); integer && integer.getWidth() > 1 && integer.getWidth() < 32)
+      wide = IntegerType::get(node.context(), 32, integer.getSignedness());
+    for (Operand &operand : operands) {
+      if (wide != element)
+        operand.value = castAs(node, operand.value, wide, "wide");
       if (!takeDiagonals(operand))
         return failure();
+    }
     if (failed(dropBroadcast()))
       return failure();
     for (size_t i = 0; i < operands.size(); ++i)
@@ -36,6 +44,8 @@ public:
     if (!result.value)
       return failure();
     SmallVector<int64_t> perm = positions(result.labels, output);
+    if (wide != element)
+      result.value = castAs(node, result.value, element, "narrow");
     return node.finish(llvm::is_sorted(perm) ? node.emit("Identity", result.value)
                                              : transposed(result.value, perm, ""));
   }
