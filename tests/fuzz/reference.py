@@ -131,6 +131,8 @@ TYPE_ATTRIBUTES = {"to", "dtype", "output_dtype", "output_datatype", "value"}
 OPTIONALS = {"Optional", "OptionalHasElement", "OptionalGetElement"}
 # The evaluator leaves out an axis here.
 NOT_BY_EVALUATOR = {"GlobalMaxPool"}
+# Of no elements ONNX Runtime's reductions have other shapes than others.
+NOTHING_BY_EVALUATOR = "Reduce"
 # Of integers they are computed in doubles here: ONNX Runtime cuts off what is behind the point in every term, not in the sum, and the evaluator refuses them.
 INTEGERS_IN_DOUBLE = {"ReduceLogSumExp"}
 
@@ -189,9 +191,10 @@ class NodeReference:
         return types
 
     def compute(self, node, values):
-        key = (node.SerializeToString(), *((name, str(value.dtype), type(value), getattr(value, "ndim", 0)) for name, value in values.items()))
+        by_evaluator = node.op_type.startswith(NOTHING_BY_EVALUATOR) and not values[node.input[0]].size
+        key = (node.SerializeToString(), by_evaluator, *((name, str(value.dtype), type(value), getattr(value, "ndim", 0)) for name, value in values.items()))
         if key not in self.kept:
-            self.kept[key] = self.open(node, values)
+            self.kept[key] = self.open(node, values, by_evaluator)
         try:
             with np.errstate(all="ignore"):
                 return self.kept[key](values)
@@ -200,12 +203,12 @@ class NodeReference:
         except Exception as error:
             raise Impossible(f"{node.op_type}: {error}") from None
 
-    def open(self, node, values):
+    def open(self, node, values, by_evaluator):
         infos = [value_info(name, value) for name, value in values.items()]
         results = [onnx.ValueInfoProto(name=name) for name in node.output if name]
         graph = helper.make_graph([node], "g", infos, results)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset), helper.make_opsetid("com.microsoft", 1)], ir_version=10)
-        if not any(value.dtype == BFLOAT16 for value in values.values()):
+        if not by_evaluator and not any(value.dtype == BFLOAT16 for value in values.values()):
             try:
                 session = runtime_session(model)
                 if all("bfloat16" not in output.type for output in session.get_outputs()):

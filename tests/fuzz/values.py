@@ -57,7 +57,7 @@ def random_array(random, dtype, shape, low=None, high=None, special=False):
     if not is_float(dtype):
         info = np.iinfo(dtype)
         small = (max(info.min, -9), min(info.max, 9)) if random.integers(4) else (max(info.min, -100), min(info.max, 100))
-        low, high = small[0] if low is None else low, small[1] if high is None else high
+        low, high = small[0] if low is None else max(low, info.min), small[1] if high is None else min(high, info.max)
         array = random.integers(low, high, shape, dtype=np.int64, endpoint=True).astype(dtype)
         if special and array.size and low == small[0]:
             array.flat[random.integers(array.size)] = random.choice([info.min, info.max])
