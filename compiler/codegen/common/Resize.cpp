@@ -37,7 +37,9 @@ class Resize {
 public:
   Resize(Emitter &e, ResizeOp op, int64_t lanes) : e(e), c(e.c), f{e.c}, op(op), lanes(lanes) {
     Type element = op.getType().getElementType();
-    acc = element.isF64() ? element : Type(c.b.getF32Type());
+    // Wide integers are not all floats.
+    bool isWide = isa<IntegerType>(element) && element.getIntOrFloatBitWidth() >= 32;
+    acc = element.isF64() || isWide ? c.b.getF64Type() : Type(c.b.getF32Type());
     int64_t rank = op.getType().getRank();
     axes = llvm::to_vector(llvm::seq<int64_t>(0, rank));
     if (op.getAxes()) {
@@ -251,13 +253,14 @@ private:
     Type type = vectorType(element, lanes);
     if (isa<FloatType>(element))
       return arith::TruncFOp::create(c.b, c.loc, type, x);
-    // A cubic filter overshoots; narrow integers saturate.
+    // What is behind the point is cut off, as ONNX Runtime does. A cubic filter overshoots: integers saturate, those of
+    // 64 bits at the last double that is one.
     bool isUnsigned = element.isUnsignedInteger();
-    if (unsigned bits = element.getIntOrFloatBitWidth(); bits < 32) {
-      auto limit = [&](double value) { return c.number(vectorType(acc, lanes), value); };
-      x = arith::MaximumFOp::create(c.b, c.loc, x, limit(isUnsigned ? 0 : -std::ldexp(1, bits - 1)));
-      x = arith::MinimumFOp::create(c.b, c.loc, x, limit(std::ldexp(1, isUnsigned ? bits : bits - 1) - 1));
-    }
+    unsigned bits = element.getIntOrFloatBitWidth();
+    double above = std::ldexp(1, isUnsigned ? bits : bits - 1);
+    auto limit = [&](double value) { return c.number(vectorType(acc, lanes), value); };
+    x = arith::MaxNumFOp::create(c.b, c.loc, x, limit(isUnsigned ? 0 : -above));
+    x = arith::MinNumFOp::create(c.b, c.loc, x, limit(bits < 64 ? above - 1 : std::nextafter(above, 0)));
     return isUnsigned ? Value(arith::FPToUIOp::create(c.b, c.loc, type, x))
                       : Value(arith::FPToSIOp::create(c.b, c.loc, type, x));
   }
