@@ -385,8 +385,8 @@ void copyPassedThrough(Block &block) {
   }
 }
 
-// Sizes known as expressions have no memory of their own, but what a loop starts from and what a view lies over must be
-// in memory.
+// Sizes known as expressions have no memory of their own, but what a loop starts from, what a view lies over and what
+// is multiplied in tiles must be in memory.
 void storeSizes(Operation *op) {
   OpBuilder b(op);
   auto store = [&](OpOperand &operand, const Twine &suffix) {
@@ -402,6 +402,9 @@ void storeSizes(Operation *op) {
       store(operand, ".carried" + Twine(i));
   else if (isView(op))
     store(op->getOpOperand(0), ".stored");
+  else if (isa<MatMulOp, GemmOp>(op))
+    for (unsigned i : {0u, 1u})
+      store(op->getOpOperand(i), i ? ".right" : ".left");
 }
 
 // A value that never leaves its kernel has no buffer, so that what a plan says of its layout would be ignored: there is

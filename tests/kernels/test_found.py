@@ -1,7 +1,7 @@
 """Small models that random graphs (tests/fuzz) once failed on."""
 import numpy as np
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, parser
 from onnx.reference import ReferenceEvaluator
 from sizes import FLOAT, INT64, agree, floats, model, node
 
@@ -63,3 +63,29 @@ def test_products_of_narrow_integers_wrap_around(equation, kind, random):
     (got,) = fathom.Session(fathom.compile(proto)).run(None, {"a": a, "b": b})
     want = np.einsum(equation, a.astype(np.int64), b.astype(np.int64)).astype(kind)
     assert got.dtype == want.dtype and (got == want).all() and got.any()
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+def test_resized_integers_are_cut_off_and_saturate(mode, kind, random):
+    """What ONNX's evaluator has of doubles, without what is behind the point; where that is nearly an integer, either is right."""
+    types = helper.np_dtype_to_tensor_dtype(np.dtype(kind))
+    sizes = {"sizes": np.array([1, 2, 7, 9])}
+    proto, wide = (model([node("Resize", ["x", "", "", "sizes"], "y", mode=mode)], [("x", t, [1, 2, 4, 5])], [("y", t)], sizes, opset=19)
+                   for t in (types, TensorProto.DOUBLE))
+    info = np.iinfo(kind)
+    x = random.choice(np.array([info.min, info.max // 3, info.max], kind), (1, 2, 4, 5)) if random.integers(2) else random.integers(0, 100, (1, 2, 4, 5)).astype(kind)
+    (got,), (exact,) = fathom.Session(fathom.compile(proto)).run(None, {"x": x}), ReferenceEvaluator(wide).run(None, {"x": x.astype(np.float64)})
+    exact = np.clip(exact, info.min, info.max)
+    room = 1e-4 + 4e-6 * np.abs(x.astype(np.float64)).max()  # the evaluator's weights are single precision
+    wide = got.astype(np.float64)
+    assert got.dtype == kind and got.any() and (wide >= np.trunc(exact - room)).all() and (wide <= np.trunc(exact + room)).all()
+
+
+@pytest.mark.parametrize("product", ["y = MatMul(s, m)", "y = MatMul(t, s)", "r = Unsqueeze(s, zero) y = MatMul(r, m)", 'y = Einsum<equation="i,ij->j">(s, m)'])
+def test_products_of_sizes(product, random):
+    """Sizes that are known as expressions have no memory, which tiles of a product are read from."""
+    proto = parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]> g (float[a, 5, b] x, int64[3, n] m, int64[n, 3] t) => (int64[] y) {{
+        zero = Constant<value_ints = [0]>() s = Shape(x) {product} }}""")
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    agree(proto, [{"x": floats(random, a, 5, b), "m": random.integers(-9, 9, (3, n)), "t": random.integers(-9, 9, (n, 3))} for a, b, n in ((2, 3, 7), (11, 1, 4))])
