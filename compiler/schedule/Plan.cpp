@@ -95,7 +95,13 @@ llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef fileName) {
   llvm::Expected<Plan> parsed = parseYaml<Plan>(text, fileName, "plan");
   if (!parsed)
     return parsed;
-  const Plan &plan = *parsed;
+  Plan &plan = *parsed;
+  // They come in the order of a hash table, which is another one for the same names.
+  for (PlannedKernel &kernel : plan.kernels) {
+    llvm::sort(kernel.schedule.knobs);
+    for (Version &version : kernel.versions)
+      llvm::sort(version.schedule.knobs);
+  }
   llvm::StringSet<> values;
   for (const PlannedLayout &layout : plan.layouts)
     if (!values.insert(layout.value).second)

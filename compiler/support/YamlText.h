@@ -58,6 +58,9 @@ llvm::Expected<T> parseYaml(llvm::StringRef text, llvm::StringRef fileName, llvm
   if (!root || llvm::isa<llvm::yaml::NullNode>(root))
     return llvm::createStringError(what + " '" + fileName +
                                    "' cannot be read: " + (message.empty() ? "there is nothing in it" : message));
+  // Nor is there one for what refers to another.
+  if (llvm::isa<llvm::yaml::AliasNode>(root))
+    return llvm::createStringError(what + " '" + fileName + "' cannot be read: it is nothing but an alias");
   message.clear();
   llvm::yaml::Input yaml(llvm::MemoryBufferRef(text, fileName), nullptr, collect, &message);
   T value;

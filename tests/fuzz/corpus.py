@@ -85,8 +85,10 @@ def main():
     for make in (importer, artifact, npy, plan, machine):
         folder = HERE / "corpus" / make.__name__
         folder.mkdir(parents=True, exist_ok=True)
+        # What libFuzzer once found stays.
         for old in folder.iterdir():
-            old.unlink()
+            if not old.name.startswith("found-"):
+                old.unlink()
         for name, data in make():
             (folder / name).write_bytes(data)
         print(make.__name__, len(list(folder.iterdir())))

@@ -28,7 +28,7 @@ static constexpr DtypeCode dtypeCodes[] = {
     {FATHOM_U16, "u2"}, {FATHOM_U32, "u4"}, {FATHOM_U64, "u8"}, {FATHOM_BOOL, "b1"},
 };
 
-Expected<Array> Array::create(int32_t dtype, ArrayRef<int64_t> dims) {
+Expected<Array> Array::measure(int32_t dtype, ArrayRef<int64_t> dims) {
   Array array;
   array.dtype = dtype;
   array.dims.assign(dims.begin(), dims.end());
@@ -42,9 +42,19 @@ Expected<Array> Array::create(int32_t dtype, ArrayRef<int64_t> dims) {
   if (overflow || MulOverflow(array.elements, int64_t(fathom_dtype_bytes(dtype)), bytes))
     return fail(ErrorCode::BadInput, "an array of shape " + spellDims(dims) + " is too large");
   array.bytes = bytes;
-  array.memory = aligned_alloc(64, alignTo(std::max<size_t>(array.bytes, 1), 64));
-  if (!array.memory)
-    return fail(ErrorCode::Device, "no memory for an array of shape " + spellDims(dims));
+  return array;
+}
+
+Error Array::allocate() {
+  memory = aligned_alloc(64, alignTo(std::max<size_t>(bytes, 1), 64));
+  return memory ? Error::success() : fail(ErrorCode::Device, "no memory for an array of shape " + spellDims(dims));
+}
+
+Expected<Array> Array::create(int32_t dtype, ArrayRef<int64_t> dims) {
+  Expected<Array> array = measure(dtype, dims);
+  if (array)
+    if (Error error = array->allocate())
+      return error;
   return array;
 }
 
@@ -178,20 +188,26 @@ Expected<Array> readNpy(StringRef path) {
                                                   : found->dtype;
   if (!dtype)
     return refuse("elements of type '" + header.descr + "' are not supported");
-  Expected<Array> array = Array::create(dtype, header.shape);
+  // No memory is taken for more than the file has.
+  Expected<Array> array = Array::measure(dtype, header.shape);
   if (!array)
     return refuse(toString(array.takeError()));
+  std::vector<std::string> texts;
   if (isString) {
     auto strings = decodeStrings(bytes, code, array->elements);
     if (!strings)
       return refuse(toString(strings.takeError()));
-    array->setStrings(std::move(*strings));
-    return array;
-  }
-  if (bytes.size() != array->bytes)
+    texts = std::move(*strings);
+  } else if (bytes.size() != array->bytes) {
     return refuse("shape " + spellDims(header.shape) + " needs " + Twine(array->bytes) + " bytes, the file has " +
                   Twine(bytes.size()));
-  memcpy(array->data(), bytes.data(), bytes.size());
+  }
+  if (Error error = array->allocate())
+    return refuse(toString(std::move(error)));
+  if (isString)
+    array->setStrings(std::move(texts));
+  else
+    memcpy(array->data(), bytes.data(), bytes.size());
   return array;
 }
 

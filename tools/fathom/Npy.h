@@ -15,6 +15,9 @@ public:
   Array() = default;
   // Uninitialised; an error when the size overflows or there is no such memory.
   static llvm::Expected<Array> create(int32_t dtype, llvm::ArrayRef<int64_t> dims);
+  // The same in two steps: what it takes, and its memory.
+  static llvm::Expected<Array> measure(int32_t dtype, llvm::ArrayRef<int64_t> dims);
+  llvm::Error allocate();
   Array(Array &&other) noexcept { swap(other); }
   Array &operator=(Array &&other) noexcept { return swap(other), *this; }
   ~Array() { free(memory); }

@@ -24,7 +24,8 @@ void Array::setStrings(std::vector<std::string> strings) {
 Expected<std::vector<std::string>> decodeStrings(StringRef bytes, StringRef code, int64_t count) {
   uint64_t characters;
   bool isWide = code.front() == 'U';
-  if (code.drop_front().getAsInteger(10, characters) || characters > (1 << 24))
+  // NumPy gives strings a character at least; of none a small file could have any number.
+  if (code.drop_front().getAsInteger(10, characters) || characters > (1 << 24) || (count && !characters))
     return fail(ErrorCode::BadInput, "strings of type '" + code + "' are not supported");
   uint64_t each = characters * (isWide ? 4 : 1);
   if (count && (bytes.size() % count || bytes.size() / count != each))
