@@ -157,10 +157,11 @@ def cum_sum(g):
 
 @op("CumProd")
 def cum_prod(g):
-    accumulate(g)
+    # A product that has left the range of 16 bits does not come back to it, unless it is kept in another type.
+    accumulate(g, where=lambda x: x.dtype != np.float16 or bool(np.prod(np.maximum(np.abs(x.astype(np.float64)), 1)) < 1e4))
 
 
-def accumulate(g):
-    x = g.arg(0, rank=(1, 4))
+def accumulate(g, where=None):
+    x = g.arg(0, rank=(1, 4), where=where)
     axis = g.given(1, np.array(g.axis(x), g.choose([np.int64, np.int32])))
     g.node(x, axis, exclusive=g.integer(0, 1), reverse=g.integer(0, 1))

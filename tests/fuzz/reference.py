@@ -54,8 +54,8 @@ FAMILIES = {
         OptionalGetElement OptionalHasElement Or Pad ReduceMax ReduceMin Relu Reshape ReverseSequence Round Scatter SequenceAt SequenceConstruct SequenceEmpty
         SequenceErase SequenceInsert SequenceLength Shape Sign Size Slice SpaceToDepth Split SplitToSequence Squeeze TensorScatter Tile TopK
         Transpose Trilu Unique Unsqueeze Where Xor""",
-    ARITHMETIC: "Add Sub Mul Div Sum Mean Mod PRelu LeakyRelu Reciprocal Sqrt Shrink ThresholdedRelu Range",
-    FUNCTION: "Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Pow Sin Sinh Softsign Tan Tanh DequantizeLinear QuantizeLinear",
+    ARITHMETIC: "Add Sub Mul Div Mod PRelu LeakyRelu Reciprocal Sqrt ThresholdedRelu Range",
+    FUNCTION: "Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Pow Shrink Sin Sinh Softsign Tan Tanh DequantizeLinear QuantizeLinear",
     DIFFERENCE: "Celu Elu Gelu HardSigmoid HardSwish Mish Selu Sigmoid Softplus Swish SwiGLU",
     LOGARITHM: "LogSoftmax ReduceLogSum ReduceLogSumExp SoftmaxCrossEntropyLoss NegativeLogLikelihoodLoss",
     LARGEST: "GroupNormalization BlackmanWindow HammingWindow HannWindow MelWeightMatrix DFT STFT Conv LSTM GRU RNN Resize GridSample AffineGrid",
@@ -265,7 +265,7 @@ class Reference:
             rounding = family(node.op_type) if random is not None else EXACT
             reads = {name: values[name] for name in [*node.input, *captured_names(node)] if name}
             for name in {*node.input[:1]} if node.op_type in SIZED_BY_OPERANDS else reads:
-                reads[name] = disturbed(reads[name], rounding.operands, random)
+                reads[name] = disturbed(reads[name], rounding.operands, random, single=node.op_type in IN_SINGLE)
             results = self.by_node.run(node, reads)
             for name, result in zip([name for name in node.output if name], results, strict=True):
                 values[name] = disturbed(result, rounding.result, random, rounding.largest, rounding.one, node.op_type in IN_SINGLE)
