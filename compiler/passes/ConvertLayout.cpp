@@ -9,6 +9,7 @@
 #include "compiler/passes/Passes.h"
 #include "compiler/passes/Pieces.h"
 #include "compiler/passes/PixelRegions.h"
+#include "compiler/passes/ReshapedOrder.h"
 #include "compiler/support/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -60,14 +61,44 @@ SmallVector<int64_t> flowingOrder(Operation *op, RankedTensorType type) {
   return identity;
 }
 
-namespace {
-
 SmallVector<int64_t> channelsLast(int64_t rank) {
   SmallVector<int64_t> order{0};
   llvm::append_range(order, llvm::seq<int64_t>(2, rank));
   order.push_back(1);
   return order;
 }
+
+// Whether two orders of a tensor are the same for all dimensions of more than one element.
+static bool sameOrder(RankedTensorType type, ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+  Sizes sizes = sizesOf(type);
+  auto counts = [&](int64_t d) { return !isConstant(sizes[d], 1); };
+  return llvm::equal(llvm::make_filter_range(a, counts), llvm::make_filter_range(b, counts));
+}
+
+std::optional<SmallVector<int64_t>> viewedOrder(Operation *view, RankedTensorType input) {
+  auto result = cast<RankedTensorType>(view->getResult(0).getType());
+  Layout layout = layoutOf(input);
+  if (layout.hasHalo() || layout.hasRoom() || layout.block)
+    return std::nullopt;
+  std::optional<SmallVector<int64_t>> order;
+  if (auto transpose = dyn_cast<TransposeOp>(view)) {
+    SmallVector<int64_t> place(result.getRank());
+    for (int64_t j = 0; j < result.getRank(); ++j)
+      place[transpose.getPerm() ? (*transpose.getPerm())[j] : result.getRank() - 1 - j] = j;
+    order = llvm::map_to_vector(layout.order, [&](int64_t d) { return place[d]; });
+  } else if (isa<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(view)) {
+    order = reshapedOrder(input, layout.order, result);
+  }
+  // Dimensions of one element lie anywhere: orders are spelled as others expect them.
+  SmallVector<int64_t> rows = llvm::to_vector(llvm::seq<int64_t>(0, result.getRank()));
+  if (order && sameOrder(result, *order, rows))
+    return rows;
+  if (order && result.getRank() > 2 && sameOrder(result, *order, channelsLast(result.getRank())))
+    return channelsLast(result.getRank());
+  return order;
+}
+
+namespace {
 
 class LayoutAssignment {
 public:
@@ -234,7 +265,7 @@ private:
     if (auto transpose = dyn_cast<TransposeOp>(op))
       return visitTranspose(transpose);
     if (isa<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(op)) {
-      op->setOperand(0, rowMajor(op, op->getOperand(0)));
+      visitReshape(op);
       return success();
     }
     // What crosses the border of a block is row-major.
@@ -396,6 +427,18 @@ private:
       order.push_back(place[d]);
     op.getResult().setType(withLayout(withoutLayout(op.getType()), order, 0, halo));
     return success();
+  }
+
+  // A view of what its input has in memory, in whatever order that is; where no order describes the result, of rows.
+  void visitReshape(Operation *op) {
+    auto type = typeOf(op->getOperand(0)), result = withoutLayout(typeOf(op->getResult(0)));
+    std::optional<SmallVector<int64_t>> order;
+    if (!isRowMajor(type))
+      order = viewedOrder(op, type);
+    if (order)
+      op->getResult(0).setType(withLayout(result, *order));
+    else
+      op->setOperand(0, rowMajor(op, op->getOperand(0)));
   }
 
   // The attention whose kernel computes this product, if one does.

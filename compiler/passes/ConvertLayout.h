@@ -20,6 +20,11 @@ bool keepsRows(mlir::Operation *op);
 
 // Whether the op only reinterprets its operand's buffer, or a part of it.
 bool isView(mlir::Operation *op);
+// Images with their channels innermost.
+llvm::SmallVector<int64_t> channelsLast(int64_t rank);
+// The order in memory of a transpose's or reshape's result where its input is of this type; nothing where it has none,
+// or lies in no one stretch.
+std::optional<llvm::SmallVector<int64_t>> viewedOrder(mlir::Operation *view, mlir::RankedTensorType input);
 // The value whose buffer a view reads, through all views.
 mlir::Value bufferRoot(mlir::Value value);
 // The op's name in plans.

@@ -6,7 +6,7 @@
 
 namespace fathom {
 
-// Convolutions read and write channels innermost; reshapes, matrix products and what crosses the border of the model
+// Convolutions read and write channels innermost; matrix products and what crosses the border of the model
 // want rows. Ops between them take either, and an elementwise one can read one and write the other. For every value
 // that is free, whether it has its channels innermost, such that the elements that have to change their order on the
 // way, each weighed by what that takes, are as few as possible in the whole model: a minimum cut.

@@ -119,3 +119,59 @@ func.func @transposed_depthwise(%x: tensor<1x8x5x5xf32>) -> tensor<1x8x10x10xf32
   %c = graph.ConvTranspose(%x, %w, %n) {group = 8 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 2, 2>, graph.name = "y"} : (tensor<1x8x5x5xf32>, tensor<8x1x4x4xf32>, none) -> tensor<1x8x10x10xf32>
   return %c : tensor<1x8x10x10xf32>
 }
+
+// -----
+
+// Pixels in one row, and transposed to tokens, are views of what a convolution wrote: nothing changes its order.
+// CHECK-LABEL: func @tokens
+// CHECK: %[[C:.*]] = graph.Conv(
+// CHECK-NEXT: %[[FLAT:.*]] = graph.Reshape(%[[C]], {{.*}} -> tensor<2x8x35xf32, #graph.enc<order = [0, 2, 1]>>
+// CHECK-NEXT: %[[TOKENS:.*]] = graph.Transpose(%[[FLAT]]) {{.*}} -> tensor<2x35x8xf32>
+// CHECK-NEXT: return %[[TOKENS]]
+func.func @tokens(%x: tensor<2x3x5x7xf32>) -> tensor<2x35x8xf32> {
+  %n = graph.None
+  %s = graph.Constant dense<[2, 8, 35]> : tensor<3xi64> as tensor<3xi64>
+  %w = graph.Constant dense<2.0> : tensor<8x3x1x1xf32> as tensor<8x3x1x1xf32>
+  %c = graph.Conv(%x, %w, %n) {graph.name = "c"} : (tensor<2x3x5x7xf32>, tensor<8x3x1x1xf32>, none) -> tensor<2x8x5x7xf32>
+  %f = graph.Reshape(%c, %s) {graph.name = "f"} : (tensor<2x8x5x7xf32>, tensor<3xi64>) -> tensor<2x8x35xf32>
+  %t = graph.Transpose(%f) {graph.name = "t", perm = array<i64: 0, 2, 1>} : (tensor<2x8x35xf32>) -> tensor<2x35x8xf32>
+  return %t : tensor<2x35x8xf32>
+}
+
+// -----
+
+// Channels that are merged with rows of pixels do not follow each other in memory.
+// CHECK-LABEL: func @merged
+// CHECK: %[[C:.*]] = graph.Conv(
+// CHECK-NEXT: %[[ROWS:.*]] = graph.Relayout(%[[C]]) {{.*}} -> tensor<2x8x5x7xf32>
+// CHECK-NEXT: graph.Reshape(%[[ROWS]],
+func.func @merged(%x: tensor<2x3x5x7xf32>) -> tensor<2x40x7xf32> {
+  %n = graph.None
+  %s = graph.Constant dense<[2, 40, 7]> : tensor<3xi64> as tensor<3xi64>
+  %w = graph.Constant dense<2.0> : tensor<8x3x1x1xf32> as tensor<8x3x1x1xf32>
+  %c = graph.Conv(%x, %w, %n) {graph.name = "c"} : (tensor<2x3x5x7xf32>, tensor<8x3x1x1xf32>, none) -> tensor<2x8x5x7xf32>
+  %f = graph.Reshape(%c, %s) {graph.name = "f"} : (tensor<2x8x5x7xf32>, tensor<3xi64>) -> tensor<2x40x7xf32>
+  return %f : tensor<2x40x7xf32>
+}
+
+// -----
+
+// A product's rows are the pixels of an image with its channels innermost.
+// CHECK-LABEL: func @image
+// CHECK: %[[M:.*]] = graph.MatMul({{.*}} -> tensor<2x35x8xf32>
+// CHECK-NEXT: %[[T:.*]] = graph.Transpose(%[[M]]) {{.*}} -> tensor<2x8x35xf32, #graph.enc<order = [0, 2, 1]>>
+// CHECK-NEXT: %[[I:.*]] = graph.Reshape(%[[T]], {{.*}} -> tensor<2x8x5x7xf32, #graph.enc<order = [0, 2, 3, 1]>>
+// CHECK-NEXT: %[[R:.*]] = graph.Relu(%[[I]]) {{.*}} -> tensor<2x8x5x7xf32, #graph.enc<order = [0, 2, 3, 1]>>
+// CHECK: graph.Conv(%[[R]],
+func.func @image(%x: tensor<2x35x6xf32>) -> tensor<2x9x5x7xf32> {
+  %n = graph.None
+  %s = graph.Constant dense<[2, 8, 5, 7]> : tensor<4xi64> as tensor<4xi64>
+  %a = graph.Constant dense<2.0> : tensor<6x8xf32> as tensor<6x8xf32>
+  %w = graph.Constant dense<2.0> : tensor<9x8x1x1xf32> as tensor<9x8x1x1xf32>
+  %m = graph.MatMul(%x, %a) {graph.name = "m"} : (tensor<2x35x6xf32>, tensor<6x8xf32>) -> tensor<2x35x8xf32>
+  %t = graph.Transpose(%m) {graph.name = "t", perm = array<i64: 0, 2, 1>} : (tensor<2x35x8xf32>) -> tensor<2x8x35xf32>
+  %i = graph.Reshape(%t, %s) {graph.name = "i"} : (tensor<2x8x35xf32>, tensor<4xi64>) -> tensor<2x8x5x7xf32>
+  %r = graph.Relu(%i) {graph.name = "r"} : (tensor<2x8x5x7xf32>) -> tensor<2x8x5x7xf32>
+  %c = graph.Conv(%r, %w, %n) {graph.name = "c"} : (tensor<2x8x5x7xf32>, tensor<9x8x1x1xf32>, none) -> tensor<2x9x5x7xf32>
+  return %c : tensor<2x9x5x7xf32>
+}
