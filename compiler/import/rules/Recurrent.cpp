@@ -129,6 +129,9 @@ private:
         report << (d ? ", " : "") << (size ? std::to_string(size) : "?");
       return report << "]";
     }
+    for (size_t d = 0; d < expected.size(); ++d)
+      if (expected[d] && failed(node.requireSame(sizes[d], expected[d], name)))
+        return failure();
     if (node.inputType(index).hasStaticShape() || llvm::all_of(target, [](int64_t size) { return size == 0; }))
       return success();
     Value sized = reshape(node, node.input(index), target, "sized");
@@ -252,7 +255,7 @@ private:
     } else {
       state = ofDirection(index, direction, "initial");
     }
-    // Its batch may be a symbol of its own that has to agree.
+    // Its batch may be a symbol of its own, which agrees.
     bool isSame = state && graph::size::same(graph::sizesOf(state)[0], batch);
     if (!isSame)
       state = node.emit("Expand", {state, sizes}, {}, "initial");
