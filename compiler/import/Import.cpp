@@ -71,8 +71,8 @@ static OwningOpRef<ModuleOp> importBytes(StringRef bytes, StringRef path, String
     return {};
   }
   giveRanks(*model, options);
-  auto makeImporter = [&](llvm::StringSet<> takesLarger) {
-    return std::make_unique<Importer>(model, folder, context, options, loc, keepGoing, std::move(takesLarger));
+  auto makeImporter = [&](llvm::StringSet<> takesSecond) {
+    return std::make_unique<Importer>(model, folder, context, options, loc, keepGoing, std::move(takesSecond));
   };
   OwningOpRef<ModuleOp> module = importWithRanks(context, *opsets, makeImporter);
   if (!module)

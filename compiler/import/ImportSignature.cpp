@@ -244,9 +244,15 @@ static std::string conflict(const onnx::TypeProto &declared, RankedTensorType in
   return "";
 }
 
+static bool hasOtherRank(const onnx::TypeProto &declared, Value value) {
+  return declared.has_tensor_type() && declared.tensor_type().has_shape() &&
+         declared.tensor_type().shape().dim_size() != cast<RankedTensorType>(value.getType()).getRank();
+}
+
 void Importer::compareWithInfo(const onnx::TypeProto &declared, Value value, Location at) {
   if (isCompound(value) || isZipMap(value))
     return;
+  otherRanks += hasOtherRank(declared, value);
   std::string difference = conflict(declared, cast<RankedTensorType>(value.getType()));
   if (difference.empty() || warned)
     return;
@@ -282,6 +288,7 @@ LogicalResult Importer::importOutputs(const onnx::GraphProto &graph, func::FuncO
       tensors.push_back({output.name(), "", inferred, value->getDefiningOp()->getAttr(keysAttrName)});
       continue;
     }
+    otherRanks += hasOtherRank(output.type(), *value);
     std::string difference = conflict(output.type(), inferred);
     Type element = elementTypeFor(output.type().tensor_type().elem_type(), inferred.getContext());
     if (!difference.empty() && element != inferred.getElementType())

@@ -17,10 +17,10 @@ using namespace mlir;
 namespace fathom::importer {
 
 Importer::Importer(std::shared_ptr<const onnx::ModelProto> model, StringRef folder, MLIRContext &context,
-                   const ImportOptions &options, Location loc, bool keepGoing, llvm::StringSet<> takesLarger)
+                   const ImportOptions &options, Location loc, bool keepGoing, llvm::StringSet<> takesSecond)
     : model(model), options(options), loc(loc), keepGoing(keepGoing),
       session{OpBuilder(&context), TensorLoader(model, folder, options.limits), {}, {}, {}, {}, {}, {}} {
-  session.takesLarger = std::move(takesLarger);
+  session.takesSecond = std::move(takesSecond);
 }
 
 OwningOpRef<ModuleOp> Importer::run(Opsets opsets) {

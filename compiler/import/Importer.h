@@ -10,12 +10,14 @@ namespace fathom::importer {
 class Importer {
 public:
   // With `keepGoing` a node that fails is reported and skipped, so that all problems of a model show; there is no
-  // module then. `takesLarger` names Ifs whose branches differ in rank and of which the larger is to be taken.
+  // module then. `takesSecond` has the keys of UnequalRanks that are to go the second way.
   Importer(std::shared_ptr<const onnx::ModelProto> model, llvm::StringRef folder, mlir::MLIRContext &context,
-           const ImportOptions &options, mlir::Location loc, bool keepGoing, llvm::StringSet<> takesLarger = {});
+           const ImportOptions &options, mlir::Location loc, bool keepGoing, llvm::StringSet<> takesSecond = {});
   mlir::OwningOpRef<mlir::ModuleOp> run(Opsets opsets);
-  // The Ifs whose branches differ in rank.
+  // What only the run decides and ranks depend on.
   llvm::ArrayRef<UnequalRanks> unequalRanks() const { return session.unequal; }
+  // How many values have another rank than the model declares.
+  unsigned wrongRanks() const { return otherRanks; }
   // How many branches that may not be taken are being imported, one inside the other.
   unsigned openBranches() const { return session.openBranches; }
 
@@ -123,6 +125,7 @@ private:
   llvm::SmallVector<graph::Symbol> symbols;
   llvm::StringMap<DimRange> ranges; // options.dims by the symbol that each entry means
   bool warned = false;              // about a declared type that differs
+  unsigned otherRanks = 0;          // values of another rank than is declared
   bool failedSignature = false;     // an input was reported while going on
   // The node that narrowed the range of each of the inputs' symbols last, and what it was then.
   llvm::SmallVector<std::optional<mlir::Location>> narrowedBy;

@@ -17,13 +17,17 @@ struct SameSize {
   unsigned first, second;
   mlir::Location node;
 };
-// An If whose branches differ in rank, of which one was taken.
+// What only the run decides and a rank depends on: which branch of an If is taken whose branches differ in rank, or
+// whether a dimension is 1 that a Squeeze without axes leaves out then. One of two ways is compiled: first an If's
+// branch of fewer dimensions, and a Squeeze that keeps the dimension; then the other (RankChoice.cpp).
 struct UnequalRanks {
   mlir::Location node;
-  std::string types; // of the branches, for a message
-  std::string dim;   // of an input, that one of the branches lacks; may be empty
+  std::string key;   // that tells them apart in every import of the model
+  std::string types; // of the branches, for a message; of a Squeeze the size that may be 1
+  std::string dim;   // of an input, that one of the ways lacks; may be empty
   unsigned depth;    // branches around it
-  bool isFromData;   // whether more than sizes decides the condition
+  bool isFromData;   // whether more than sizes of inputs decides
+  bool isSqueeze = false;
 };
 
 // What all nodes of a model share.
@@ -39,9 +43,9 @@ struct Session {
   bool isGuess = false; // a rank is being tried: one that disagrees must fail, and not be taken for a squeezed one
   // Symbols of inputs that must have the same value for the model to run.
   llvm::SmallVector<SameSize> same = {};
-  // Ifs whose branches differ in rank, and the names of those of which the branch of the larger rank is to be taken.
+  // What ranks depend on, and the keys of those of which the second way is to be taken.
   llvm::SmallVector<UnequalRanks> unequal = {};
-  llvm::StringSet<> takesLarger = {};
+  llvm::StringSet<> takesSecond = {};
   unsigned openBranches = 0; // that may not be taken, around the node at hand
   // Sizes to which two others broadcast, and what each was made of.
   llvm::MapVector<std::pair<mlir::AffineExpr, mlir::AffineExpr>, mlir::AffineExpr> common = {};
@@ -75,6 +79,8 @@ public:
   mlir::Value input(unsigned index) { return hasInput(index) ? inputs[index] : none(); }
   llvm::SmallVector<mlir::Value> allInputs();
   void setInput(unsigned index, mlir::Value value) { inputs[index] = value; }
+  // What older versions have as an attribute.
+  void appendInput(mlir::Value value) { inputs.push_back(value); }
   // The input's tensor type; only for inputs that the node has.
   mlir::RankedTensorType inputType(unsigned index) const {
     return llvm::cast<mlir::RankedTensorType>(inputs[index].getType());
@@ -154,6 +160,9 @@ public:
   // A symbol that some op yet to be made defines, and a narrower range for a symbol.
   mlir::AffineExpr newSymbol(llvm::StringRef suffix) { return graph::addComputedSymbol(module(), nameFor(suffix)); }
   void limitSymbol(mlir::AffineExpr symbol, int64_t min, int64_t max);
+  // Whether a Squeeze without axes is compiled to leave out a dimension of its input; if not, and the size may be 1,
+  // the run refuses 1.
+  mlir::FailureOr<bool> isSqueezed(int64_t axis);
   // Whether ranks are being tried, from here on; returns whether they were.
   bool setGuess(bool isGuess) { return std::exchange(session.isGuess, isGuess); }
   // Broadcasting (NodeBroadcast.cpp): the size to which two broadcast, of which one may be 1; null after a report.
@@ -190,6 +199,7 @@ private:
   bool alignOperands(llvm::MutableArrayRef<mlir::Value> operands, size_t skipped);
   mlir::Value expanded(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> sizes);
   mlir::Value expandedWhereOne(mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> sizes);
+  llvm::LogicalResult requireNotOne(mlir::AffineExpr size);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   takeOneRank(mlir::Value condition, BranchBody body, mlir::RankedTensorType thenType, mlir::RankedTensorType elseType);
   void pin(mlir::Value integers, llvm::ArrayRef<int64_t> positions, llvm::ArrayRef<int64_t> symbols,

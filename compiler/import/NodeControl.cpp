@@ -247,19 +247,68 @@ FailureOr<SmallVector<Value>> Node::takeOneRank(Value condition, BranchBody body
   StringRef name = nodeName(location);
   if (session.isGuess)
     return error(ErrorCode::UnsupportedShape) << "an output is " << types << "; only sizes may differ";
-  if (llvm::none_of(session.unequal, [&](const UnequalRanks &met) { return nodeName(met.node) == name; })) {
+  if (llvm::none_of(session.unequal, [&](const UnequalRanks &met) { return met.key == name; })) {
     std::string dim;
     SmallVector<graph::Symbol> symbols = this->symbols();
     for (AffineExpr size : graph::sizesOf(larger))
       if (auto symbol = dyn_cast<AffineSymbolExpr>(size))
         if (!symbols[symbol.getPosition()].isComputed && !llvm::is_contained(graph::sizesOf(smaller), size))
           dim = symbols[symbol.getPosition()].name;
-    session.unequal.push_back({location, types, dim, session.openBranches, dependsOnData(condition)});
+    session.unequal.push_back({location, name.str(), types, dim, session.openBranches, dependsOnData(condition)});
   }
-  bool isThen = isThenSmaller != session.takesLarger.contains(name);
+  bool isThen = isThenSmaller != session.takesSecond.contains(name);
   if (failed(require(condition, isThen, "the model was compiled for the other branch of this If")))
     return failure();
   return body(isThen);
+}
+
+// Refuses a size of 1 when the model runs.
+LogicalResult Node::requireNotOne(AffineExpr size) {
+  SmallVector<graph::Symbol> symbols = this->symbols();
+  auto symbol = dyn_cast<AffineSymbolExpr>(size);
+  bool isOutermost = session.builder.getInsertionBlock() == &session.main.getBody().front();
+  bool isPositive = graph::size::lowerBound(size, symbols).value_or(0) > 0;
+  if (isOutermost && isPositive && symbol && !symbols[symbol.getPosition()].isComputed) {
+    // Inputs are checked by name, and who wants likely sizes knows.
+    graph::Symbol &range = symbols[symbol.getPosition()];
+    limitSymbol(size, 2, range.max);
+    return success();
+  }
+  // With 1 negative and 0 not: the quotient is -1 for 0, and 0 for all others.
+  AffineExpr condition = size - 2;
+  if (!isPositive)
+    condition = condition - (size - 1).floorDiv(graph::maxElements) * 2;
+  if (session.checked.contains(condition) || (isOutermost && !session.checked.insert(condition).second))
+    return success();
+  requireSizes({condition}, "a dimension is 1 that Squeeze leaves out then, and the model was compiled for other "
+                            "sizes, which have one dimension more");
+  return success();
+}
+
+// The dimension is kept first, and whether the model could go on without it is found out as for branches.
+FailureOr<bool> Node::isSqueezed(int64_t axis) {
+  AffineExpr size = graph::sizesOf(input(0))[axis];
+  SmallVector<graph::Symbol> symbols = this->symbols();
+  std::optional<int64_t> low = graph::size::lowerBound(size, symbols), high = graph::size::upperBound(size, symbols);
+  if (low && high && *low == 1 && *high == 1)
+    return true;
+  if ((low && *low > 1) || (high && *high < 1))
+    return false;
+  std::string text = graph::sizeText(size, symbols);
+  bool isComputed = graph::isComputed(size, symbols);
+  if (session.isGuess)
+    return error(ErrorCode::UnsupportedShape) << "without axes it cannot be known whether " << text << " is 1";
+  std::string key = (nodeName(location) + "#" + Twine(axis)).str();
+  if (llvm::none_of(session.unequal, [&](const UnequalRanks &met) { return met.key == key; })) {
+    bool isDim = isa<AffineSymbolExpr>(size) && !isComputed;
+    session.unequal.push_back({location, key, isComputed ? "a size that data decides" : text, isDim ? text : "",
+                               session.openBranches, isComputed, /*isSqueeze=*/true});
+  }
+  if (session.takesSecond.contains(key))
+    return true;
+  if (failed(requireNotOne(size)))
+    return failure();
+  return false;
 }
 
 // Whether both are a number, with dimensions of size 1 or none around it.

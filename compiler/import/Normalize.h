@@ -56,6 +56,7 @@ llvm::LogicalResult copyNode(Node &node);
 llvm::LogicalResult sliceDynamic(Node &node);
 llvm::LogicalResult padDynamic(Node &node);
 // Rules of operators whose axes or steps data may decide (rules/RuntimeAxes.cpp).
+llvm::LogicalResult squeezeOnes(Node &node); // without axes
 llvm::LogicalResult squeezeDynamic(Node &node);
 llvm::LogicalResult unsqueezeDynamic(Node &node);
 llvm::LogicalResult reduceDynamic(Node &node);

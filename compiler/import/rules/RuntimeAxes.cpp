@@ -121,7 +121,21 @@ Value sliceAlong(Node &node, Value value, int64_t dim, Bounds bounds) {
 
 } // namespace
 
+LogicalResult squeezeOnes(Node &node) {
+  SmallVector<int64_t> axes;
+  for (int64_t axis = 0; axis < node.rank(0); ++axis) {
+    FailureOr<bool> isSqueezed = node.isSqueezed(axis);
+    if (failed(isSqueezed))
+      return failure();
+    if (*isSqueezed)
+      axes.push_back(axis);
+  }
+  return node.finishAs("Squeeze", {node.input(0), node.ints(axes, "axes")});
+}
+
 LogicalResult squeezeDynamic(Node &node) {
+  if (!node.hasInput(1))
+    return squeezeOnes(node);
   if (!areAxesOpen(node))
     return copyNode(node);
   std::optional<int64_t> axes = countAxes(node);
