@@ -72,7 +72,18 @@ typedef enum fathom_abi_dtype {
   FATHOM_ABI_F64 = 11,
   FATHOM_ABI_U32 = 12,
   FATHOM_ABI_U64 = 13,
-  FATHOM_ABI_BF16 = 16
+  FATHOM_ABI_BF16 = 16,
+  // A byte for each element, in compiled code a number of 8 bits.
+  FATHOM_ABI_F8E4M3FN = 17,
+  FATHOM_ABI_F8E4M3FNUZ = 18,
+  FATHOM_ABI_F8E5M2 = 19,
+  FATHOM_ABI_F8E5M2FNUZ = 20,
+  FATHOM_ABI_U4 = 21,
+  FATHOM_ABI_I4 = 22,
+  FATHOM_ABI_F4E2M1 = 23,
+  FATHOM_ABI_F8E8M0 = 24,
+  FATHOM_ABI_U2 = 25,
+  FATHOM_ABI_I2 = 26
 } fathom_abi_dtype; // the numbers of ONNX's TensorProto.DataType
 
 typedef struct fathom_abi_tensor {

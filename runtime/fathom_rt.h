@@ -65,7 +65,18 @@ typedef enum fathom_dtype {
   FATHOM_F64 = 11,
   FATHOM_U32 = 12,
   FATHOM_U64 = 13,
-  FATHOM_BF16 = 16
+  FATHOM_BF16 = 16,
+  // A byte for each element, with its bits in the low end, as ml_dtypes has it.
+  FATHOM_F8E4M3FN = 17,
+  FATHOM_F8E4M3FNUZ = 18,
+  FATHOM_F8E5M2 = 19,
+  FATHOM_F8E5M2FNUZ = 20,
+  FATHOM_U4 = 21,
+  FATHOM_I4 = 22,
+  FATHOM_F4E2M1 = 23,
+  FATHOM_F8E8M0 = 24,
+  FATHOM_U2 = 25,
+  FATHOM_I2 = 26
 } fathom_dtype;
 
 // A string of so many bytes, which any byte may be among. An input's texts are the caller's for the length of the run.

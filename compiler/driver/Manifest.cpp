@@ -1,6 +1,7 @@
 // The manifest.
 #include "compiler/driver/Manifest.h"
 
+#include "compiler/graph/SmallTypes.h"
 #include "compiler/graph/TypeText.h"
 #include "compiler/kernel/KernelCost.h"
 #include "compiler/kernel/KernelNotes.h"
@@ -47,6 +48,8 @@ llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool input
       return inputs ? main.getArgAttrOfType<StringAttr>(i, name) : main.getResultAttrOfType<StringAttr>(i, name);
     };
     auto name = attr("graph.name");
+    auto small = cast_or_null<TypeAttr>(inputs ? main.getArgAttr(i, graph::smallTypeAttrName)
+                                               : main.getResultAttr(i, graph::smallTypeAttrName));
     llvm::json::Array shape;
     for (AffineExpr size : graph::sizesOf(cast<RankedTensorType>(type))) {
       if (auto known = graph::constantSize(size))
@@ -57,7 +60,8 @@ llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool input
         shape.push_back("?");
     }
     llvm::json::Object tensor{{"name", name ? name.str() : ""},
-                              {"type", spell(cast<RankedTensorType>(type).getElementType())},
+                              {"type", small ? graph::smallTypeName(small.getValue()).str()
+                                             : spell(cast<RankedTensorType>(type).getElementType())},
                               {"shape", std::move(shape)}};
     // A part of a sequence or an optional, which are several tensors.
     if (auto part = attr("graph.part")) {

@@ -137,6 +137,10 @@ def ClipOp : Graph_ShapedOp<"Clip", [Graph_Elementwise]> {
 def CastOp : Graph_ShapeArithOp<"Cast", [Graph_Elementwise]> {
   let arguments = (ins Graph_Tensor:$input, TypeAttr:$to);
 }
+def BitCastOp : Graph_ShapedOp<"BitCast", [Graph_Elementwise]> {
+  let summary = "the same bits as another type, whose elements take as many bytes";
+  let arguments = (ins Graph_Tensor:$input, TypeAttr:$to);
+}
 def QuantizeLinearOp : Graph_ShapedOp<"QuantizeLinear", [Graph_Elementwise]> {
   let summary = "scale and zero point already shaped to broadcast against the input";
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$scale, Graph_Optional:$zero_point);

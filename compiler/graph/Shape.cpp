@@ -1,5 +1,6 @@
 // Sizes of tensors, the module's symbols, and how shape functions are run and checked.
 #include "compiler/graph/Shape.h"
+#include "compiler/graph/SmallTypes.h"
 
 #include "compiler/graph/ShapeSupport.h"
 #include "mlir/IR/Builders.h"
@@ -93,7 +94,7 @@ void assumeEqual(AffineExpr a, AffineExpr b, const Twine &why) {
 }
 
 static bool isElementType(Type type) {
-  if (isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type))
+  if (isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type) || isSmall(type))
     return true;
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)

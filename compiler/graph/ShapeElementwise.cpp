@@ -1,5 +1,7 @@
 // Shape functions of the elementwise ops: element types, broadcasting and their few attributes.
 #include "compiler/graph/ShapeSupport.h"
+#include "compiler/graph/SmallTypes.h"
+#include "compiler/graph/TypeText.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -90,6 +92,19 @@ LogicalResult CastOp::inferTypes(SmallVectorImpl<Type> &types) {
     return fathom::emitError(*this, ErrorCode::BadAttribute) << "to is missing";
   if (!isGraphTensor(RankedTensorType::get({}, getTo())))
     return fathom::emitError(*this, ErrorCode::UnsupportedType) << "cannot cast to " << getTo();
+  return addResult(*this, types, sizesOf(getInput()), getTo());
+}
+
+LogicalResult BitCastOp::inferTypes(SmallVectorImpl<Type> &types) {
+  if (!getToAttr())
+    return fathom::emitError(*this, ErrorCode::BadAttribute) << "to is missing";
+  Type from = storageOf(elementOf(getInput())), to = storageOf(getTo());
+  if (!isGraphTensor(RankedTensorType::get({}, getTo())))
+    return fathom::emitError(*this, ErrorCode::UnsupportedType) << "cannot cast to " << getTo();
+  // A bool is a byte of which all but one bit are zero.
+  if (from.isInteger(1) || to.isInteger(1) || from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+    return fathom::emitError(*this, ErrorCode::BadType)
+           << "the bits of " << elementText(elementOf(getInput())) << " are not those of " << elementText(getTo());
   return addResult(*this, types, sizesOf(getInput()), getTo());
 }
 

@@ -1,6 +1,7 @@
 // Sizes and types in messages: symbols by their names (those of computed ones are not the model's, and not shown),
 // element types by NumPy's.
 #include "compiler/graph/TypeText.h"
+#include "compiler/graph/SmallTypes.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -14,6 +15,8 @@ std::string elementText(Type element) {
     return "bfloat16";
   if (isString(element))
     return "string";
+  if (isSmall(element))
+    return smallTypeName(element).str();
   std::string width = std::to_string(element.getIntOrFloatBitWidth());
   if (isa<FloatType>(element))
     return "float" + width;

@@ -39,6 +39,26 @@ Type elementTypeFor(int onnxType, MLIRContext *context) {
     return Float32Type::get(context);
   case Proto::DOUBLE:
     return Float64Type::get(context);
+  case Proto::FLOAT8E4M3FN:
+    return Float8E4M3FNType::get(context);
+  case Proto::FLOAT8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(context);
+  case Proto::FLOAT8E5M2:
+    return Float8E5M2Type::get(context);
+  case Proto::FLOAT8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(context);
+  case Proto::FLOAT8E8M0:
+    return Float8E8M0FNUType::get(context);
+  case Proto::FLOAT4E2M1:
+    return Float4E2M1FNType::get(context);
+  case Proto::INT4:
+    return integer(4);
+  case Proto::UINT4:
+    return naturals(4);
+  case Proto::INT2:
+    return integer(2);
+  case Proto::UINT2:
+    return naturals(2);
   case Proto::STRING:
     return graph::stringType(context);
   default:

@@ -3,6 +3,7 @@
 #include "compiler/graph/Graph.h"
 #include "compiler/import/MappedFile.h"
 #include "compiler/import/RankChoice.h"
+#include "compiler/import/rules/Small.h"
 #include "compiler/support/ErrorCodeText.h"
 #include "compiler/support/LargeStack.h"
 #include "llvm/ADT/StringExtras.h"
@@ -77,6 +78,7 @@ static OwningOpRef<ModuleOp> importBytes(StringRef bytes, StringRef path, String
   OwningOpRef<ModuleOp> module = importWithRanks(context, *opsets, makeImporter);
   if (!module)
     return {};
+  storeSmallTypes(*module);
   describe(*module, *model, *opsets, bytes);
   describeFiles(*module, *model, path, folder);
   return module;

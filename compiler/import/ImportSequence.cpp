@@ -1,6 +1,7 @@
 // Sequences and optionals at a model's border, where each is a group of tensors, and SequenceMap.
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
+#include "compiler/graph/SmallTypes.h"
 #include "compiler/import/DeclaredType.h"
 #include "compiler/import/Importer.h"
 #include "compiler/import/Sequence.h"
@@ -202,6 +203,8 @@ SmallVector<NamedAttribute> Importer::describeBorder(const BorderTensor &tensor,
     attrs.push_back(builder.getNamedAttr("graph.of", builder.getStringAttr(tensor.of)));
     attrs.push_back(builder.getNamedAttr("graph.part", builder.getStringAttr(tensor.part)));
   }
+  if (Type element = tensor.type.getElementType(); graph::isSmall(element))
+    attrs.push_back(builder.getNamedAttr(graph::smallTypeAttrName, TypeAttr::get(element)));
   if (tensor.keys)
     attrs.push_back(builder.getNamedAttr(keysAttrName, tensor.keys));
   return attrs;

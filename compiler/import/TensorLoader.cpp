@@ -34,7 +34,25 @@ struct Data {
 };
 } // namespace
 
+// In memory, where every element has bytes of its own.
 static unsigned bytesPerElement(Type type) { return std::max(8u, type.getIntOrFloatBitWidth()) / 8; }
+
+// In a file, where several of less than a byte share one.
+static uint64_t packedBytes(RankedTensorType type) {
+  unsigned width = type.getElementTypeBitWidth();
+  uint64_t count = type.getNumElements();
+  return width == 2 || width == 4 ? llvm::divideCeil(count * width, 8) : count * bytesPerElement(type.getElementType());
+}
+
+// A byte for each element, of which the first is in the low bits.
+static void unpack(Data &data, RankedTensorType type) {
+  unsigned width = type.getElementTypeBitWidth(), perByte = 8 / width;
+  SmallVector<char, 0> packed(data.bytes.begin(), data.bytes.end());
+  auto *to = data.allocate<uint8_t>(type.getNumElements());
+  data.owner.reset();
+  for (int64_t i = 0, count = type.getNumElements(); i < count; ++i)
+    to[i] = (uint8_t(packed[i / perByte]) >> (i % perByte * width)) & ((1u << width) - 1);
+}
 
 FailureOr<RankedTensorType> TensorLoader::typeOf(const Proto &tensor, Location loc) {
   Type element = elementTypeFor(tensor.data_type(), loc, "tensor");
@@ -94,7 +112,7 @@ static bool takeTyped(const Proto &tensor, const std::shared_ptr<const void> &ow
     return narrow<uint16_t>(tensor.int32_data(), data);
   case Proto::INT8:
     return narrow<int8_t>(tensor.int32_data(), data);
-  default: // UINT8 and BOOL
+  default: // UINT8 and BOOL, bits of floats of 8 bits and of several elements of fewer
     return narrow<uint8_t>(tensor.int32_data(), data);
   }
 }
@@ -117,7 +135,7 @@ FailureOr<ElementsAttr> TensorLoader::load(const Proto &tensor, StringRef name, 
   if (failed(type))
     return failure();
   unsigned elementBytes = bytesPerElement(type->getElementType());
-  uint64_t size = uint64_t(type->getNumElements()) * elementBytes;
+  uint64_t size = packedBytes(*type);
 
   int fields = !tensor.float_data().empty() + !tensor.double_data().empty() + !tensor.int32_data().empty() +
                !tensor.int64_data().empty() + !tensor.uint64_data().empty() + !tensor.string_data().empty();
@@ -150,6 +168,10 @@ FailureOr<ElementsAttr> TensorLoader::load(const Proto &tensor, StringRef name, 
     return emitError(loc, ErrorCode::BadTensor)
            << "tensor has " << data.bytes.size() << " bytes of data where its shape needs " << size;
 
+  if (unsigned width = type->getElementTypeBitWidth(); width == 2 || width == 4) {
+    unpack(data, *type);
+    size = data.bytes.size();
+  }
   if (type->getElementType().isInteger(1)) {
     SmallVector<bool> bools(llvm::map_range(data.bytes, [](char byte) { return byte != 0; }));
     return ElementsAttr(DenseElementsAttr::get(*type, bools));

@@ -100,7 +100,7 @@ AffineExpr flopOf(Operation *op) {
       .Case<SoftmaxOp, LogSoftmaxOp, HardmaxOp>([&](auto) { return times(results, softmaxFlop); })
       .Case([&](LayerNormalizationOp) { return times(results, layerNormFlop); })
       .Case([&](RMSNormalizationOp) { return times(results, rmsNormFlop); })
-      .Case<CastOp, WhereOp>([&](auto) { return constant(0, context); })
+      .Case<CastOp, BitCastOp, WhereOp>([&](auto) { return constant(0, context); })
       .Default([&](Operation *op) {
         if (op->hasTrait<Reduction>())
           return elements(op->getOperand(0));

@@ -1,9 +1,11 @@
 // The artifact's table as LLVM constants: names, sizes and the host functions, in the layout of runtime/abi.h.
 #include "compiler/package/Artifact.h"
 
+#include "compiler/graph/SmallTypes.h"
 #include "compiler/graph/TypeText.h"
 #include "compiler/passes/ConvertLayout.h"
 #include "runtime/abi.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 
@@ -14,6 +16,20 @@ namespace fathom {
 namespace {
 
 int32_t dtypeOf(mlir::Type type) {
+  int32_t small = llvm::StringSwitch<int32_t>(smallTypeName(type))
+                      .Case("float8_e4m3fn", FATHOM_ABI_F8E4M3FN)
+                      .Case("float8_e4m3fnuz", FATHOM_ABI_F8E4M3FNUZ)
+                      .Case("float8_e5m2", FATHOM_ABI_F8E5M2)
+                      .Case("float8_e5m2fnuz", FATHOM_ABI_F8E5M2FNUZ)
+                      .Case("uint4", FATHOM_ABI_U4)
+                      .Case("int4", FATHOM_ABI_I4)
+                      .Case("float4_e2m1fn", FATHOM_ABI_F4E2M1)
+                      .Case("float8_e8m0fnu", FATHOM_ABI_F8E8M0)
+                      .Case("uint2", FATHOM_ABI_U2)
+                      .Case("int2", FATHOM_ABI_I2)
+                      .Default(0);
+  if (small)
+    return small;
   if (type.isF32())
     return FATHOM_ABI_F32;
   if (type.isF64())
@@ -67,7 +83,9 @@ public:
   Constant *record(ArrayRef<Constant *> fields) { return ConstantStruct::getAnon(context, fields); }
   Constant *function(StringRef name) { return module.getFunction(name); }
 
-  Constant *tensor(StringRef name, mlir::RankedTensorType type, bool input, ArrayRef<Symbol> symbols) {
+  // `small` is the type that the caller has, if it is a small one.
+  Constant *tensor(StringRef name, mlir::RankedTensorType type, mlir::Attribute small, bool input,
+                   ArrayRef<Symbol> symbols) {
     SmallVector<Constant *> dims;
     for (mlir::AffineExpr size : sizesOf(type)) {
       int64_t value = -1;
@@ -79,8 +97,8 @@ public:
         value = -2;
       dims.push_back(number(i64(), value));
     }
-    return record(
-        {text(name), number(i32(), dtypeOf(type.getElementType())), number(i32(), type.getRank()), array(i64(), dims)});
+    mlir::Type element = small ? cast<mlir::TypeAttr>(small).getValue() : type.getElementType();
+    return record({text(name), number(i32(), dtypeOf(element)), number(i32(), type.getRank()), array(i64(), dims)});
   }
 
   Module &module;
@@ -126,10 +144,12 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
   };
   for (auto [i, argument] : llvm::enumerate(main.getArguments()))
     inputs.push_back(t.tensor(nameOf(main.getArgAttr(i, "graph.name"), "input" + std::to_string(i)),
-                              cast<mlir::RankedTensorType>(argument.getType()), true, all));
+                              cast<mlir::RankedTensorType>(argument.getType()), main.getArgAttr(i, smallTypeAttrName),
+                              true, all));
   for (auto [i, value] : llvm::enumerate(main.getBody().front().getTerminator()->getOperands()))
     outputs.push_back(t.tensor(nameOf(main.getResultAttr(i, "graph.name"), "output" + std::to_string(i)),
-                               cast<mlir::RankedTensorType>(value.getType()), false, all));
+                               cast<mlir::RankedTensorType>(value.getType()), main.getResultAttr(i, smallTypeAttrName),
+                               false, all));
   SmallVector<Constant *> aliases;
   SmallVector<int64_t> taken;
   for (mlir::Value value : main.getBody().front().getTerminator()->getOperands()) {

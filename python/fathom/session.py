@@ -12,12 +12,27 @@ from .sequences import TensorInfo, as_array, bad_input, group, put_together, spe
 from .strings import PAIR, pack, unpack
 
 
+# NumPy has no such types of its own. A byte holds one element of the smaller ones.
+_ML_DTYPES = {
+    "bfloat16",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "float4_e2m1fn",
+    "int4",
+    "uint4",
+    "int2",
+    "uint2",
+}
+
+
 def _numpy_dtype(name: str) -> np.dtype:
-    if name == "bfloat16":
-        # NumPy has no such type of its own.
+    if name in _ML_DTYPES:
         import ml_dtypes
 
-        return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(getattr(ml_dtypes, name))
     return np.dtype(object if name == "string" else name)
 
 

@@ -1,5 +1,6 @@
 // Inputs from files and from a counting generator, which gives the same values on every machine.
 #include "tools/fathom/Inputs.h"
+#include "tools/fathom/SmallNumbers.h"
 
 #include "tools/fathom/SizeExpression.h"
 #include "tools/fathom/Terminal.h"
@@ -67,6 +68,10 @@ static void fillStrings(Array &array, uint64_t seed, ArrayRef<std::string> known
 
 static void fillRandom(Array &array, uint64_t seed, const IntegerRange &range) {
   for (int64_t i = 0; i < array.elements; ++i) {
+    if (isSmallDtype(array.dtype)) {
+      store(array, i, drawSmall(array.dtype, normal(seed, i), splitmix64(seed, i) >> 32));
+      continue;
+    }
     switch (array.dtype) {
     case FATHOM_F32:
       store(array, i, float(normal(seed, i)));
@@ -137,6 +142,9 @@ private:
       Expected<Array> value = readNpy(path);
       if (!value)
         return value.takeError();
+      // Files know the bytes of small types, not what they are.
+      if (isSmallDtype(found->dtype) && value->dtype == FATHOM_U8)
+        value->dtype = found->dtype;
       if (Error error = match(*found, *value))
         return error;
       values[index] = std::move(*value);

@@ -1,5 +1,6 @@
 // Reading and writing .npy: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #include "tools/fathom/Npy.h"
+#include "tools/fathom/SmallNumbers.h"
 
 #include "compiler/package/OutputFile.h"
 #include "runtime/fathom_rt.h"
@@ -180,10 +181,11 @@ Expected<Array> readNpy(StringRef path) {
     return refuse("the elements are big-endian", "array.astype(array.dtype.newbyteorder('<')) converts them");
   code = code.ltrim("<|=>");
   auto found = find_if(dtypeCodes, [&](const DtypeCode &entry) { return entry.code == code; });
-  // bfloat16 arrays of ml_dtypes are saved as plain pairs of bytes.
+  // Arrays of ml_dtypes are saved as plain bytes: bfloat16 as pairs, and smaller types one by one.
   bool isString = code.size() > 1 && (code.front() == 'U' || code.front() == 'S');
   int32_t dtype = isString                        ? FATHOM_STRING
                   : code == "V2"                  ? FATHOM_BF16
+                  : code == "V1" || code == "f1"  ? FATHOM_U8
                   : found == std::end(dtypeCodes) ? 0
                                                   : found->dtype;
   if (!dtype)
@@ -215,8 +217,8 @@ Error writeNpy(StringRef path, const Array &array) {
   bool widen = array.dtype == FATHOM_BF16, isString = array.dtype == FATHOM_STRING;
   int64_t characters = 0;
   std::string strings = isString ? encodeStrings(array, characters) : "";
-  auto found =
-      find_if(dtypeCodes, [&](const DtypeCode &entry) { return entry.dtype == (widen ? FATHOM_F32 : array.dtype); });
+  int32_t dtype = widen ? int32_t(FATHOM_F32) : isSmallDtype(array.dtype) ? int32_t(FATHOM_U8) : array.dtype;
+  auto found = find_if(dtypeCodes, [&](const DtypeCode &entry) { return entry.dtype == dtype; });
   if (found == std::end(dtypeCodes) && !isString)
     return fail(ErrorCode::Internal, "data type " + Twine(array.dtype) + " has no .npy code");
   std::string code = isString ? "U" + std::to_string(characters) : found->code.str();

@@ -1,5 +1,6 @@
 // fathom run: one run of a compiled model, with its outputs as .npy files or as a summary.
 #include "tools/fathom/PreparedRun.h"
+#include "tools/fathom/SmallNumbers.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
@@ -16,6 +17,8 @@ static double elementAt(const Array &array, int64_t i) {
   auto half = [&](const fltSemantics &semantics) {
     return APFloat(semantics, APInt(16, at(uint16_t()))).convertToDouble();
   };
+  if (isSmallDtype(array.dtype))
+    return decodeSmall(array.dtype, at(uint8_t()));
   switch (array.dtype) {
   case FATHOM_F32:
     return at(float());

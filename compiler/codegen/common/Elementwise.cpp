@@ -317,6 +317,10 @@ Value emitElementwise(Emitter &e, Operation *op, ValueRange operands, int64_t la
   Type result = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
   if (isa<CastOp>(op))
     return emitCast(c, operands[0], element, result);
+  if (isa<BitCastOp>(op)) {
+    Type type = vectorType(result, lanes);
+    return operands[0].getType() == type ? operands[0] : arith::BitcastOp::create(c.b, c.loc, type, operands[0]);
+  }
   if (isa<WhereOp>(op))
     return arith::SelectOp::create(c.b, c.loc, operands[0], operands[1], operands[2]);
   if (auto dequantize = dyn_cast<DequantizeLinearOp>(op))

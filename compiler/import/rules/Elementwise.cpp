@@ -1,7 +1,10 @@
 // Rules of elementwise operators: variadic ones as chains of pairs, limits and types as inputs and types, Dropout as
 // inference sees it.
 #include "compiler/graph/Shape.h"
-#include "compiler/import/Normalize.h"
+#include "compiler/graph/SmallTypes.h"
+#include "compiler/graph/TypeText.h"
+#include "compiler/import/rules/Parts.h"
+#include "compiler/import/rules/Small.h"
 
 using namespace mlir;
 
@@ -43,12 +46,44 @@ static LogicalResult clip(Node &node) {
 }
 
 static LogicalResult cast(Node &node) {
-  // Both only matter for 8-bit floats, which are not supported.
-  node.ignoreAttr("saturate");
-  node.ignoreAttr("round_mode");
-  if (node.type() == "CastLike")
-    return node.finish(node.emit("Cast", node.input(0), node.attr("to", TypeAttr::get(node.elementType(1)))));
-  return node.finishAs("Cast", node.input(0));
+  // Both only matter where the result is a float of 8 bits.
+  SmallRounding rounding{node.intAttr("saturate", 1) != 0, node.stringAttr("round_mode", "up")};
+  if (!llvm::is_contained({"up", "down", "nearest"}, rounding.mode))
+    return node.error(ErrorCode::BadAttribute)
+           << "round_mode of " << node.type() << " is '" << rounding.mode << "', not up, down or nearest";
+  bool isLike = node.type() == "CastLike";
+  if (!isLike && !node.hasAttr("to"))
+    return node.finishAs("Cast", node.input(0)); // which says so
+  Type to = isLike ? node.elementType(1) : node.typeAttr("to");
+  if (!to)
+    return failure();
+  if (graph::isSmall(to) || graph::isSmall(node.elementType(0)))
+    return node.finish(castSmall(node, node.input(0), to, rounding, ""));
+  return node.finish(node.emit("Cast", node.input(0), node.attr("to", TypeAttr::get(to))));
+}
+
+static LogicalResult bitCast(Node &node) {
+  if (!node.hasAttr("to"))
+    return node.error(ErrorCode::BadAttribute) << "to is missing";
+  Type from = node.elementType(0), to = node.typeAttr("to");
+  if (!to)
+    return failure();
+  // Elements of less than a byte have a byte each here, so that their bits are never those of a wider type. A bool is a
+  // byte.
+  auto width = [](Type type) { return type.isInteger(1) ? 8 : type.getIntOrFloatBitWidth(); };
+  if (width(from) != width(to))
+    return node.error(ErrorCode::BadType) << "BitCast of " << graph::elementText(from) << " to "
+                                          << graph::elementText(to) << ", which has another number of bits";
+  auto toType = [&](Type type) { return node.attr("to", TypeAttr::get(type)); };
+  if (from == to)
+    return node.finish(node.emit("Identity", node.input(0)));
+  if (from.isInteger(1) || to.isInteger(1)) {
+    Type byte = node.builder().getIntegerType(8, /*isSigned=*/false);
+    Value bytes = from.isInteger(1) ? node.emit("Cast", node.input(0), toType(byte), "byte")
+                                    : node.emit("BitCast", node.input(0), toType(byte), "byte");
+    return node.finish(node.emit(to.isInteger(1) ? "Cast" : "BitCast", bytes, toType(to)));
+  }
+  return node.finish(node.emit("BitCast", node.input(0), toType(to)));
 }
 
 // Its attributes are floats, also where the input holds integers: what is left of a difference is rounded towards zero.
@@ -99,6 +134,7 @@ ArrayRef<Rule> elementwiseRules() {
       {"Clip", 1, 3, clip},
       {"Cast", 1, 1, cast},
       {"CastLike", 2, 2, cast},
+      {"BitCast", 1, 1, bitCast},
       {"Shrink", 1, 1, shrink},
       {"Dropout", 1, 3, dropout},
   };

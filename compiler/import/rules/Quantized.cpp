@@ -1,8 +1,11 @@
 // Rules of quantised operators: scales shaped to broadcast, integer products as 32-bit ones, the rest as dequantise,
 // compute, quantise.
 #include "compiler/graph/Shape.h"
-#include "compiler/import/Normalize.h"
+#include "compiler/graph/SmallTypes.h"
+#include "compiler/graph/TypeText.h"
+#include "compiler/import/rules/Small.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -24,8 +27,6 @@ static Value alongAxis(Node &node, Value value, int64_t trailing, StringRef suff
 }
 
 static LogicalResult checkPrecision(Node &node) {
-  // Saturation is a matter of 8-bit floats, which are not supported.
-  node.ignoreAttr("saturate");
   if (node.intAttr("precision", 0) != 0)
     return node.error(ErrorCode::UnsupportedAttribute) << "the precision of " << node.type() << " cannot be chosen";
   return success();
@@ -85,9 +86,44 @@ static bool shapeScales(Node &node, Value &scale, Value &zero) {
   return scale && zero;
 }
 
+static Type elementOf(Value value) {
+  auto type = value ? dyn_cast<RankedTensorType>(value.getType()) : nullptr;
+  return type ? type.getElementType() : Type();
+}
+
+// What a small type has to be before ordinary ops read it: integers are numbers of 8 bits, floats become f32.
+static Value readable(Node &node, Value value, StringRef suffix) {
+  Type element = elementOf(value);
+  if (!element || !graph::isSmall(element))
+    return value;
+  return isa<IntegerType>(element) ? asNumbers(node, value)
+                                   : castSmall(node, value, node.builder().getF32Type(), {}, suffix);
+}
+
+// A quotient as a small type. Zero points of floats are zero, so that nothing depends on them.
+static Value quantizeToSmall(Node &node, Value scale, Value zero, Type small, bool saturates) {
+  Value input = node.input(0);
+  if (isa<FloatType>(small)) {
+    Value quotient = node.emit("Div", {input, castTo(node, scale, elementOf(input), "scale.wide")}, {}, "quotient");
+    return castSmall(node, quotient, small, {saturates, "up"}, "");
+  }
+  // The limits of 8 bits are beyond those of fewer.
+  int width = small.getIntOrFloatBitWidth();
+  bool isSigned = small.isSignlessInteger();
+  Type wide = isSigned ? Type(node.builder().getI8Type()) : graph::storageOf(small);
+  Value bytes = node.emit("QuantizeLinear", {input, scale, asNumbers(node, zero)}, {}, "wide");
+  Value low = node.scalar(isSigned ? -std::ldexp(1.0, width - 1) : 0, wide, "low");
+  Value high = node.scalar(std::ldexp(1.0, isSigned ? width - 1 : width) - 1, wide, "high");
+  Value limited = node.emit("Clip", {bytes, low, high}, {}, "limited");
+  Value result = fromNumbers(node, limited, small);
+  return result ? node.emit("Identity", result) : Value();
+}
+
 static LogicalResult quantize(Node &node) {
   if (failed(checkPrecision(node)))
     return failure();
+  bool saturates = node.intAttr("saturate", 1) != 0;
+  node.setInput(1, readable(node, node.input(1), "scale.wide"));
   Value scale = node.input(1), zero = node.input(2);
   // Without a zero point the op makes uint8; another type is told by a zero of it.
   if (node.hasAttr("output_dtype")) {
@@ -102,24 +138,50 @@ static LogicalResult quantize(Node &node) {
   }
   if (!shapeScales(node, scale, zero))
     return failure();
+  if (Type small = elementOf(zero); small && graph::isSmall(small))
+    return node.finish(quantizeToSmall(node, scale, zero, small, saturates));
   return node.finish(node.emit("QuantizeLinear", {node.input(0), scale, zero}));
 }
 
 static LogicalResult dequantize(Node &node) {
-  if (failed(checkPrecision(node)))
-    return failure();
-  if (int64_t given = node.intAttr("output_dtype", 0)) {
-    Type type = node.elementTypeOf(given, "output_dtype");
-    if (!type)
+  Type element = node.elementType(0), given;
+  if (int64_t number = node.intAttr("output_dtype", 0)) {
+    given = node.elementTypeOf(number, "output_dtype");
+    if (!given)
       return failure();
-    if (type != node.elementType(1))
-      return node.error(ErrorCode::UnsupportedAttribute)
-             << "output_dtype of DequantizeLinear other than the type of its scale is not supported";
+    if (!isa<FloatType>(given) || graph::isSmall(given))
+      return node.error(ErrorCode::BadAttribute)
+             << "output_dtype of DequantizeLinear must be a float of 16 bits or more";
+  } else if (graph::isSmall(node.elementType(1))) {
+    return node.error(ErrorCode::BadType) << "DequantizeLinear with a scale of "
+                                          << graph::elementText(node.elementType(1)) << " needs an output_dtype";
   }
+  Type result = given ? given : node.elementType(1);
+  bool isSmallFloat = graph::isSmall(element) && isa<FloatType>(element);
+  node.setInput(0, readable(node, node.input(0), "wide"));
+  node.setInput(1, readable(node, node.input(1), "scale.wide"));
+  if (node.hasInput(2))
+    node.setInput(2, readable(node, node.input(2), "zero.wide"));
+  if (!node.hasInput(0) || !node.hasInput(1))
+    return failure();
   Value scale = node.input(1), zero = node.input(2);
   if (!shapeScales(node, scale, zero))
     return failure();
-  return node.finish(node.emit("DequantizeLinear", {node.input(0), scale, zero}));
+  // Zero points of floats are zero.
+  if (isSmallFloat) {
+    Type wide = result.isF64() ? result : Type(node.builder().getF32Type());
+    Value product = node.emit("Mul", {castTo(node, node.input(0), wide, "number"), castTo(node, scale, wide, "factor")},
+                              {}, "product");
+    return node.finish(castTo(node, product, result, ""));
+  }
+  if (result != elementOf(scale)) {
+    // Neither type may lose anything of the other.
+    Type wide = result.isF64() ? result : Type(node.builder().getF32Type());
+    scale = castTo(node, scale, wide, "factor");
+  }
+  Value numbers =
+      node.emit("DequantizeLinear", {node.input(0), scale, zero}, {}, elementOf(scale) == result ? "" : "numbers");
+  return node.finish(elementOf(scale) == result ? numbers : castTo(node, numbers, result, ""));
 }
 
 // ONNX's own definition of the operator.

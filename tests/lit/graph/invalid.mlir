@@ -221,3 +221,11 @@ func.func @groups(%x: tensor<2x3x4xf32>, %c: tensor<3xf32>) {
   %0 = graph.GroupNormalization(%x, %c, %c) {num_groups = 2 : i64} : (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<2x3x4xf32>
   return
 }
+
+// -----
+
+func.func @otherbits(%x: tensor<2xf32>) {
+  // expected-error @below {{the bits of float32 are not those of int64}}
+  %0 = graph.BitCast(%x) {to = i64} : (tensor<2xf32>) -> tensor<2xi64>
+  return
+}

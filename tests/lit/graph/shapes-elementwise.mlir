@@ -46,3 +46,15 @@ func.func @layout(%x: tensor<2x3xf32, #graph.enc<order = [1, 0]>>, %y: tensor<3x
   %2 = graph.Relu(%y) : (tensor<3x2xf32>) -> tensor<2x3xf32, #graph.enc<order = [1, 0]>>
   return
 }
+
+// CHECK-LABEL: @bitcast
+func.func @bitcast(%x: tensor<2x3xf32>, %y: tensor<4xf8E4M3FN>) {
+  // CHECK: graph.BitCast{{.*}} -> tensor<2x3xui32>{{$}}
+  %0 = graph.BitCast(%x) {to = ui32} : (tensor<2x3xf32>) -> tensor<f32>
+  // What is smaller than a byte has one of its own.
+  // CHECK: graph.BitCast{{.*}} -> tensor<4xui8>{{$}}
+  %1 = graph.BitCast(%y) {to = ui8} : (tensor<4xf8E4M3FN>) -> tensor<f32>
+  // CHECK: graph.BitCast{{.*}} -> tensor<4xi4>{{$}}
+  %2 = graph.BitCast(%y) {to = i4} : (tensor<4xf8E4M3FN>) -> tensor<f32>
+  return
+}

@@ -77,11 +77,30 @@ TEST_F(TensorTest, ReadsEveryType) {
 
 TEST_F(TensorTest, RefusesUnsupportedTypes) {
   TensorProto *tensor;
-  for (int type : {TensorProto::COMPLEX128, TensorProto::COMPLEX64, TensorProto::FLOAT8E4M3FN, TensorProto::INT4})
+  for (int type : {TensorProto::COMPLEX128, TensorProto::COMPLEX64})
     expectError(model(&tensor, type, {1}), ErrorCode::UnsupportedType,
                 TensorProto::DataType_Name(TensorProto::DataType(type)));
   expectError(model(&tensor, TensorProto::UNDEFINED, {1}), ErrorCode::BadType);
   expectError(model(&tensor, 77, {1}), ErrorCode::BadType, "77");
+}
+
+TEST_F(TensorTest, SmallTypesHaveAByteEach) {
+  TensorProto *tensor;
+  TestModel nibbles = model(&tensor, TensorProto::INT4, {3});
+  tensor->set_raw_data(std::string("\x21\x0f", 2));
+  import(nibbles);
+  EXPECT_EQ(resultType(), "tensor<3xui8>");
+  EXPECT_EQ(intsOf(op("Constant")->getResult(0)), (std::vector<int64_t>{1, 2, 15}));
+  TestModel pairs = model(&tensor, TensorProto::UINT2, {5});
+  tensor->add_int32_data(0xe4), tensor->add_int32_data(2);
+  import(pairs);
+  EXPECT_EQ(intsOf(op("Constant")->getResult(0)), (std::vector<int64_t>{0, 1, 2, 3, 2}));
+  tensor->add_int32_data(0);
+  expectError(pairs, ErrorCode::BadTensor, "3 bytes of data where its shape needs 2");
+  TestModel bytes = model(&tensor, TensorProto::FLOAT8E4M3FN, {2});
+  tensor->set_raw_data(std::string("\x38\x80", 2));
+  import(bytes);
+  EXPECT_EQ(intsOf(op("Constant")->getResult(0)), (std::vector<int64_t>{0x38, 0x80}));
 }
 
 TEST_F(TensorTest, StringsAreNumbered) {

@@ -13,10 +13,13 @@ TEST(DType, HasTheNumbersOfOnnx) {
   EXPECT_STREQ(fathom_dtype_name(FATHOM_STRING), "string");
   EXPECT_STREQ(fathom_dtype_name(FATHOM_F16), "float16");
   EXPECT_STREQ(fathom_dtype_name(11), "float64");
+  EXPECT_EQ(fathom_dtype_bytes(FATHOM_I2), 1u);
+  EXPECT_STREQ(fathom_dtype_name(17), "float8_e4m3fn");
+  EXPECT_STREQ(fathom_dtype_name(26), "int2");
 }
 
 TEST(DType, KnowsNoOthers) {
-  for (int32_t Number : {-1, 0, 14, 15, 17, 1000}) {
+  for (int32_t Number : {-1, 0, 14, 15, 27, 1000}) {
     EXPECT_EQ(fathom_dtype_bytes(Number), 0u);
     EXPECT_STREQ(fathom_dtype_name(Number), "unknown");
   }
