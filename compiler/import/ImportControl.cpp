@@ -152,7 +152,7 @@ LogicalResult Importer::importControl(const onnx::NodeProto &proto, Attributes a
                                       Scope &scope) {
   int64_t opset = scope.opsets.lookup("");
   Node node(session, proto, attributes, std::move(inputs), opset, scope.prefix);
-  for (StringRef name : {"then_branch", "else_branch", "body"})
+  for (StringRef name : {"then_branch", "else_branch", "body", "score_mod", "prob_mod"})
     node.ignoreAttr(name);
   if (proto.op_type() == "If" && !node.hasInput(0))
     return node.error(ErrorCode::BadGraph) << "If has no condition";
@@ -175,7 +175,9 @@ LogicalResult Importer::importControl(const onnx::NodeProto &proto, Attributes a
   Values values = proto.op_type() == "If"            ? importIf(node, attributes, scope)
                   : proto.op_type() == "Loop"        ? importLoop(node, attributes, scope)
                   : proto.op_type() == "SequenceMap" ? importMap(node, attributes, scope)
-                                                     : importScan(node, attributes, scope);
+                  : isFlexAttention(domainOf(proto.domain()), proto.op_type())
+                      ? importFlexAttention(node, attributes, scope)
+                      : importScan(node, attributes, scope);
   if (failed(values) || failed(node.finish(*values)))
     return failure();
   for (auto [name, value] : llvm::zip(proto.output(), node.results()))

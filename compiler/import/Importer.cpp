@@ -3,12 +3,14 @@
 #include "compiler/import/Importer.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/InferShapes.h"
+#include "compiler/graph/SmallTypes.h"
 #include "compiler/graph/SymbolRewrite.h"
 #include "compiler/import/ElementRanges.h"
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/Sequence.h"
 #include "compiler/import/rules/Microsoft.h"
 #include "compiler/import/rules/Ml.h"
+#include "compiler/import/rules/Small.h"
 #include "compiler/support/Cancellation.h"
 #include <numeric>
 
@@ -229,7 +231,8 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
   bool isMlNode = isMl(domainOf(proto.domain()), proto.op_type()), isOwn = !isMicrosoftNode && !isMlNode;
   if (failed(checkInputKinds(proto, inputs, isOwn || isMlNode, at)))
     return failure();
-  if (isOwn && isControl(proto.op_type()))
+  bool isFlex = isFlexAttention(domainOf(proto.domain()), proto.op_type());
+  if (isFlex || (isOwn && isControl(proto.op_type())))
     return importControl(proto, std::move(*attributes), std::move(inputs), scope);
   if (!isOwn || !takesCompounds(proto.op_type()))
     if (auto compound = llvm::find_if(inputs, isCompound); compound != inputs.end())
@@ -250,7 +253,8 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
   return success();
 }
 
-// Maps leave the model and go nowhere else, and strings go where they are compared or moved.
+// Maps leave the model and go nowhere else, strings go where they are compared or moved, and small types where they are
+// moved or become others.
 LogicalResult Importer::checkInputKinds(const onnx::NodeProto &proto, ArrayRef<Value> inputs, bool mayTakeStrings,
                                         Location at) {
   for (Value input : inputs) {
@@ -260,6 +264,12 @@ LogicalResult Importer::checkInputKinds(const onnx::NodeProto &proto, ArrayRef<V
              << "a ZipMap's maps can only be an output of the model, and " << proto.op_type() << " takes them";
     if (type && graph::isString(type.getElementType()) && !(mayTakeStrings && takesStrings(proto.op_type())))
       return emitError(at, ErrorCode::UnsupportedType) << proto.op_type() << " of strings is not supported";
+    if (type && graph::isSmall(type.getElementType()) &&
+        !(domainOf(proto.domain()).empty() && takesSmallTypes(proto.op_type())))
+      return hint(emitError(at, ErrorCode::UnsupportedType)
+                      << proto.op_type() << " of " << graph::smallTypeName(type.getElementType())
+                      << " is not supported",
+                  "such types are stored and moved; Cast or DequantizeLinear makes numbers to compute with of them");
   }
   return success();
 }
@@ -277,7 +287,7 @@ LogicalResult Importer::checkOperator(const onnx::NodeProto &proto, const Opsets
   };
   StringRef domain = domainOf(proto.domain());
   bool isMicrosoftNode = isMicrosoft(domain, proto.op_type());
-  if (isMl(domain, proto.op_type()))
+  if (isMl(domain, proto.op_type()) || isFlexAttention(domain, proto.op_type()))
     return success();
   if (!domain.empty() && !isMicrosoftNode) {
     auto diagnostic = emitError(at, ErrorCode::UnsupportedOp)

@@ -74,6 +74,10 @@ private:
                                                        llvm::ArrayRef<mlir::Value> scanned, mlir::Value trip,
                                                        Scope &scope);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importMap(Node &node, const Attributes &attributes, Scope &scope);
+  // In ImportFlex.cpp.
+  static bool isFlexAttention(llvm::StringRef domain, llvm::StringRef op);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>> importFlexAttention(Node &node, const Attributes &attributes,
+                                                                      Scope &scope);
   // An attribute that holds a graph, or null with a report.
   static const onnx::GraphProto *graphOf(Node &node, const Attributes &attributes, llvm::StringRef name);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>> importGraph(const onnx::GraphProto &graph, mlir::ValueRange inputs,

@@ -1,5 +1,7 @@
 // The table of rules and the rule of operators that need none.
 #include "compiler/import/Normalize.h"
+#include "compiler/import/rules/LinearAttention.h"
+#include "compiler/import/rules/Text.h"
 
 using namespace mlir;
 
@@ -9,11 +11,11 @@ static const Rule *findRule(StringRef op) {
   static const llvm::StringMap<const Rule *> rules = [] {
     llvm::StringMap<const Rule *> map;
     for (ArrayRef<Rule> family :
-         {elementwiseRules(),   sequenceRules(),  movementRules(),   resizeRules(),    reductionRules(),
-          normalizationRules(), quantizedRules(), lossRules(),       windowRules(),    dynamicRules(),
-          recurrentRules(),     einsumRules(),    gridSampleRules(), attentionRules(), signalRules(),
-          samePaddingRules(),   imageRules(),     regionRules(),     matrixRules(),    randomRules(),
-          gatedRules()})
+         {elementwiseRules(),   sequenceRules(),        movementRules(),   resizeRules(),    reductionRules(),
+          normalizationRules(), quantizedRules(),       lossRules(),       windowRules(),    dynamicRules(),
+          recurrentRules(),     einsumRules(),          gridSampleRules(), attentionRules(), signalRules(),
+          samePaddingRules(),   imageRules(),           regionRules(),     matrixRules(),    randomRules(),
+          gatedRules(),         linearAttentionRules(), textRules()})
       for (const Rule &rule : family)
         map[rule.op] = &rule;
     return map;
@@ -66,6 +68,7 @@ bool takesStrings(StringRef op) {
                                         "Slice",
                                         "Split",
                                         "Squeeze",
+                                        "TfIdfVectorizer",
                                         "Tile",
                                         "Transpose",
                                         "Unsqueeze",

@@ -1,5 +1,5 @@
 // Look-ups: labels for labels, and categories as positions or as a one among zeros.
-#include "compiler/import/rules/Ml.h"
+#include "compiler/import/rules/Text.h"
 
 using namespace mlir;
 
@@ -36,7 +36,8 @@ Value lookUp(Node &node, Value input, const Column &keys, int64_t least, int64_t
   return node.emit("Gather", {places, number}, node.attr("axis", int64_t(0)), "position");
 }
 
-// Where each element is among the keys; as many as there are keys where it is none of them.
+} // namespace
+
 Value positionOf(Node &node, Value input, const Column &keys) {
   if (!keys.isFloat() && keys.size()) {
     int64_t least = *llvm::min_element(keys.ints), most = *llvm::max_element(keys.ints);
@@ -60,6 +61,8 @@ Value positionOf(Node &node, Value input, const Column &keys) {
                 {}, "place");
   return node.emit("ReduceMin", {place, node.ints({-1}, "axis")}, node.attr("keepdims", int64_t(0)), "position");
 }
+
+namespace {
 
 // The value of each element's key, or the one behind all others.
 LogicalResult mapTo(Node &node, const Column &keys, Column values, int64_t defaultInt, double defaultFloat) {

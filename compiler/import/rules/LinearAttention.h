@@ -1,0 +1,10 @@
+// Rules of attention whose keys and values are summed up in a state of fixed size.
+#pragma once
+
+#include "compiler/import/Normalize.h"
+
+namespace fathom::importer {
+
+llvm::ArrayRef<Rule> linearAttentionRules();
+
+} // namespace fathom::importer
