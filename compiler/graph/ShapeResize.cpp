@@ -113,8 +113,6 @@ static LogicalResult checkRuntimeScales(ResizeOp op, int64_t count) {
   if (rankOf(op.getScales()) != 1 || !isConstant(sizesOf(op.getScales())[0], count))
     return emitError(op, ErrorCode::BadShape)
            << "scales has sizes " << text(op, sizesOf(op.getScales())) << " for " << count << " axes";
-  if (op.getAntialias())
-    return emitError(op, ErrorCode::UnsupportedShape) << "antialias needs scales that are known at compile time";
   return success();
 }
 

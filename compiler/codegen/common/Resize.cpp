@@ -33,6 +33,14 @@ struct Tap {
   Value index, weight; // no weight: the only one
 };
 
+// What a result element is a sum of along an axis: taps, or, where their number shows when the model runs, a filter
+// about a place that reaches so far.
+struct Window {
+  int64_t axis;
+  SmallVector<Tap> taps;
+  Value place, shrink, reach = {};
+};
+
 class Resize {
 public:
   Resize(Emitter &e, ResizeOp op, int64_t lanes) : e(e), c(e.c), f{e.c}, op(op), lanes(lanes) {
@@ -59,17 +67,17 @@ public:
       if (index[axis].step && !isUnchanged(i))
         return Value();
     outside = Value();
-    SmallVector<std::pair<int64_t, SmallVector<Tap>>> dims;
+    SmallVector<Window> dims;
     for (auto [i, axis] : llvm::enumerate(axes))
       if (!isUnchanged(i))
-        dims.emplace_back(axis, tapsAt(i, index[axis].base));
+        dims.push_back(windowAt(i, index[axis].base));
     Indices source = llvm::to_vector<4>(index);
     bool nearest = op.getMode() == "nearest";
     Type element = op.getType().getElementType();
     auto inside = [&]() -> Value {
       if (nearest) {
-        for (auto &[axis, taps] : dims)
-          source[axis] = {taps[0].index, 0};
+        for (const Window &window : dims)
+          source[window.axis] = {window.taps[0].index, 0};
         return e.element(op.getInput(), source, lanes);
       }
       return fromAcc(weighted(dims, source), element);
@@ -189,52 +197,84 @@ private:
     return c.select(f.less(f.k(1), x), c.select(f.less(x, f.k(2)), far, f.k(0)), near);
   }
 
-  SmallVector<Tap> tapsAt(size_t i, Value position) {
-    Value place = origin(i, position), size = e.size(op.getInput(), axes[i]);
-    auto clamped = [&](Value index) { return c.min(c.max(index, c.i64(0)), c.sub(size, c.i64(1))); };
-    if (op.getMode() == "nearest")
-      return {{clamped(f.toInteger(nearestTo(place))), Value()}};
-    // When shrinking with antialiasing the filter is stretched over as many elements as one result stands for.
-    double shrink = 1;
-    if (op.getAntialias()) {
-      auto scale = constantScale(i);
-      if (!scale) {
-        fathom::emitError(op, ErrorCode::UnsupportedShape) << "antialias needs a scale that is known at compile time";
-        e.failed = true;
-      }
-      shrink = std::min(1.0, scale.value_or(1));
-    }
-    int64_t reach = std::ceil((op.getMode() == "linear" ? 1 : 2) / shrink);
-    Value base = f.ceil(place), total;
-    SmallVector<Tap> taps;
-    for (int64_t t = -reach; t < reach; ++t) {
-      Value at = f.add(base, f.k(t)), index = f.toInteger(at);
-      Value weight = filter(f.mul(f.sub(at, place), f.k(shrink)));
-      if (op.getExcludeOutside())
-        weight = c.select(c.cmp(arith::CmpIPredicate::ult, index, size), weight, f.k(0));
-      total = total ? f.add(total, weight) : weight;
-      taps.push_back({clamped(index), weight});
-    }
-    for (Tap &tap : taps) {
-      if (op.getExcludeOutside() || op.getAntialias())
-        tap.weight = f.div(tap.weight, total);
-      if (!acc.isF64())
-        tap.weight = arith::TruncFOp::create(c.b, c.loc, acc, tap.weight);
-    }
-    return taps;
+  Value clamped(Value index, int64_t axis) {
+    return c.min(c.max(index, c.i64(0)), c.sub(e.size(op.getInput(), axis), c.i64(1)));
   }
 
-  Value weighted(ArrayRef<std::pair<int64_t, SmallVector<Tap>>> dims, Indices &source) {
+  // How much the input's element at a place counts before weights are made to add up to 1.
+  Value weightOf(Value at, Value place, Value shrink, int64_t axis) {
+    Value weight = filter(f.mul(f.sub(at, place), shrink));
+    if (!op.getExcludeOutside())
+      return weight;
+    Value isInside = c.cmp(arith::CmpIPredicate::ult, f.toInteger(at), e.size(op.getInput(), axis));
+    return c.select(isInside, weight, f.k(0));
+  }
+
+  Value asFactor(Value weight) {
+    return acc.isF64() ? weight : Value(arith::TruncFOp::create(c.b, c.loc, acc, weight));
+  }
+
+  Window windowAt(size_t i, Value position) {
+    int64_t axis = axes[i];
+    Value place = origin(i, position);
+    if (op.getMode() == "nearest")
+      return {axis, {{clamped(f.toInteger(nearestTo(place)), axis), Value()}}, Value(), Value()};
+    // When shrinking with antialiasing the filter is stretched over as many elements as one result stands for.
+    double support = op.getMode() == "linear" ? 1 : 2, shrink = 1;
+    if (op.getAntialias()) {
+      std::optional<double> scale = constantScale(i);
+      if (!scale) {
+        Value factor = arith::MinimumFOp::create(c.b, c.loc, scaleOf(i), f.k(1));
+        return {axis, {}, place, factor, f.toInteger(f.ceil(f.div(f.k(support), factor)))};
+      }
+      shrink = std::min(1.0, *scale);
+    }
+    int64_t reach = std::ceil(support / shrink);
+    Value base = f.ceil(place), total;
+    Window window{axis, {}, place, f.k(shrink)};
+    for (int64_t t = -reach; t < reach; ++t) {
+      Value at = f.add(base, f.k(t)), weight = weightOf(at, place, window.shrink, axis);
+      total = total ? f.add(total, weight) : weight;
+      window.taps.push_back({clamped(f.toInteger(at), axis), weight});
+    }
+    for (Tap &tap : window.taps) {
+      if (op.getExcludeOutside() || op.getAntialias())
+        tap.weight = f.div(tap.weight, total);
+      tap.weight = asFactor(tap.weight);
+    }
+    return window;
+  }
+
+  Value weighted(ArrayRef<Window> dims, Indices &source) {
     if (dims.empty())
       return toAcc(e.element(op.getInput(), source, lanes));
-    auto &[axis, taps] = dims.front();
+    const Window &window = dims.front();
+    if (window.reach)
+      return weightedByLoop(dims, source);
     Value sum;
-    for (const Tap &tap : taps) {
-      source[axis] = {tap.index, 0};
+    for (const Tap &tap : window.taps) {
+      source[window.axis] = {tap.index, 0};
       Value part = f.mul(c.splat(tap.weight, lanes), weighted(dims.drop_front(), source));
       sum = sum ? f.add(sum, part) : part;
     }
     return sum;
+  }
+
+  // One pass for what the weights add up to, and one for the elements.
+  Value weightedByLoop(ArrayRef<Window> dims, Indices &source) {
+    const Window &window = dims.front();
+    Value first = f.sub(f.ceil(window.place), f.fromInteger(window.reach)), count = c.mul(window.reach, 2);
+    auto weightAt = [&](Value at) { return weightOf(at, window.place, window.shrink, window.axis); };
+    Value total = c.loop(c.i64(0), count, 1, f.k(0), [&](Value t, ValueRange carried) {
+      return SmallVector<Value>{f.add(carried[0], weightAt(f.add(first, f.fromInteger(t))))};
+    })[0];
+    Value none = c.number(vectorType(acc, lanes), 0);
+    return c.loop(c.i64(0), count, 1, none, [&](Value t, ValueRange carried) {
+      Value at = f.add(first, f.fromInteger(t)), weight = asFactor(f.div(weightAt(at), total));
+      source[window.axis] = {clamped(f.toInteger(at), window.axis), 0};
+      Value part = f.mul(c.splat(weight, lanes), weighted(dims.drop_front(), source));
+      return SmallVector<Value>{f.add(carried[0], part)};
+    })[0];
   }
 
   Value toAcc(Value x) {

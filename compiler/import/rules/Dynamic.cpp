@@ -478,9 +478,38 @@ static Value pinnedPads(Node &node, Value pads) {
   return node.sizesValue(*elements, /*isScalar=*/false, "pads");
 }
 
+// Pads of all axes, where data decides which ones they are given for: those of the others are 0.
+static Value padsOfAllAxes(Node &node, int64_t count) {
+  int64_t rank = node.rank(0);
+  Type i64 = node.builder().getI64Type();
+  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  // Looking axes up wraps negative ones and refuses those out of range.
+  Value axes =
+      node.emit("Gather", {node.ints(dims, "dimensions"), castAs(node, node.input(3), i64, "axes")}, {}, "axes");
+  Value column = reshape(node, node.ints(dims, "dimensions"), {rank, 1}, "dimensions");
+  Value isAxis = node.emit("Equal", {column, axes}, {}, "is_axis");
+  Value pads = castAs(node, withLength(node, node.input(1), 2 * count, "pads"), i64, "pads");
+  SmallVector<Value> ends;
+  for (int64_t from : {int64_t(0), count}) {
+    Value given = node.emit(
+        "Where", {isAxis, part(node, pads, 0, from, from + count, "end"), node.scalar(0, i64, "zero")}, {}, "given");
+    ends.push_back(
+        node.emit("ReduceSum", {given, node.ints({1}, "axis")}, node.attr("keepdims", int64_t(0)), "of_all"));
+  }
+  return node.emit("Concat", ends, node.attr("axis", int64_t(0)), "pads");
+}
+
 LogicalResult padDynamic(Node &node) {
   if (!node.hasInput(1) || node.rank(1) != 1)
     return copyNode(node);
+  if (node.hasInput(3) && node.rank(3) == 1 && isa<IntegerType>(node.elementType(3)) &&
+      node.inputType(3).hasStaticShape() && node.rank(0) > 0 && !graph::elementsOf(node.input(3))) {
+    Value pads = padsOfAllAxes(node, node.inputType(3).getDimSize(0));
+    if (!pads)
+      return failure();
+    node.setInput(1, pads);
+    node.setInput(3, Value());
+  }
   SmallVector<Value> operands = node.allInputs();
   if (!node.hasInput(3))
     operands[1] = withLength(node, operands[1], 2 * node.rank(0), "pads");

@@ -156,11 +156,17 @@ LogicalResult affineGrid(Node &node) {
 LogicalResult col2Im(Node &node) {
   if (node.rank(0) != 3)
     return node.error(ErrorCode::BadShape) << "the input of Col2Im must have rank 3, but has " << node.rank(0);
-  auto block = graph::constantElementsOf(node.input(2));
-  if (!block || llvm::any_of(*block, [](int64_t size) { return size < 1 || size > INT32_MAX; }))
-    return block ? node.error(ErrorCode::BadShape) << "block_shape of Col2Im holds a size that is not positive"
-                 : node.error(ErrorCode::UnsupportedShape) << "block_shape of Col2Im is only known when the model runs";
-  int64_t rank = block->size();
+  auto known = graph::constantElementsOf(node.input(2));
+  if (known && llvm::any_of(*known, [](int64_t size) { return size < 1 || size > INT32_MAX; }))
+    return node.error(ErrorCode::BadShape) << "block_shape of Col2Im holds a size that is not positive";
+  auto blockType = node.inputType(2);
+  if (blockType.getRank() != 1 || !blockType.hasStaticShape())
+    return node.error(ErrorCode::UnsupportedShape)
+           << "block_shape of Col2Im is " << node.inputText(2) << ", so that the result's rank is not known";
+  int64_t rank = blockType.getDimSize(0);
+  std::optional<graph::Elements> block = sizesFrom(node, node.input(2), rank, "block_shape");
+  if (!block)
+    return failure();
   std::optional<graph::Elements> image = sizesFrom(node, node.input(1), rank, "image_shape");
   auto list = [&](StringRef name, int64_t length, int64_t otherwise) {
     return node.intsAttr(name).value_or(SmallVector<int64_t>(length, otherwise));
@@ -176,20 +182,35 @@ LogicalResult col2Im(Node &node) {
     return node.error(ErrorCode::BadAttribute) << "strides, dilations or pads of Col2Im have a wrong length or value";
   graph::Sizes input = graph::sizesOf(node.input(0));
   AffineExpr one = constantOf(node, 1), places = one, pixels = one;
-  int64_t blockElements = 1;
-  for (int64_t size : *block)
-    blockElements = blockElements > INT32_MAX ? blockElements : blockElements * size;
-  AffineExpr channels = size::exactDiv(input[1], constantOf(node, blockElements));
-  if (!channels)
-    return node.error(ErrorCode::BadShape) << "the input of Col2Im has type " << node.inputText(0)
-                                           << ", which is not a multiple of blocks of " << blockElements << " elements";
+  AffineExpr blockElements = one;
+  for (AffineExpr size : *block)
+    blockElements = blockElements ? size::mul(blockElements, size) : blockElements;
+  AffineExpr channels = blockElements ? size::exactDiv(input[1], blockElements) : AffineExpr();
+  if (!channels && (known || !blockElements))
+    return node.error(ErrorCode::BadShape)
+           << "the input of Col2Im has type " << node.inputText(0) << ", which is not a multiple of blocks of "
+           << (known ? graph::constantSize(blockElements).value_or(0) : 0) << " elements";
+  if (!channels) {
+    // How many channels there are shows when the model runs. An empty block divides nothing.
+    Value elements = withNumber(node, "Max", node.sizesValue({blockElements}, false, "block"), 1, "block");
+    Value quotient = node.emit("Div", {node.sizesValue({input[1]}, false, "rows"), elements}, {}, "channels");
+    Value pinned = node.pinned(quotient, "channels");
+    std::optional<graph::Elements> found = pinned ? graph::elementsOf(pinned) : std::nullopt;
+    channels = found ? found->front() : AffineExpr();
+    AffineExpr whole = channels ? size::mul(channels, blockElements) : AffineExpr();
+    if (!whole)
+      return node.error(ErrorCode::UnsupportedShape) << "block_shape of Col2Im is too complex";
+    AffineExpr rest = size::sub(input[1], whole);
+    node.requireSizes({rest, size::mul(rest, -1)}, "the input of Col2Im is not a multiple of its blocks");
+  }
   // Where each element of a block lies in the padded image: a sum over the dimensions.
   graph::Sizes padded, padding;
   Value index;
   for (int64_t d = 0; d < rank; ++d)
     padded.push_back(size::add((*image)[d], pads[d] + pads[d + rank]));
   for (int64_t d = 0; d < rank; ++d) {
-    AffineExpr slack = size::add(padded[d], -((*block)[d] - 1) * dilations[d] - 1);
+    AffineExpr reach = size::mul(size::add((*block)[d], -1), dilations[d]);
+    AffineExpr slack = reach ? size::add(size::sub(padded[d], reach), -1) : reach;
     AffineExpr blocks = slack ? size::add(size::floorDiv(slack, strides[d]), 1) : slack;
     // An image that is smaller than a block has none of them.
     if (blocks && !size::isAtLeast(blocks, constantOf(node, 0), node.symbols())) {
@@ -205,10 +226,9 @@ LogicalResult col2Im(Node &node) {
       shape[at] = count;
       return reshapeTo(node, withNumber(node, "Mul", countUp(node, count, name), step, name), shape, name);
     };
-    Value at = node.emit("Add",
-                         {along(constantOf(node, (*block)[d]), dilations[d], d, "within"),
-                          along(blocks, strides[d], rank + d, "blocks")},
-                         {}, "place");
+    Value at =
+        node.emit("Add", {along((*block)[d], dilations[d], d, "within"), along(blocks, strides[d], rank + d, "blocks")},
+                  {}, "place");
     if (index)
       index = node.emit("Mul", {index, node.sizesValue({padded[d]}, true, "size")}, {}, "index");
     index = index ? node.emit("Add", {index, at}, {}, "index") : at;

@@ -2,6 +2,7 @@
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/rules/Parts.h"
 #include <cmath>
+#include <functional>
 
 using namespace mlir;
 
@@ -77,26 +78,19 @@ private:
 
 LogicalResult det(Node &node) { return Determinant(node).run(); }
 
-LogicalResult cumProd(Node &node) {
-  bool isExclusive = node.intAttr("exclusive", 0), isReverse = node.intAttr("reverse", 0);
-  auto known = graph::constantElementsOf(node.input(1));
-  if (!known || known->size() != 1)
-    return node.error(ErrorCode::UnsupportedShape) << "the axis of CumProd is only known when the model runs";
-  std::optional<int64_t> axis = graph::normalizeAxis(known->front(), node.rank(0));
-  if (!axis)
-    return node.error(ErrorCode::BadAttribute)
-           << "axis " << known->front() << " is out of range for a tensor of rank " << node.rank(0);
+// The products along an axis, one position after the other; null after a report.
+Value productsAlong(Node &node, int64_t axis, bool isExclusive, bool isReverse, StringRef suffix) {
   graph::Sizes outer = graph::sizesOf(node.input(0));
-  AffineExpr length = outer[*axis];
-  outer.erase(outer.begin() + *axis);
+  AffineExpr length = outer[axis];
+  outer.erase(outer.begin() + axis);
   Value last = node.sizesValue({size::add(length, -1)}, /*isScalar=*/true, "last");
   Value ones = node.emit("Expand", {node.scalar(1, node.elementType(0), "one"), node.sizesValue(outer, false, "sizes")},
                          {}, "start");
   if (!ones)
-    return failure();
+    return {};
   auto body = [&](Value i, Value condition, ValueRange carried) -> FailureOr<SmallVector<Value>> {
     Value at = isReverse ? node.emit("Sub", {last, i}, {}, "at") : i;
-    Value slice = node.emit("Gather", {node.input(0), at}, node.attr("axis", *axis), "slice");
+    Value slice = node.emit("Gather", {node.input(0), at}, node.attr("axis", axis), "slice");
     Value product = node.emit("Mul", {carried[0], slice}, {}, "product");
     if (!product)
       return failure();
@@ -106,7 +100,7 @@ LogicalResult cumProd(Node &node) {
   Value trip = node.sizesValue({length}, /*isScalar=*/true, "length");
   auto products = node.loop(trip, Value(), ones, body);
   if (failed(products))
-    return failure();
+    return {};
   Value stacked = (*products)[1];
   if (isReverse)
     stacked = node.emit("Slice",
@@ -114,8 +108,47 @@ LogicalResult cumProd(Node &node) {
                          node.ints({-1}, "step")},
                         {}, "reversed");
   SmallVector<int64_t> perm = llvm::to_vector(llvm::seq<int64_t>(1, node.rank(0)));
-  perm.insert(perm.begin() + *axis, 0);
-  return node.finish(stacked ? transpose(node, stacked, perm, "") : Value());
+  perm.insert(perm.begin() + axis, 0);
+  return stacked ? transpose(node, stacked, perm, suffix) : Value();
+}
+
+LogicalResult cumProd(Node &node) {
+  bool isExclusive = node.intAttr("exclusive", 0), isReverse = node.intAttr("reverse", 0);
+  int64_t rank = node.rank(0);
+  auto axisType = node.inputType(1);
+  if (!isa<IntegerType>(axisType.getElementType()) || !axisType.hasStaticShape() || axisType.getNumElements() != 1)
+    return node.error(ErrorCode::BadShape) << "the axis of CumProd is " << node.inputText(1) << ", not one integer";
+  if (auto known = graph::constantElementsOf(node.input(1))) {
+    std::optional<int64_t> axis = graph::normalizeAxis(known->front(), rank);
+    if (!axis)
+      return node.error(ErrorCode::BadAttribute)
+             << "axis " << known->front() << " is out of range for a tensor of rank " << rank;
+    return node.finish(productsAlong(node, *axis, isExclusive, isReverse, ""));
+  }
+  if (rank == 0)
+    return node.error(ErrorCode::BadShape) << "CumProd needs an input with an axis";
+  // Looking the axis up wraps a negative one and refuses one out of range. Then it is one of a few.
+  Type i64 = node.builder().getI64Type();
+  Value all = node.ints(llvm::to_vector(llvm::seq<int64_t>(0, rank)), "axes");
+  Value place = reshape(node, castAs(node, node.input(1), i64, "axis"), {}, "axis");
+  Value given = node.emit("Gather", {all, place}, node.attr("axis", int64_t(0)), "axis");
+  using Values = FailureOr<SmallVector<Value>>;
+  auto along = [&](int64_t axis) -> Values {
+    Value products = productsAlong(node, axis, isExclusive, isReverse, "products");
+    if (!products)
+      return failure();
+    return SmallVector<Value>{products};
+  };
+  std::function<Values(int64_t)> from = [&](int64_t axis) -> Values {
+    if (axis == rank - 1)
+      return along(axis);
+    Value isIt = node.emit("Equal", {given, node.scalar(double(axis), i64, "candidate")}, {}, "is_axis");
+    if (!isIt)
+      return failure();
+    return node.branch(isIt, [&](bool condition) { return condition ? along(axis) : from(axis + 1); });
+  };
+  Values made = from(0);
+  return failed(made) ? failure() : node.finish(node.emit("Identity", made->front()));
 }
 
 // Triangles over the bins of a spectrum, between frequencies that are evenly spaced on the mel scale.
