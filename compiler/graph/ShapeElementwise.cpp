@@ -90,7 +90,8 @@ LogicalResult ClipOp::inferTypes(SmallVectorImpl<Type> &types) {
 LogicalResult CastOp::inferTypes(SmallVectorImpl<Type> &types) {
   if (!getToAttr())
     return fathom::emitError(*this, ErrorCode::BadAttribute) << "to is missing";
-  if (!isGraphTensor(RankedTensorType::get({}, getTo())))
+  // The importer makes other ops of casts from and to small types.
+  if (!isGraphTensor(RankedTensorType::get({}, getTo())) || isSmall(getTo()) || isSmall(elementOf(getInput())))
     return fathom::emitError(*this, ErrorCode::UnsupportedType) << "cannot cast to " << getTo();
   return addResult(*this, types, sizesOf(getInput()), getTo());
 }
