@@ -169,6 +169,14 @@ def test_broken_npy(fathom, artifact, tmp_path, data):
     fathom("run", artifact, "--input", "x=@x.npy").expect(1, "[F1012]", "x.npy")
 
 
+@pytest.mark.parametrize("kind, message", [("<f4", "needs 18014398509481984 bytes, the file has 0"), ("<U0", "strings of type 'U0' are not supported")])
+def test_an_npy_of_more_than_there_is(fathom, artifact, tmp_path, kind, message):
+    """No memory is taken for what a small file only claims to have."""
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({2**50}, 4), }}".ljust(117).encode() + b"\n"
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00\x76\x00" + header)
+    fathom("run", artifact, "--input", "x=@x.npy").expect(1, "[F1012]", message)
+
+
 def test_unwritable_folder(fathom, artifact, tmp_path):
     (tmp_path / "file").write_text("")
     fathom("run", artifact, "--output-dir", "file/out").expect(1, "[F1014]", "file/out")
