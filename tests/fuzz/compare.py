@@ -73,7 +73,9 @@ def among(array, samples):
         room = 3 * (high - low) + 4 * EPSILONS * epsilon(array.dtype) * size + smallest(array.dtype)
         inside = numbers.any(0) & (x >= low - room) & (x <= high + room)
         overflow = np.isinf(x) & (size + room >= largest(array.dtype)) & numbers.any(0)
-        return inside | overflow | (np.isnan(x) & np.isnan(values).any(0)) | (np.isinf(x) & (values == x).any(0))
+        # At a pole disturbed runs lie far out on both sides.
+        pole = np.isinf(x) & (low < 0) & (high > 0) & (np.minimum(-low, high) > 0.01 / epsilon(array.dtype))
+        return inside | overflow | pole | (np.isnan(x) & np.isnan(values).any(0)) | (np.isinf(x) & (values == x).any(0))
 
 
 def largest(dtype):

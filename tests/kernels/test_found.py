@@ -89,3 +89,8 @@ def test_products_of_sizes(product, random):
         zero = Constant<value_ints = [0]>() s = Shape(x) {product} }}""")
     proto.graph.output[0].type.tensor_type.ClearField("shape")
     agree(proto, [{"x": floats(random, a, 5, b), "m": random.integers(-9, 9, (3, n)), "t": random.integers(-9, 9, (n, 3))} for a, b, n in ((2, 3, 7), (11, 1, 4))])
+
+
+def test_zeros_are_quantized_by_one(random):
+    proto = model([node("DynamicQuantizeLinear", "x", "y scale zero")], [("x", FLOAT, ["n"])], [("y", TensorProto.UINT8), ("scale", FLOAT), ("zero", TensorProto.UINT8)])
+    agree(proto, [{"x": np.zeros(7, np.float32)}, {"x": floats(random, 5)}])

@@ -195,7 +195,10 @@ static LogicalResult dynamicQuantize(Node &node) {
   Value low = node.emit("Min", {node.emit("ReduceMin", input, toScalar, "min"), zero}, {}, "low");
   Value high = node.emit("Max", {node.emit("ReduceMax", input, toScalar, "max"), zero}, {}, "high");
   Value range = node.emit("Sub", {high, low}, {}, "range");
-  Value scale = node.emit("Div", {range, top}, {}, "scale");
+  // Nothing but zeros has any scale: 1, as in ONNX Runtime.
+  Value isZero = node.emit("Equal", {range, zero}, {}, "is_zero");
+  Value scale = node.emit("Where", {isZero, node.scalar(1, f32, "one"), node.emit("Div", {range, top}, {}, "scale")},
+                          {}, "scale");
   Value start = node.emit("Sub", {zero, node.emit("Div", {low, scale}, {}, "steps")}, {}, "start");
   Value rounded = node.emit("Round", node.emit("Clip", {start, zero, top}, {}, "clipped"), {}, "rounded");
   Value zeroPoint = castTo(node, rounded, ui8, "zero_point");
