@@ -91,11 +91,21 @@ LogicalResult expandGlobalLpPool(GlobalLpPoolOp op, PatternRewriter &rewriter) {
     return rewriter.replaceOp(op, createNamed<ReduceL1Op>(rewriter, op, "", op.getInput(), axes, keep, no)), success();
   if (op.getP() == 2)
     return rewriter.replaceOp(op, createNamed<ReduceL2Op>(rewriter, op, "", op.getInput(), axes, keep, no)), success();
-  Type element = op.getType().getElementType();
-  Value powers = createNamed<PowOp>(rewriter, op, ".powers", createNamed<AbsOp>(rewriter, op, ".abs", op.getInput()),
+  // Powers leave the range of short floats much sooner than their root does.
+  Type given = op.getType().getElementType(), element = given;
+  Value input = op.getInput();
+  if (given.getIntOrFloatBitWidth() < 32) {
+    element = rewriter.getF32Type();
+    input = createNamed<CastOp>(rewriter, op, ".single", input, TypeAttr::get(element));
+  }
+  Value powers = createNamed<PowOp>(rewriter, op, ".powers", createNamed<AbsOp>(rewriter, op, ".abs", input),
                                     makeScalar(rewriter, op, element, op.getP()));
   Value sum = createNamed<ReduceSumOp>(rewriter, op, ".sum", powers, axes, keep, no);
-  rewriter.replaceOp(op, createNamed<PowOp>(rewriter, op, "", sum, makeScalar(rewriter, op, element, 1.0 / op.getP())));
+  Value exponent = makeScalar(rewriter, op, element, 1.0 / op.getP());
+  if (element == given)
+    return rewriter.replaceOp(op, createNamed<PowOp>(rewriter, op, "", sum, exponent)), success();
+  Value root = createNamed<PowOp>(rewriter, op, ".root", sum, exponent);
+  rewriter.replaceOp(op, createNamed<CastOp>(rewriter, op, "", root, TypeAttr::get(given)));
   return success();
 }
 

@@ -94,3 +94,22 @@ def test_products_of_sizes(product, random):
 def test_zeros_are_quantized_by_one(random):
     proto = model([node("DynamicQuantizeLinear", "x", "y scale zero")], [("x", FLOAT, ["n"])], [("y", TensorProto.UINT8), ("scale", FLOAT), ("zero", TensorProto.UINT8)])
     agree(proto, [{"x": np.zeros(7, np.float32)}, {"x": floats(random, 5)}])
+
+
+def test_powers_of_short_floats():
+    """They leave the range of their type; the root is within it."""
+    proto = model([node("GlobalLpPool", "x", "y", p=3)], [("x", TensorProto.FLOAT16, [1, 2, "n"])], [("y", TensorProto.FLOAT16)])
+    x = np.array([[[300, -100, 7], [4, 0, -5000]]], np.float16)
+    [y] = fathom.Session(fathom.compile(proto)).run(None, {"x": x})
+    np.testing.assert_allclose(y[..., 0], (np.abs(x.astype(np.float64)) ** 3).sum(-1) ** (1 / 3), rtol=1e-3)
+
+
+def test_cubic_resize_to_one_element():
+    """It is the first element, as ONNX's text says; its evaluator goes half a pixel further."""
+    scales = {"s": np.array([1, 1, 0.5, 1], np.float32)}
+    resize = node("Resize", "x  s", "y", coordinate_transformation_mode="pytorch_half_pixel", mode="cubic")
+    resize.input[:] = ["x", "", "s"]
+    proto = model([resize], [("x", FLOAT, [1, 1, 2, 3])], [("y", FLOAT)], scales)
+    x = np.arange(6, dtype=np.float32).reshape(1, 1, 2, 3)
+    [y] = fathom.Session(fathom.compile(proto)).run(None, {"x": x})
+    np.testing.assert_allclose(y, x[:, :, :1], rtol=1e-6)

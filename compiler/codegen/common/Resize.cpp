@@ -158,7 +158,7 @@ private:
     if (mode == "tf_half_pixel_for_nn")
       return f.div(f.add(x, f.k(0.5)), scale);
     if (mode == "pytorch_half_pixel")
-      return unlessOne(f.k(-0.5), halfPixel);
+      return unlessOne(f.k(0), halfPixel);
     if (mode == "half_pixel_symmetric") {
       Value adjustment = f.div(f.fromInteger(c.expr(sizesOf(op.getType())[axes[i]])), resized);
       Value offset = f.mul(f.mul(length, f.k(0.5)), f.sub(f.k(1), adjustment));
