@@ -151,13 +151,6 @@ def test_constant_index_out_of_range(refuse, save):
     refuse(path, 1, "F1004", "node 'look up'", "index")
 
 
-def test_check_sees_what_only_code_generation_does(refuse, save):
-    nodes = [helper.make_node("Resize", ["x", "", "", "s"], ["y"], name="shrink", mode="linear", antialias=1)]
-    sizes = numpy_helper.from_array(np.array([1, 1, 4, 4]), "s")
-    model = make_model(nodes, [value("x", [1, 1, "h", "w"])], [value("y", [1, 1, 4, 4])], [sizes])
-    refuse(save(model), 3, "F3004", "node 'shrink'", "antialias")
-
-
 def test_names_cannot_steer_the_terminal(fathom, save):
     """A node's name appears in one line, whatever is in it."""
     name = "\x1b[31mred\x9b1m\nerror: [F0000] fake"
