@@ -169,7 +169,7 @@ def test_consumers_are_fused(seed):
     compare([node, norm, *added], inputs, weights)
     # The others bring the input, the residual and the result into their layouts.
     found = classes(make_model([node, norm, *added], inputs, weights), target="neoverse-v1")
-    assert found.count("transposed") == 1 and set(found) == {"map", "transposed"} and len(found) <= 4, found
+    assert found.count("transposed") == 1 and set(found) == {"reorder", "transposed"} and len(found) <= 4, found
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64])

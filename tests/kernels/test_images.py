@@ -150,7 +150,6 @@ BAD = [
     ("CenterCropPad", [IMAGE, ("s", INT64, [2])], {"axes": [1]}, "1 integers"),
     ("AffineGrid", [("t", FLOAT, [1, 2, 4]), ("s", INT64, [4])], {}, "theta"),
     ("AffineGrid", [("t", FLOAT, [1, 2, 3]), ("s", INT64, [3])], {}, "4 integers"),
-    ("Col2Im", [("x", FLOAT, [1, 8, 9]), ("i", INT64, [2]), ("k", INT64, [2])], {}, "block_shape"),
     ("MaxUnpool", [IMAGE, ("i", INT64, [1, 8, 8, 8])], {}, "kernel_shape"),
     ("MaxUnpool", [IMAGE, ("i", INT64, [8])], {"kernel_shape": [2, 2]}, "MaxUnpool have types"),
 ]
