@@ -24,6 +24,10 @@ def import_onnx():
     return onnx
 
 
+# ONNX Runtime's Python has the bytes of these, not the type.
+_FLOATS_OF_A_BYTE = {f"tensor(float8{kind})": f"float8_{kind}" for kind in ("e4m3fn", "e4m3fnuz", "e5m2", "e5m2fnuz")}
+
+
 class OnnxRuntime:
     name = "onnxruntime"
 
@@ -48,11 +52,21 @@ class OnnxRuntime:
 
     def run(self, names: list[str], inputs: dict) -> list:
         try:
-            return self._session.run(names, inputs)
+            results = self._session.run(names, inputs)
         except Exception as error:
             raise Error(
                 f"ONNX Runtime cannot run the model: {error}", "F5001", 5, hint="try --against reference"
             ) from error
+        types = {output.name: _FLOATS_OF_A_BYTE.get(output.type) for output in self._session.get_outputs()}
+        return [_typed(result, types[name]) for name, result in zip(names, results)]
+
+
+def _typed(result, name: str | None):
+    if name is None:
+        return result
+    import ml_dtypes
+
+    return result.view(getattr(ml_dtypes, name))
 
 
 class Reference:

@@ -104,12 +104,12 @@ def test_powers_of_short_floats():
     np.testing.assert_allclose(y[..., 0], (np.abs(x.astype(np.float64)) ** 3).sum(-1) ** (1 / 3), rtol=1e-3)
 
 
-def test_cubic_resize_to_one_element():
-    """It is the first element, as ONNX's text says; its evaluator goes half a pixel further."""
-    scales = {"s": np.array([1, 1, 0.5, 1], np.float32)}
-    resize = node("Resize", "x  s", "y", coordinate_transformation_mode="pytorch_half_pixel", mode="cubic")
-    resize.input[:] = ["x", "", "s"]
-    proto = model([resize], [("x", FLOAT, [1, 1, 2, 3])], [("y", FLOAT)], scales)
+@pytest.mark.parametrize("mode", ["linear", "cubic"])
+@pytest.mark.parametrize("scale", [0.5, 0.7, 0.9])
+def test_resize_to_one_element(mode, scale):
+    """It is the first element, as ONNX's text and ONNX Runtime have it; ONNX's evaluator goes elsewhere."""
+    resize = helper.make_node("Resize", ["x", "", "s"], ["y"], coordinate_transformation_mode="pytorch_half_pixel", mode=mode)
+    proto = model([resize], [("x", FLOAT, [1, 1, 2, 3])], [("y", FLOAT)], {"s": np.array([1, 1, scale, 1], np.float32)})
     x = np.arange(6, dtype=np.float32).reshape(1, 1, 2, 3)
     [y] = fathom.Session(fathom.compile(proto)).run(None, {"x": x})
     np.testing.assert_allclose(y, x[:, :, :1], rtol=1e-6)

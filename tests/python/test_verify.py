@@ -80,6 +80,18 @@ def test_match(tmp_path, against):
     assert report["ok"] and "first_divergence" not in report and report["inputs"] == {"x": [3, 16]}
 
 
+@pytest.mark.parametrize("kind", ["FLOAT8E4M3FN", "FLOAT8E5M2"])
+def test_floats_of_a_byte(tmp_path, kind):
+    """ONNX Runtime gives their bytes alone."""
+    to = getattr(onnx.TensorProto, kind)
+    cast = onnx.helper.make_node("Cast", ["x"], ["y"], to=to)
+    given, made = (onnx.helper.make_tensor_value_info(name, element, [7]) for name, element in (("x", onnx.TensorProto.FLOAT), ("y", to)))
+    graph = onnx.helper.make_graph([cast], "g", [given], [made])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10), tmp_path / "m.onnx")
+    [output] = verify(tmp_path / "m.onnx")["outputs"]
+    assert output["ok"] and output["dtype"].startswith("float8")
+
+
 @pytest.mark.parametrize("value, node", [("h", "hidden"), ("r", "relu"), ("y", "last")])
 @pytest.mark.parametrize("is_named", [True, False])
 def test_finds_the_node(tmp_path, monkeypatch, value, node, is_named):

@@ -157,8 +157,10 @@ private:
       return f.div(x, scale);
     if (mode == "tf_half_pixel_for_nn")
       return f.div(f.add(x, f.k(0.5)), scale);
-    if (mode == "pytorch_half_pixel")
-      return unlessOne(f.k(0), halfPixel);
+    if (mode == "pytorch_half_pixel") {
+      Value size = c.expr(sizesOf(op.getType())[axes[i]]);
+      return c.select(c.cmp(arith::CmpIPredicate::eq, size, c.i64(1)), f.k(0), halfPixel);
+    }
     if (mode == "half_pixel_symmetric") {
       Value adjustment = f.div(f.fromInteger(c.expr(sizesOf(op.getType())[axes[i]])), resized);
       Value offset = f.mul(f.mul(length, f.k(0.5)), f.sub(f.k(1), adjustment));
