@@ -1,6 +1,6 @@
 """ONNX's own node cases, as the installed onnx package makes them, against the list of those that do not pass.
 
-    python tests/conformance/newest.py [--filter TEXT] [--new] [--verbose] [--update]
+    python tests/conformance/newest.py [--filter TEXT] [--part N] [--new] [--verbose] [--update]
 
 The suite that conformance_tests runs comes with Debian and is older. The list is exact both ways: an unlisted failure and a
 listed pass are both errors. --update rewrites it.
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
+import os
 import pathlib
+import random
 import sys
 import warnings
 
@@ -109,15 +111,18 @@ def read_expected() -> dict[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--filter", default="", help="only cases whose name contains this")
+    parser.add_argument("--part", type=int, default=int(os.environ.get("FATHOM_TEST_PART", 1)),
+                        help="only one case in so many, others with every FATHOM_TEST_SEED (FATHOM_TEST_PART or 1)")
     parser.add_argument("--new", action="store_true", help="leave out the cases that conformance_tests runs")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--verbose", action="store_true", help="print the reason of expected failures too")
     parser.add_argument("--update", action="store_true", help="rewrite the expected list instead of comparing with it")
     options = parser.parse_args()
-    if options.update and (options.filter or options.new):
+    if options.update and (options.filter or options.new or options.part > 1):
         parser.error("--update needs all cases")
     old = {folder.name for folder in OLD_SUITE.iterdir()} if options.new and OLD_SUITE.exists() else set()
     collect(options.filter, old)
+    cases[:] = random.Random(int(os.environ.get("FATHOM_TEST_SEED", 0))).sample(cases, -(-len(cases) // max(1, options.part)))
     problems = run_all(options.jobs)
     found = {case.name: problem for case, problem in zip(cases, problems) if problem}
     if options.update:
@@ -131,7 +136,7 @@ def main() -> int:
             print(f"{case.name}: passes, but is listed as an expected failure")
         elif problem and (options.verbose or not listed):
             print(f"{case.name}: {problem}")
-    if not options.filter and not old:
+    if not options.filter and not old and options.part <= 1:
         for name in expected.keys() - {case.name for case in cases}:
             print(f"{name}: listed as an expected failure, but there is no such case")
             failed += 1

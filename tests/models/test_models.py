@@ -1,10 +1,12 @@
 """Whole networks against ONNX Runtime: right, the same bits whatever the threads, and a Plan that says everything.
 
 Every model is filled with seeded weights once (build/models) and compiled twice: as it is, and from the plan that its first
-compilation printed. FATHOM_MODELS=resnet18,vgg16 picks models; FATHOM_BUILD names the build folder.
+compilation printed. FATHOM_MODELS=resnet18,vgg16 picks models, FATHOM_TEST_PART=N one in N, others with every seed;
+FATHOM_BUILD names the build folder.
 """
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -22,7 +24,12 @@ SEEDS = (0, 1, 2)
 MODELS = """resnet18 resnet34 resnet50 vgg16 alexnet googlenet densenet161 mobilenet_v2 mobilenet_v2.dynamic_batch
 mobilenet_v2.train_bn mnasnet1_0 efficientnet_b0 wrn_40_2_s wrn_40_2_g2 wrn_40_2_g4 wrn_40_2_g8 wrn_40_2_g16 wrn_40_2_gn
 bert_base_128 vit_b_16 efficientnet_b4 mobilebert_128 mobilebert_256 resnet50.dynamo lstm_2x512 gru_2x512""".split()
-CHOSEN = os.environ.get("FATHOM_MODELS", "").split(",") if os.environ.get("FATHOM_MODELS") else MODELS
+MODELS = os.environ["FATHOM_MODELS"].split(",") if os.environ.get("FATHOM_MODELS") else MODELS
+
+
+def some(cases):
+    size = -(-len(cases) // int(os.environ.get("FATHOM_TEST_PART", 1)))
+    return random.Random(int(os.environ.get("FATHOM_TEST_SEED", 0))).sample(cases, size)
 
 
 # Convolutions with and without groups, of single channels, of 1 x 1 and 7 x 7; the other models differ in sizes only.
@@ -66,7 +73,7 @@ def runtime():
     return Runtime(BUILD / "lib" / "libfathom_rt.so")
 
 
-@pytest.fixture(scope="module", params=CHOSEN)
+@pytest.fixture(scope="module", params=some(MODELS))
 def model(request, tmp_path_factory):
     fill(request.param)
     folder = tmp_path_factory.mktemp(request.param)
@@ -97,8 +104,7 @@ def test_results(model, runtime):
                 assert (np.abs(a - b) / tolerance(a)).max() >= 5, "two seeds give outputs that the tolerance cannot tell apart"
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("name", [name for name in CONVOLUTIONAL if name in CHOSEN])
+@pytest.mark.parametrize("name, algorithm", some([(name, algorithm) for name in CONVOLUTIONAL if name in MODELS for algorithm in ALGORITHMS]))
 def test_every_algorithm_forced(name, algorithm, runtime, tmp_path):
     fill(name)
     model = Model(name, tmp_path, "--conv-algorithm", algorithm, "--max-weight-growth", "400", "--fp", "fastest")
