@@ -38,64 +38,81 @@ private:
   Clock::time_point start;
 };
 
+// What a module of loops becomes: an object, or the text of the stage that is asked for.
+struct MachineCode {
+  std::string text;
+  Object object;
+};
+
+FailureOr<MachineCode> generate(ModuleOp loops, const CompileOptions &options,
+                                llvm::function_ref<void(llvm::Module &)> complete) {
+  MachineCode code;
+  llvm::raw_string_ostream text(code.text);
+  if (options.stop == Stage::Loops)
+    return text << loops << "\n", code;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module =
+      lowerToLlvm(loops, context, CodegenOptions{options.target, options.fp == FloatMode::Strict});
+  if (!module)
+    return failure();
+  complete(*module);
+  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
+  optimize(*module, *machine);
+  if (options.stop == Stage::Llvm)
+    text << *module << "\n";
+  else if (options.stop == Stage::Asm)
+    text << emitAssembly(*module, *machine);
+  else
+    code.object = emitObject(*module, *machine);
+  return code;
+}
+
+void hideFunctions(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+}
+
 // Code for every kernel, each in a module of its own, so that they are compiled in parallel and their order does not
 // matter.
-LogicalResult generateCode(Program &program, const CompileOptions &options, std::vector<Object> &objects) {
+LogicalResult generateKernels(Program &program, const CompileOptions &options, std::vector<MachineCode> &codes) {
   CodegenOptions codegen{options.target, options.fp == FloatMode::Strict};
-  std::vector<std::string> texts(program.codes.size());
-  objects.resize(program.codes.size());
+  codes.resize(program.codes.size());
   std::atomic<bool> failedAny = false;
   std::atomic<size_t> done = 0;
-  auto generate = [&](size_t i) {
+  auto generateKernel = [&](size_t i) {
     if (isCancelled())
       return void(failedAny = true);
-    KernelCode &code = program.codes[i];
-    OwningOpRef<ModuleOp> loops = ModuleOp::create(code.function.getLoc());
-    unsigned symbols = graph::symbolsOf(code.function).size();
-    auto grid = emitKernel(code.function, *code.kernelClass, code.schedule, code.symbol, symbols, codegen, *loops);
+    KernelCode &kernel = program.codes[i];
+    OwningOpRef<ModuleOp> loops = ModuleOp::create(kernel.function.getLoc());
+    unsigned symbols = graph::symbolsOf(kernel.function).size();
+    auto grid =
+        emitKernel(kernel.function, *kernel.kernelClass, kernel.schedule, kernel.symbol, symbols, codegen, *loops);
     if (failed(grid))
       return void(failedAny = true);
-    code.grid = *grid;
-    if (options.stop == Stage::Loops)
-      return void(llvm::raw_string_ostream(texts[i]) << *loops << "\n");
-    llvm::LLVMContext llvmContext;
-    std::unique_ptr<llvm::Module> module = lowerToLlvm(*loops, llvmContext, codegen);
-    if (!module)
+    kernel.grid = *grid;
+    FailureOr<MachineCode> code = generate(*loops, options, hideFunctions);
+    if (failed(code))
       return void(failedAny = true);
-    std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
-    for (llvm::Function &function : *module)
-      if (!function.isDeclaration())
-        function.setVisibility(llvm::GlobalValue::HiddenVisibility);
-    optimize(*module, *machine);
-    if (options.stop == Stage::Llvm)
-      return void(llvm::raw_string_ostream(texts[i]) << *module << "\n");
-    if (options.stop == Stage::Asm)
-      return void(texts[i] = emitAssembly(*module, *machine));
-    objects[i] = emitObject(*module, *machine);
+    codes[i] = std::move(*code);
     if (options.progress)
       options.progress("code", ++done, program.codes.size());
   };
   // The largest first would balance better, but their cost is not known; in order is good enough for many small pieces.
-  onLargeStacks(options.threads, program.codes.size(), generate);
-  if (options.text)
-    for (const std::string &text : texts)
-      *options.text << text;
+  onLargeStacks(options.threads, program.codes.size(), generateKernel);
   return failure(failedAny);
 }
 
-Object generateHost(const Program &program, const MemoryPlan &memory, const CompileOptions &options,
-                    const ArtifactInfo &info) {
-  CodegenOptions codegen{options.target, options.fp == FloatMode::Strict};
+// The model's own code, which calls the kernels, with the artifact's table.
+FailureOr<MachineCode> generateHost(const Program &program, const MemoryPlan &memory, const CompileOptions &options,
+                                    const ArtifactInfo &info) {
   OwningOpRef<ModuleOp> host = ModuleOp::create(ModuleOp(program.module).getLoc());
   emitHost(program, memory, *host);
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = lowerToLlvm(*host, context, codegen);
-  if (!module)
-    return {};
-  addArtifactTable(*module, program, memory, options.target, info);
-  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
-  optimize(*module, *machine);
-  return emitObject(*module, *machine);
+  return generate(*host, options, [&](llvm::Module &module) {
+    // The text is for those who read code: without the table, in which the manifest is.
+    if (options.stop == Stage::Artifact)
+      addArtifactTable(module, program, memory, options.target, info);
+  });
 }
 
 Object generateBuiltins(const Target &target) {
@@ -186,21 +203,29 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     return *options.text << "\n", success();
   }
 
-  std::vector<Object> objects;
+  std::vector<MachineCode> codes;
   {
     Stopwatch watch(report, "code");
-    if (failed(generateCode(*program, options, objects)))
+    if (failed(generateKernels(*program, options, codes)))
       return failure();
   }
-  if (options.stop != Stage::Artifact)
-    return success();
-
   MemoryPlan memory = planMemory(*program);
   report.weightBytes = memory.weightBytes, report.arenaBytes = memory.fixedBytes;
   report.sourceWeightBytes = program->sourceWeightBytes;
   Stopwatch watch(report, "package");
   ArtifactInfo info{describeArtifact(*program, memory, options), options.weightsSeed};
-  objects.push_back(generateHost(*program, memory, options, info));
+  FailureOr<MachineCode> host = generateHost(*program, memory, options, info);
+  if (failed(host))
+    return failure();
+  codes.push_back(std::move(*host));
+  if (options.stop != Stage::Artifact) {
+    for (const MachineCode &code : codes)
+      *options.text << code.text;
+    return success();
+  }
+  std::vector<Object> objects;
+  for (MachineCode &code : codes)
+    objects.push_back(std::move(code.object));
   objects.push_back(generateBuiltins(options.target));
   if (llvm::Error error = writeArtifact(objects, memory, options.target, info, path)) {
     emitError(module.getLoc(), ErrorCode::FileUnwritable) << llvm::toString(std::move(error));
