@@ -4,9 +4,9 @@
 #include "compiler/codegen/cpu/Codegen.h"
 #include "compiler/driver/FoldConstant.h"
 #include "compiler/driver/Manifest.h"
-#include "compiler/kernel/Program.h"
 #include "compiler/package/Host.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/plan/Program.h"
 #include "compiler/support/Cancellation.h"
 #include "compiler/support/LargeStack.h"
 #include "llvm/Target/TargetMachine.h"
@@ -219,8 +219,9 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     return failure();
   codes.push_back(std::move(*host));
   if (options.stop != Stage::Artifact) {
-    for (const MachineCode &code : codes)
-      *options.text << code.text;
+    if (options.text) // null: only whether it can be compiled is asked
+      for (const MachineCode &code : codes)
+        *options.text << code.text;
     return success();
   }
   std::vector<Object> objects;

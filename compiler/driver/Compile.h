@@ -3,8 +3,8 @@
 
 #include "compiler/import/Import.h"
 #include "compiler/package/Artifact.h"
-#include "compiler/passes/AlterOpLayout.h"
-#include "compiler/schedule/Plan.h"
+#include "compiler/plan/AlterOpLayout.h"
+#include "compiler/plan/Plan.h"
 #include "compiler/support/FloatMode.h"
 #include "compiler/target/Target.h"
 #include "mlir/IR/MLIRContext.h"

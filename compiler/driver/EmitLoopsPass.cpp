@@ -2,7 +2,7 @@
 #include "compiler/driver/EmitLoopsPass.h"
 
 #include "compiler/codegen/cpu/Codegen.h"
-#include "compiler/kernel/Program.h"
+#include "compiler/plan/Program.h"
 #include "compiler/support/Diagnostics.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -3,9 +3,10 @@
 #include "compiler/driver/FoldConstant.h"
 
 #include "compiler/driver/Compile.h"
+#include "compiler/graph/Layout.h"
 #include "compiler/package/Weights.h"
-#include "compiler/passes/FuseOps.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/plan/FuseOps.h"
 #include "compiler/support/Diagnostics.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "runtime/abi.h"

@@ -2,9 +2,9 @@
 // for the work that they save go back to the run.
 #include "compiler/driver/FoldPlan.h"
 
-#include "compiler/codegen/common/Layout.h"
-#include "compiler/passes/ConvertLayout.h"
+#include "compiler/graph/Layout.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/plan/ConvertLayout.h"
 
 using namespace mlir;
 using namespace fathom::graph;

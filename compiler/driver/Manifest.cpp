@@ -1,10 +1,10 @@
 // The manifest.
 #include "compiler/driver/Manifest.h"
 
+#include "compiler/explain/KernelCost.h"
+#include "compiler/explain/KernelNotes.h"
 #include "compiler/graph/SmallTypes.h"
 #include "compiler/graph/TypeText.h"
-#include "compiler/kernel/KernelCost.h"
-#include "compiler/kernel/KernelNotes.h"
 
 using namespace mlir;
 

@@ -1,8 +1,8 @@
 // Matrix products, convolutions and pooling.
 include "GraphBase.td"
 
-def MatMulOp : Graph_ShapedOp<"MatMul"> { let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs); }
-def StrassenOp : Graph_ShapedOp<"Strassen"> {
+def MatMulOp : Graph_ShapedOp<"MatMul", [Graph_Anchor]> { let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs); }
+def StrassenOp : Graph_ShapedOp<"Strassen", [Graph_Anchor, Graph_Internal]> {
   let summary = "a product along an axis in quarters by Strassen's method: weight has four to seven factors of the right side, [factors, K / 2, N / 2]";
   let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$weight, Graph_Optional:$bias, Graph_Int:$axis);
   let extraClassDeclaration = [{
@@ -15,12 +15,12 @@ def GemmOp : Graph_ShapedOp<"Gemm"> {
       DefaultValuedAttr<F32Attr, "1.0">:$beta, DefaultValuedAttr<Graph_Int, "0">:$transA, DefaultValuedAttr<Graph_Int, "0">:$transB);
 }
 
-class Graph_Window<string name, dag operands, dag attributes = (ins)> : Graph_ShapedOp<name> {
+class Graph_Window<string name, dag operands, dag attributes = (ins)> : Graph_ShapedOp<name, [Graph_Anchor]> {
   let arguments = !con(operands, (ins DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations,
       OptionalAttr<DenseI64ArrayAttr>:$kernel_shape, OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides), attributes);
 }
 def ConvOp : Graph_Window<"Conv", (ins Graph_Tensor:$input, Graph_Tensor:$weight, Graph_Optional:$bias), (ins DefaultValuedAttr<Graph_Int, "1">:$group)>;
-def WinogradConvOp : Graph_ShapedOp<"WinogradConv"> {
+def WinogradConvOp : Graph_ShapedOp<"WinogradConv", [Graph_Anchor, Graph_Internal]> {
   let summary = "a convolution with windows of 3 x 3, computed in tiles of tile x tile pixels: weight is the transformed one, [(tile + 2)^2, C / group, K]";
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$weight, Graph_Optional:$bias, DenseI64ArrayAttr:$pads, Graph_Int:$tile,
       DefaultValuedAttr<Graph_Int, "1">:$group);

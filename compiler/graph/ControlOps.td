@@ -1,7 +1,7 @@
 // Ops that decide while the model runs: sizes read from data, branches and loops.
 include "GraphBase.td"
 
-def PinOp : Op<Graph_Dialect, "Pin"> {
+def PinOp : Op<Graph_Dialect, "Pin", [Graph_Internal]> {
   let summary = "elements of a small integer tensor, read when it runs, become the values of symbols";
   let description = [{
     The element at positions[i] of the input (in row-major order) is the value of symbols[i] from here on; it is checked against the symbol's
@@ -12,13 +12,13 @@ def PinOp : Op<Graph_Dialect, "Pin"> {
   let hasVerifier = 1;
 }
 
-def AssertOp : Op<Graph_Dialect, "Assert"> {
+def AssertOp : Op<Graph_Dialect, "Assert", [Graph_Internal]> {
   let summary = "what was taken for granted about sizes: the run is refused where one of the conditions is negative";
   let arguments = (ins AffineMapAttr:$conditions);
   let assemblyFormat = "$conditions attr-dict";
 }
 
-def YieldOp : Op<Graph_Dialect, "Yield", [Pure, Terminator]> {
+def YieldOp : Op<Graph_Dialect, "Yield", [Graph_Internal, Pure, Terminator]> {
   let summary = "ends a branch or a loop's body";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
   let assemblyFormat = "(`(` $values^ `:` type($values) `)`)? attr-dict";
@@ -56,32 +56,32 @@ def LoopOp : Op<Graph_Dialect, "Loop", [SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def DynamicSliceOp : Graph_Op<"DynamicSlice", [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
+def DynamicSliceOp : Graph_Op<"DynamicSlice", [Graph_Internal, DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
   let summary = "a slice whose starts are read when it runs and whose sizes are given; it must lie inside the input";
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$starts, Graph_Tensor:$sizes, DenseI64ArrayAttr:$axes, DenseI64ArrayAttr:$steps);
   let results = (outs Graph_Tensor:$result);
 }
-def NonZeroOp : Graph_ShapedOp<"NonZero"> {
+def NonZeroOp : Graph_ShapedOp<"NonZero", [Graph_Anchor]> {
   let summary = "the indices of the elements that are not zero, of which there are `count`";
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$count);
 }
-def NonMaxSuppressionOp : Graph_Op<"NonMaxSuppression", [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
+def NonMaxSuppressionOp : Graph_Op<"NonMaxSuppression", [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_Anchor]> {
   let summary = "for every class room for as many boxes as can be selected, and how many were; `order` sorts the boxes of every class by falling score";
   let arguments = (ins Graph_Tensor:$boxes, Graph_Tensor:$scores, Graph_Tensor:$order, Graph_Tensor:$max_output, Graph_Optional:$iou_threshold,
       Graph_Optional:$score_threshold, DefaultValuedAttr<Graph_Int, "0">:$center_point_box);
   let results = (outs Graph_Tensor:$selected, Graph_Tensor:$counts);
 }
-def TensorScatterOp : Graph_ShapedOp<"TensorScatter"> {
+def TensorScatterOp : Graph_ShapedOp<"TensorScatter", [Graph_Anchor]> {
   let summary = "a cache with new rows written at an index for every batch entry; the cache may be the same memory as the result";
   let arguments = (ins Graph_Tensor:$past_cache, Graph_Tensor:$update, Graph_Optional:$write_indices, DefaultValuedAttr<Graph_Int, "-2">:$axis,
       DefaultValuedAttr<StrAttr, "\"linear\"">:$mode);
 }
-def MatMulNBitsOp : Graph_ShapedOp<"MatMulNBits"> {
+def MatMulNBitsOp : Graph_ShapedOp<"MatMulNBits", [Graph_Anchor, Graph_Internal]> {
   let summary = "a product with a constant matrix of small integers, N rows of K in blocks with a scale each";
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$weight, Graph_Tensor:$scales, Graph_Optional:$zero_points, Graph_Int:$K, Graph_Int:$N,
       DefaultValuedAttr<Graph_Int, "4">:$bits, Graph_Int:$block_size);
 }
-def TreeEnsembleOp : Graph_ShapedOp<"TreeEnsemble"> {
+def TreeEnsembleOp : Graph_ShapedOp<"TreeEnsemble", [Graph_Anchor, Graph_Internal]> {
   let summary = "what decision trees say of each row, combined";
   let description = [{
     A node holds a threshold, a feature and a child: from it one goes on to the child where the row's feature is above the threshold or not a
@@ -94,7 +94,7 @@ def TreeEnsembleOp : Graph_ShapedOp<"TreeEnsemble"> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$nodes, Graph_Tensor:$trees, Graph_Tensor:$weights, Graph_Int:$targets,
       DefaultValuedAttr<StrAttr, "\"SUM\"">:$aggregate);
 }
-def UniqueOp : Graph_Op<"Unique", [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
+def UniqueOp : Graph_Op<"Unique", [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_Anchor]> {
   let summary = "distinct elements of a vector, or rows of a matrix: room for as many as there are elements, and how many were found";
   let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "1">:$sorted);
   let results = (outs Graph_Tensor:$first, Graph_Tensor:$inverse, Graph_Tensor:$counts, Graph_Tensor:$count);

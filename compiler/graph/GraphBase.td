@@ -57,6 +57,9 @@ def Graph_Tensor : Type<CPred<"::fathom::graph::isGraphTensor($_self)">, "ranked
 // ONNX's optional inputs: an absent one is the result of graph.None.
 def Graph_Optional : Type<Or<[CPred<"::llvm::isa<::mlir::NoneType>($_self)">, Graph_Tensor.predicate]>, "tensor or none">;
 
+def Graph_Anchor : NativeOpTrait<"Anchor"> { let cppNamespace = "::fathom::graph"; }
+def Graph_Internal : NativeOpTrait<"Internal"> { let cppNamespace = "::fathom::graph"; }
+
 class Graph_Op<string name, list<Trait> traits = []>
     : Op<Graph_Dialect, name, !listconcat(traits, [Pure])> {
   let assemblyFormat = "`(` operands `)` attr-dict `:` functional-type(operands, results)";

@@ -1,7 +1,7 @@
 // Ops that make, move, select or reshape data without arithmetic on it.
 include "GraphBase.td"
 
-def NoneOp : Op<Graph_Dialect, "None", [Pure, ConstantLike]> {
+def NoneOp : Op<Graph_Dialect, "None", [Graph_Internal, Pure, ConstantLike]> {
   let summary = "stands for an absent optional input";
   let results = (outs NoneType:$result);
   let assemblyFormat = "attr-dict";
@@ -14,14 +14,14 @@ def ConstantOp : Op<Graph_Dialect, "Constant", [Pure, ConstantLike, DeclareOpInt
   let assemblyFormat = "$value attr-dict `as` type($result)";
   let hasFolder = 1;
 }
-def SizesOp : Op<Graph_Dialect, "Sizes", [Pure, DeclareOpInterfaceMethods<Graph_ShapeInterface, ["elements"]>]> {
+def SizesOp : Op<Graph_Dialect, "Sizes", [Graph_Internal, Pure, DeclareOpInterfaceMethods<Graph_ShapeInterface, ["elements"]>]> {
   let summary = "an integer tensor whose elements are expressions over the symbols, in row-major order";
   let arguments = (ins AffineMapAttr:$values);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$values attr-dict `as` type($result)";
 }
 def IdentityOp : Graph_ShapeArithOp<"Identity"> { let arguments = (ins Graph_Tensor:$input); let hasFolder = 1; }
-def RelayoutOp : Graph_Op<"Relayout", [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
+def RelayoutOp : Graph_Op<"Relayout", [Graph_Internal, DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
   let summary = "the same tensor in another layout: the only op that changes an encoding at run time";
   let arguments = (ins Graph_Tensor:$input);
   let results = (outs Graph_Tensor:$result);
@@ -41,7 +41,7 @@ def UnsqueezeOp : Graph_ShapeArithOp<"Unsqueeze"> { let arguments = (ins Graph_T
 def TransposeOp : Graph_ShapeArithOp<"Transpose"> { let arguments = (ins Graph_Tensor:$input, OptionalAttr<DenseI64ArrayAttr>:$perm); }
 def ExpandOp : Graph_ShapeArithOp<"Expand"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$shape); }
 def TileOp : Graph_ShapedOp<"Tile"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$repeats); }
-def ConcatOp : Graph_ShapeArithOp<"Concat"> { let arguments = (ins Variadic<Graph_Tensor>:$inputs, Graph_Int:$axis); }
+def ConcatOp : Graph_ShapeArithOp<"Concat", [Graph_Anchor]> { let arguments = (ins Variadic<Graph_Tensor>:$inputs, Graph_Int:$axis); }
 def SliceOp : Graph_ShapeArithOp<"Slice"> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$starts, Graph_Tensor:$ends, Graph_Optional:$axes, Graph_Optional:$steps);
 }
@@ -75,20 +75,20 @@ def ResizeOp : Graph_ShapedOp<"Resize"> {
 def GatherOp : Graph_ShapeArithOp<"Gather"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$axis); }
 def GatherElementsOp : Graph_ShapedOp<"GatherElements"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$axis); }
 def GatherNDOp : Graph_ShapedOp<"GatherND"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$batch_dims); }
-def ScatterElementsOp : Graph_ShapedOp<"ScatterElements"> {
+def ScatterElementsOp : Graph_ShapedOp<"ScatterElements", [Graph_Anchor]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, Graph_Tensor:$updates, DefaultValuedAttr<Graph_Int, "0">:$axis,
       DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
 }
-def ScatterNDOp : Graph_ShapedOp<"ScatterND"> {
+def ScatterNDOp : Graph_ShapedOp<"ScatterND", [Graph_Anchor]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, Graph_Tensor:$updates, DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
 }
 def OneHotOp : Graph_ShapedOp<"OneHot"> {
   let arguments = (ins Graph_Tensor:$indices, Graph_Tensor:$depth, Graph_Tensor:$values, DefaultValuedAttr<Graph_Int, "-1">:$axis);
 }
-def CumSumOp : Graph_ShapedOp<"CumSum"> {
+def CumSumOp : Graph_ShapedOp<"CumSum", [Graph_Anchor]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$axis, DefaultValuedAttr<Graph_Int, "0">:$exclusive, DefaultValuedAttr<Graph_Int, "0">:$reverse);
 }
-def TopKOp : Graph_Op<"TopK", [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
+def TopKOp : Graph_Op<"TopK", [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_Anchor]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$k, DefaultValuedAttr<Graph_Int, "-1">:$axis, DefaultValuedAttr<Graph_Int, "1">:$largest,
       DefaultValuedAttr<Graph_Int, "1">:$sorted);
   let results = (outs Graph_Tensor:$values, Graph_Tensor:$indices);

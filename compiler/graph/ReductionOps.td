@@ -4,7 +4,7 @@ include "GraphBase.td"
 // Marks ops that combine the elements along their axes into one.
 def Graph_Reduction : NativeOpTrait<"Reduction"> { let cppNamespace = "::fathom::graph"; }
 
-class Graph_Reduce<string name> : Graph_ShapedOp<name, [Graph_Reduction]> {
+class Graph_Reduce<string name> : Graph_ShapedOp<name, [Graph_Reduction, Graph_Anchor]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Optional:$axes, DefaultValuedAttr<Graph_Int, "1">:$keepdims, DefaultValuedAttr<Graph_Int, "0">:$noop_with_empty_axes);
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::inferTypes(::llvm::SmallVectorImpl<::mlir::Type> &types) { return inferReduce(*this, types); }
@@ -17,19 +17,19 @@ def ReduceLogSumExpOp : Graph_Reduce<"ReduceLogSumExp">;
 def ReduceMaxOp : Graph_Reduce<"ReduceMax">;
 def ReduceMeanOp : Graph_Reduce<"ReduceMean">;
 def ReduceMinOp : Graph_Reduce<"ReduceMin">;
-def ReduceProdOp : Graph_ShapeArithOp<"ReduceProd", [Graph_Reduction]> {
+def ReduceProdOp : Graph_ShapeArithOp<"ReduceProd", [Graph_Reduction, Graph_Anchor]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Optional:$axes, DefaultValuedAttr<Graph_Int, "1">:$keepdims, DefaultValuedAttr<Graph_Int, "0">:$noop_with_empty_axes);
 }
 def ReduceSumOp : Graph_Reduce<"ReduceSum">;
 def ReduceSumSquareOp : Graph_Reduce<"ReduceSumSquare">;
 
-class Graph_Arg<string name> : Graph_ShapedOp<name, [Graph_Reduction]> {
+class Graph_Arg<string name> : Graph_ShapedOp<name, [Graph_Reduction, Graph_Anchor]> {
   let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "0">:$axis, DefaultValuedAttr<Graph_Int, "1">:$keepdims, DefaultValuedAttr<Graph_Int, "0">:$select_last_index);
 }
 def ArgMaxOp : Graph_Arg<"ArgMax">;
 def ArgMinOp : Graph_Arg<"ArgMin">;
 
-class Graph_Softmax<string name> : Graph_Op<name, [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
+class Graph_Softmax<string name> : Graph_Op<name, [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_Anchor]> {
   let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "-1">:$axis);
   let results = (outs Graph_Tensor:$result);
   let extraClassDefinition = [{
@@ -40,12 +40,12 @@ def SoftmaxOp : Graph_Softmax<"Softmax">;
 def LogSoftmaxOp : Graph_Softmax<"LogSoftmax">;
 def HardmaxOp : Graph_Softmax<"Hardmax">;
 
-def LayerNormalizationOp : Graph_Op<"LayerNormalization", [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
+def LayerNormalizationOp : Graph_Op<"LayerNormalization", [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_Anchor]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$scale, Graph_Optional:$bias, DefaultValuedAttr<Graph_Int, "-1">:$axis,
       DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon, DefaultValuedAttr<Graph_Int, "1">:$stash_type);
   let results = (outs Graph_Tensor:$result, Graph_Tensor:$mean, Graph_Tensor:$inv_std_dev);
 }
-def RMSNormalizationOp : Graph_ShapedOp<"RMSNormalization"> {
+def RMSNormalizationOp : Graph_ShapedOp<"RMSNormalization", [Graph_Anchor]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$scale, DefaultValuedAttr<Graph_Int, "-1">:$axis,
       DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon, DefaultValuedAttr<Graph_Int, "1">:$stash_type);
 }

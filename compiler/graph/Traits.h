@@ -11,4 +11,12 @@ template <typename ConcreteType> class Elementwise : public mlir::OpTrait::Trait
 // The elements along the op's axes are combined into one.
 template <typename ConcreteType> class Reduction : public mlir::OpTrait::TraitBase<ConcreteType, Reduction> {};
 
+// The elements are computed together, by loops of the op's own, and not each on demand: it anchors a kernel.
+template <typename ConcreteType> class Anchor : public mlir::OpTrait::TraitBase<ConcreteType, Anchor> {};
+// `op` may be null.
+inline bool isAnchor(mlir::Operation *op) { return op && op->hasTrait<Anchor>(); }
+
+// The dialect's own op, which ONNX does not have, or not in its own domain: no node of a model may have its name.
+template <typename ConcreteType> class Internal : public mlir::OpTrait::TraitBase<ConcreteType, Internal> {};
+
 } // namespace fathom::graph

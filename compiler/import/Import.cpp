@@ -1,8 +1,8 @@
 // The entry points: read, check, import, or gather every problem on the way.
 #include "compiler/import/Import.h"
 #include "compiler/graph/Graph.h"
-#include "compiler/import/MappedFile.h"
-#include "compiler/import/RankChoice.h"
+#include "compiler/import/build/RankChoice.h"
+#include "compiler/import/read/MappedFile.h"
 #include "compiler/import/rules/Small.h"
 #include "compiler/support/ErrorCodeText.h"
 #include "compiler/support/LargeStack.h"

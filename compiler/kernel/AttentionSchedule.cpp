@@ -1,6 +1,6 @@
 // The schedules of attention: the space of legal ones, and what they cost.
-#include "compiler/codegen/common/Layout.h"
 #include "compiler/cost/Attention.h"
+#include "compiler/graph/Layout.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/Choices.h"

@@ -7,7 +7,7 @@
 #include "compiler/cost/Transposed.h"
 #include "compiler/cost/Winograd.h"
 #include "compiler/graph/Graph.h"
-#include "compiler/schedule/Schedule.h"
+#include "compiler/kernel/Schedule.h"
 
 namespace fathom {
 

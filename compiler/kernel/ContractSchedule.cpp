@@ -1,11 +1,11 @@
 // The schedules of contractions: the space of legal ones, and the one of least estimated cost.
-#include "compiler/codegen/common/Layout.h"
 #include "compiler/cost/Sweep.h"
+#include "compiler/graph/Layout.h"
+#include "compiler/graph/Views.h"
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/VectorWork.h"
-#include "compiler/passes/FuseOps.h"
 
 using namespace mlir;
 using namespace fathom::graph;

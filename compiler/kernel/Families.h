@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/cost/Product.h"
-#include "compiler/schedule/Schedule.h"
+#include "compiler/kernel/Schedule.h"
 #include "compiler/target/Target.h"
 #include "mlir/IR/Operation.h"
 #include <vector>

@@ -1,7 +1,6 @@
 // The table of kernel classes and their knobs.
 #include "compiler/kernel/KernelClass.h"
 
-#include "compiler/codegen/common/Emitter.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/ConvAlgorithm.h"
@@ -227,8 +226,6 @@ const KernelClass *findKernelClass(StringRef name) {
   auto found = llvm::find_if(classes, [&](const KernelClass *klass) { return klass->name == name; });
   return found == std::end(classes) ? nullptr : *found;
 }
-
-bool isAnchor(Operation *op) { return op && &kernelClassOf(op) != &mapClass; }
 
 const KernelClass &kernelClassOf(Operation *anchor) {
   if (!anchor)

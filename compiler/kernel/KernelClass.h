@@ -3,7 +3,7 @@
 
 #include "compiler/graph/Graph.h"
 #include "compiler/kernel/Families.h"
-#include "compiler/schedule/Schedule.h"
+#include "compiler/kernel/Schedule.h"
 #include "compiler/target/Target.h"
 #include "llvm/Support/Error.h"
 
@@ -36,8 +36,6 @@ llvm::ArrayRef<const KernelClass *> allKernelClasses();
 // The value that schedules assume for a size of `op`: the size itself, what the user said is likely, or a guess.
 int64_t representative(mlir::Operation *op, mlir::AffineExpr size);
 
-// Whether the op is an anchor: computed by a kernel of its own class instead of on demand.
-bool isAnchor(mlir::Operation *op);
 bool isDepthwise(mlir::Operation *op);
 // Whether such a convolution leaves out what its windows have beyond the ends of a row, without zeros in memory: the
 // tiles there are unrolled, which needs a known width, and few of them.

@@ -3,7 +3,6 @@
 
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/VectorWork.h"
-#include "compiler/passes/FusionRules.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -72,10 +71,10 @@ std::optional<Reorder> reorderOf(func::FuncOp kernel) {
     return std::nullopt;
 
   // Dimensions act as one only where everything is asked for at the results' indices.
-  SmallVector<Buffer, 0> all;
+  SmallVector<Layout, 0> all;
   auto add = [&](Value value) {
     if (RankedTensorType type = typeOf(value))
-      all.push_back({Value(), type, layoutOf(type)});
+      all.push_back(layoutOf(type));
   };
   bool merges =
       llvm::all_of(body.without_terminator(), [](Operation &op) { return isPointwise(&op) || isa<NoneOp>(op); });
@@ -84,14 +83,14 @@ std::optional<Reorder> reorderOf(func::FuncOp kernel) {
     llvm::for_each(body.getArguments(), add);
     llvm::for_each(reorder.sources, add);
   }
-  SmallVector<const Buffer *> buffers;
-  for (const Buffer &buffer : all)
-    buffers.push_back(&buffer);
+  SmallVector<const Layout *> layouts;
+  for (const Layout &layout : all)
+    layouts.push_back(&layout);
   reorder.bits = type.getElementTypeBitWidth();
   for (Value source : reorder.sources)
     reorder.bits = std::max(reorder.bits, typeOf(source).getElementTypeBitWidth());
   int64_t least = leastSquare(reorder.bits);
-  for (const Loop &loop : loopsOver(type, buffers)) {
+  for (const Loop &loop : loopsOver(type, layouts)) {
     bool isSide = loop.dim == along || loop.dim == across;
     if (isSide && constantSize(loop.size).value_or(least) < least)
       return std::nullopt;

@@ -2,7 +2,7 @@
 // another dimension than what they write.
 #pragma once
 
-#include "compiler/codegen/common/LoopSpace.h"
+#include "compiler/kernel/LoopSpace.h"
 
 namespace fathom {
 

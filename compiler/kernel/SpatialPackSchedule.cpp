@@ -1,6 +1,6 @@
 // The schedules of convolutions by spatial packing: the space of legal ones, and the one of least estimated cost. Tiles
 // of channels lie within a group, or are whole groups side by side.
-#include "compiler/codegen/common/Layout.h"
+#include "compiler/graph/Layout.h"
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"

@@ -1,5 +1,5 @@
 // The schedules of products by Strassen's method: the space of legal ones, and the one of least estimated cost.
-#include "compiler/codegen/common/Layout.h"
+#include "compiler/graph/Layout.h"
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/Families.h"
 #include "compiler/kernel/KernelClass.h"

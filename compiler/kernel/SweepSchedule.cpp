@@ -1,7 +1,7 @@
 // The schedules of kernels that pass over their data: maps, copies, row-wise work, pooling, sequential work. What they
 // have to do is told apart here; how they are divided into vectors and tasks is chosen by estimated cost.
-#include "compiler/codegen/common/Layout.h"
 #include "compiler/cost/Sweep.h"
+#include "compiler/graph/Layout.h"
 #include "compiler/kernel/Families.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/RowAxes.h"

@@ -1,8 +1,8 @@
 // A rough table of ops: simple arithmetic, quotients and roots, math functions, movement.
 #include "compiler/kernel/VectorWork.h"
 
+#include "compiler/graph/Views.h"
 #include "compiler/kernel/KernelClass.h"
-#include "compiler/passes/Passes.h"
 
 using namespace mlir;
 using namespace fathom::graph;

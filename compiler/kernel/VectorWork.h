@@ -25,4 +25,9 @@ bool costAlike(mlir::Operation *a, mlir::Operation *b);
 // What a kernel reads and writes, at the sizes that are likely.
 double kernelBytes(mlir::Operation *op);
 
+// How many instructions a kernel may have for a vector, beside its anchor's. In a kernel of that size the stores and
+// loads that a larger one would save are a few thousandths, while its code leaves the first-level cache. Behind an
+// anchor code is emitted for each register of a tile.
+constexpr int64_t maxMapInstructions = 1024, maxAnchoredInstructions = 256;
+
 } // namespace fathom

@@ -1,9 +1,9 @@
 // Emission of the host functions: what they compute from symbols, where tensors are, how kernels are launched.
 #include "compiler/package/Host.h"
 
+#include "compiler/graph/Pieces.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/package/HostEmitter.h"
-#include "compiler/passes/Pieces.h"
 #include "compiler/support/Diagnostics.h"
 #include "runtime/abi.h"
 #include <cstddef>

@@ -1,7 +1,7 @@
 // Host code of models with very many kernels, in parts: a function's compile time grows faster than its length.
+#include "compiler/graph/Pieces.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/package/HostEmitter.h"
-#include "compiler/passes/Pieces.h"
 #include "runtime/abi.h"
 #include "llvm/Support/SaveAndRestore.h"
 #include <cstddef>

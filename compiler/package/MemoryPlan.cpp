@@ -2,8 +2,8 @@
 #include "compiler/package/MemoryPlan.h"
 #include "compiler/graph/SizeMath.h"
 
-#include "compiler/passes/Passes.h"
-#include "compiler/passes/Pieces.h"
+#include "compiler/graph/Pieces.h"
+#include "compiler/graph/Views.h"
 #include "llvm/Support/MathExtras.h"
 #include <map>
 #include <queue>

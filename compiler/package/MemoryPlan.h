@@ -2,7 +2,8 @@
 // never alive together, or memory taken while the model runs.
 #pragma once
 
-#include "compiler/kernel/Program.h"
+#include "compiler/graph/Layout.h"
+#include "compiler/plan/Program.h"
 
 namespace fathom {
 

@@ -3,7 +3,7 @@
 
 #include "compiler/graph/SmallTypes.h"
 #include "compiler/graph/TypeText.h"
-#include "compiler/passes/ConvertLayout.h"
+#include "compiler/graph/Views.h"
 #include "runtime/abi.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/Constants.h"

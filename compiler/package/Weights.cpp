@@ -1,6 +1,7 @@
 // Weight packing.
 #include "compiler/package/Weights.h"
 
+#include "compiler/graph/Layout.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;

@@ -1,5 +1,6 @@
 // Expresses ops by the few that have kernels of their own, and drops ops that change nothing.
 #include "compiler/graph/SizeMath.h"
+#include "compiler/graph/Views.h"
 #include "compiler/passes/Decompose.h"
 #include "compiler/passes/Passes.h"
 

@@ -2,8 +2,7 @@
 // Weights that a body brings into another form are then constants like all others, folded and packed ahead.
 #include "compiler/graph/SizeMath.h"
 #include "compiler/graph/SymbolRewrite.h"
-#include "compiler/kernel/KernelClass.h"
-#include "compiler/passes/ConvertLayout.h"
+#include "compiler/graph/Views.h"
 #include "compiler/passes/Passes.h"
 
 using namespace mlir;

@@ -218,6 +218,21 @@ def test_unknown_operator(refuse, save):
     refuse(save(make_model(nodes, [value("x", [2])], [value("y", [2])])), 3, "F3001", "node 'odd'", "Frobnicate")
 
 
+# Declared as the dialect's own, whichever those are.
+INTERNAL = re.findall(r'"(\w+)", \[[^]]*Graph_Internal', "".join(p.read_text() for p in (ROOT / "compiler/graph").glob("*.td")))
+
+
+@pytest.mark.parametrize("name", sorted(INTERNAL))
+def test_operator_of_the_compilers_own(fathom, save, name):
+    nodes = [helper.make_node(name, ["x"], ["y"], name="odd")]
+    path = save(make_model(nodes, [value("x", [2])], [value("y", [2])]))
+    fathom("compile", path, "-o", "out.fathom").expect(3, "[F3001]", "node 'odd'", name)
+
+
+def test_operators_of_the_compilers_own():
+    assert {"WinogradConv", "Strassen", "Relayout", "Pin", "Packed"} <= set(INTERNAL)
+
+
 def test_documented_example(fathom, save):
     nodes = [helper.make_node("Frobnicate", ["x"], ["y"], name="odd")]
     path = save(make_model(nodes, [value("x", [2])], [value("y", [2])]))

@@ -2,9 +2,9 @@
 #include "tools/fathom/ExplainNodes.h"
 
 #include "compiler/driver/DiagnosticLog.h"
+#include "compiler/explain/TypeNotes.h"
 #include "compiler/graph/Graph.h"
-#include "compiler/import/NodeList.h"
-#include "compiler/kernel/TypeNotes.h"
+#include "compiler/import/read/NodeList.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace llvm;

@@ -1,7 +1,7 @@
 // Implementation of the loop-level builder.
 #include "compiler/codegen/common/Code.h"
 
-#include "compiler/codegen/common/Layout.h"
+#include "compiler/graph/Layout.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
 using namespace mlir;

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "compiler/codegen/common/Code.h"
-#include "compiler/codegen/common/Layout.h"
+#include "compiler/graph/Layout.h"
 #include "compiler/target/Target.h"
 #include "llvm/ADT/DenseMap.h"
 #include <functional>
@@ -125,8 +125,5 @@ private:
 mlir::Value emitElementwise(Emitter &emitter, mlir::Operation *op, mlir::ValueRange operands, int64_t lanes);
 // An element of a Resize; null where lanes have to be computed one at a time.
 mlir::Value emitResize(Emitter &emitter, graph::ResizeOp op, llvm::ArrayRef<Index> index, int64_t lanes);
-// Whether an element of this op's result can be computed on demand (elementwise, or movement that Emitter::moved
-// knows).
-bool isComputedOnDemand(mlir::Operation *op);
 
 } // namespace fathom

@@ -369,11 +369,4 @@ Value Emitter::moved(Operation *op, ArrayRef<Index> index, int64_t lanes) {
       .Default([](Operation *) { return Value(); });
 }
 
-bool isComputedOnDemand(Operation *op) {
-  return op->hasTrait<Elementwise>() ||
-         isa<IdentityOp, RelayoutOp, ExpandOp, TransposeOp, SliceOp, DynamicSliceOp, GatherOp, GatherElementsOp,
-             GatherNDOp, TileOp, PadOp, RangeOp, TriluOp, EyeLikeOp, OneHotOp, ReverseSequenceOp, ResizeOp, ConcatOp,
-             ConstantOfShapeOp, ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, ShapeOp, SizeOp>(op);
-}
-
 } // namespace fathom

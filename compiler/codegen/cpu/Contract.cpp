@@ -40,10 +40,10 @@ void Contraction::describeMatMul(MatMulOp op) {
         batch.push_back(i);
   SmallVector<int64_t> without{channel};
   llvm::append_range(without, batch);
-  SmallVector<const Buffer *> merge;
+  SmallVector<const Layout *> merge;
   if (k.onlyElementwise()) {
-    merge = k.alignedBuffers();
-    merge.push_back(&left);
+    merge = k.alignedLayouts();
+    merge.push_back(&left.layout);
   }
   rowLoops = loopsOver(type, merge, without);
 }
@@ -66,10 +66,10 @@ void Contraction::describeConv(ConvOp op) {
   bool pointwise = llvm::all_of(llvm::seq<int64_t>(0, spatial), [&](int64_t d) {
     return window->kernel[d] == 1 && window->strides[d] == 1 && window->padsBegin[d] == 0 && window->padsEnd[d] == 0;
   });
-  SmallVector<const Buffer *> merge;
+  SmallVector<const Layout *> merge;
   if (pointwise && k.onlyElementwise()) {
-    merge = k.alignedBuffers();
-    merge.push_back(&left);
+    merge = k.alignedLayouts();
+    merge.push_back(&left.layout);
   }
   rowLoops = loopsOver(type, merge, {channel});
 }

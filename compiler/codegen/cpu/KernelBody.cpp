@@ -14,14 +14,14 @@ bool KernelBody::onlyElementwise() {
   });
 }
 
-SmallVector<const Buffer *> KernelBody::alignedBuffers() {
-  SmallVector<const Buffer *> buffers;
+SmallVector<const Layout *> KernelBody::alignedLayouts() {
+  SmallVector<const Layout *> layouts;
   for (const Buffer &output : outputs)
-    buffers.push_back(&output);
+    layouts.push_back(&output.layout);
   for (Value argument : kernel.getArguments())
     if (llvm::any_of(argument.getUsers(), [&](Operation *user) { return user != anchor; }))
-      buffers.push_back(&e.buffer(argument));
-  return buffers;
+      layouts.push_back(&e.buffer(argument).layout);
+  return layouts;
 }
 
 Range partRange(Code &c, Value part, const Units &units) {

@@ -3,19 +3,11 @@
 #pragma once
 
 #include "compiler/codegen/common/Emitter.h"
-#include "compiler/codegen/common/LoopSpace.h"
-#include "compiler/schedule/Schedule.h"
+#include "compiler/codegen/common/LoopCode.h"
+#include "compiler/kernel/Grid.h"
+#include "compiler/kernel/Schedule.h"
 
 namespace fathom {
-
-// What the caller of a kernel must provide for.
-struct Grid {
-  mlir::AffineExpr tasks;
-  int64_t scratchBytes = 0;
-  // So many neighbouring tasks share work, which the code of a run of them does once, and may leave out after another
-  // run of the group. It never gets a run of two groups.
-  int64_t groupTasks = 1;
-};
 
 // A number of units of work, `each` of which are a part; the last part may be smaller.
 struct Units {
@@ -49,9 +41,9 @@ struct KernelBody {
   mlir::MLIRContext *context() { return kernel.getContext(); }
   // Whether everything beside the anchor is elementwise, so that indices may be merged.
   bool onlyElementwise();
-  // The buffers that elementwise code reads and writes at the indices of the results; not those of the anchor's own
-  // operands.
-  llvm::SmallVector<const Buffer *> alignedBuffers();
+  // The layouts of the buffers that elementwise code reads and writes at the indices of the results; not those of the
+  // anchor's own operands.
+  llvm::SmallVector<const Layout *> alignedLayouts();
   // The range of `count` units that the current task covers, `each` per task; sets the grid.
   Range taskRange(Grid &grid, mlir::AffineExpr count, int64_t each);
   // The same where a task is a part along two axes; the next task is the next part along the inner one.

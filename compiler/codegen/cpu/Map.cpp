@@ -134,7 +134,7 @@ Grid emitMap(KernelBody &k) {
     wide = std::gcd(wide, layoutOf(type).block), narrow = std::gcd(wide, native);
     type = cast<RankedTensorType>(input.getType());
   }
-  SmallVector<Loop> loops = loopsOver(type, k.onlyElementwise() ? k.alignedBuffers() : SmallVector<const Buffer *>());
+  SmallVector<Loop> loops = loopsOver(type, k.onlyElementwise() ? k.alignedLayouts() : SmallVector<const Layout *>());
   Indices index = k.e.zeros(type.getRank());
   if (loops.empty()) {
     grid.tasks = iterations(loops, k.context());

@@ -117,10 +117,10 @@ Grid emitScatterND(KernelBody &k) {
   int64_t lanes = lanesAlong(k, type, slice);
   Indices from = e.zeros(rank);
   if (slice.empty()) {
-    SmallVector<const Buffer *> buffers{&k.outputs[0]};
+    SmallVector<const Layout *> layouts;
     if (e.isBuffer(op.getInput()))
-      buffers.push_back(&e.buffer(op.getInput()));
-    SmallVector<Loop> all = loopsOver(type, buffers.size() > 1 ? ArrayRef(buffers) : ArrayRef<const Buffer *>(), {});
+      layouts = {&k.outputs[0].layout, &e.buffer(op.getInput()).layout};
+    SmallVector<Loop> all = loopsOver(type, layouts, {});
     overStretch(k, c.i64(0), c.expr(iterations(all, k.context())), all, lanesAlong(k, type, all), from,
                 [&](int64_t width) { copy(k, op.getInput(), from, width); });
   } else {

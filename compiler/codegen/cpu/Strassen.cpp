@@ -24,11 +24,11 @@ public:
         depth(weight.type.getDimSize(1)), columns(weight.type.getDimSize(2)), tileM(k.schedule["tile_m"]),
         tileN(weight.layout.block), stored(weight.type.getDimSize(0)), combineLeft(c, strassen::leftTransform()),
         combineStored(c, strassen::restTransform()), combineProducts(c, strassen::resultTransform()) {
-    SmallVector<const Buffer *> merge;
+    SmallVector<const Layout *> merge;
     Buffer left = operandBuffer(k, op.getLhs());
     if (k.onlyElementwise()) {
-      merge = k.alignedBuffers();
-      merge.push_back(&left);
+      merge = k.alignedLayouts();
+      merge.push_back(&left.layout);
     }
     rowLoops = loopsOver(type, merge, {channel});
     rows = *constantSize(iterations(rowLoops, k.context()));

@@ -1,6 +1,6 @@
 // Rules of Attention and RotaryEmbedding of ONNX's own domain.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/rules/Microsoft.h"
+#include "compiler/import/rules/AttentionParts.h"
 #include <cmath>
 
 using namespace mlir;

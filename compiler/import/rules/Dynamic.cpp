@@ -2,7 +2,7 @@
 // the sizes are computed by ordinary ops and pinned to symbols.
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
 #include "compiler/import/rules/Parts.h"
 
 using namespace mlir;

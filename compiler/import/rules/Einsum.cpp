@@ -1,7 +1,7 @@
 // The rule of Einsum: operands are multiplied from left to right, each time by a matrix product over the labels that
 // nothing later needs, or elementwise where there are none.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
 #include "compiler/import/rules/Parts.h"
 
 using namespace mlir;

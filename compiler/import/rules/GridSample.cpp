@@ -1,6 +1,6 @@
 // The rule of GridSample: coordinates and weights by elementwise ops, pixels by gathers of whole rows of channels.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
 
 using namespace mlir;
 

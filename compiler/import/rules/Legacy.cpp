@@ -1,5 +1,5 @@
 // Nodes of operator sets before 7: the attributes that have gone since, and the explicit broadcasting of that time.
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
 
 using namespace mlir;
 

@@ -2,7 +2,7 @@
 // precision whatever the inputs are.
 #include "compiler/import/rules/LinearAttention.h"
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/rules/Microsoft.h"
+#include "compiler/import/rules/AttentionParts.h"
 #include <cmath>
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Rules of attention whose keys and values are summed up in a state of fixed size.
 #pragma once
 
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
 
 namespace fathom::importer {
 

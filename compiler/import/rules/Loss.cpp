@@ -1,5 +1,5 @@
 // Rules of the two classification losses, which become gathers and reductions.
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // Rules of operators that make or move data: mostly attributes of old versions that are inputs today.
 #include "compiler/graph/Shape.h"
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // Rules of normalisations: old batch and group forms, and those that are made of reductions.
 #include "compiler/graph/Shape.h"
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Small pieces of graph that rules of several families are made of.
 #pragma once
 
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
 
 namespace fathom::importer {
 

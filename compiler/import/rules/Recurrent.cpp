@@ -1,7 +1,7 @@
 // Rules of RNN, GRU and LSTM. The product of all inputs with the weights is one matrix product before a loop over time,
 // which adds the product with the state and applies the gates. The other direction is the same loop over reversed data.
 #include "compiler/graph/SizeMath.h"
-#include "compiler/import/rules/Microsoft.h"
+#include "compiler/import/rules/Rounding.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // Rules of reductions and softmaxes: axes as inputs, and the old softmax over all axes from one on.
 #include "compiler/graph/Shape.h"
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
 #include "compiler/import/rules/Parts.h"
 
 using namespace mlir;

@@ -1,7 +1,7 @@
 // Values of small element types (graph/SmallTypes.h): what they are as wider types, and how they come from them.
 #pragma once
 
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
 
 namespace fathom::importer {
 

@@ -1,7 +1,7 @@
 // Rules of the window functions of signal processing: with a known size they are small tables, else computed.
 #include "compiler/graph/Shape.h"
-#include "compiler/import/ElementTypes.h"
-#include "compiler/import/Normalize.h"
+#include "compiler/import/node/Normalize.h"
+#include "compiler/import/read/ElementTypes.h"
 #include <cmath>
 #include <numbers>
 

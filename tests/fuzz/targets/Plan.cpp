@@ -1,7 +1,7 @@
 // Any text as a plan. One that can be read is printed and read back: the same plan.
 #include "Target.h"
 
-#include "compiler/schedule/Plan.h"
+#include "compiler/plan/Plan.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   auto plan = fathom::parsePlan({reinterpret_cast<const char *>(data), size}, "input");

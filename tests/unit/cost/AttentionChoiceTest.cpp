@@ -1,5 +1,5 @@
 // One kernel or three: both happen, for the reasons that the estimates have.
-#include "compiler/kernel/AttentionChoice.h"
+#include "compiler/plan/AttentionChoice.h"
 #include "compiler/driver/Compile.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,6 +1,6 @@
 // External data: found beneath the model's folder, and every way out of it refused.
 #include "TestModel.h"
-#include "compiler/import/MappedFile.h"
+#include "compiler/import/read/MappedFile.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include <fcntl.h>
 #include <sys/stat.h>

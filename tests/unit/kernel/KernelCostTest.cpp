@@ -1,5 +1,5 @@
 // Operations and bytes of kernels written as text.
-#include "compiler/kernel/KernelCost.h"
+#include "compiler/explain/KernelCost.h"
 
 #include "compiler/driver/Compile.h"
 #include "compiler/graph/SizeMath.h"

@@ -1,0 +1,51 @@
+// Bytes to ModelProto within protobuf's limits, with a guess at what the bytes are when they are no ONNX model.
+#include "compiler/import/read/ModelCheck.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/stubs/logging.h"
+
+using namespace mlir;
+
+namespace fathom::importer {
+
+static StringRef hintFor(StringRef bytes) {
+  if (bytes.starts_with("version https://git-lfs"))
+    return "this is a Git LFS pointer; fetch the model with git lfs pull";
+  if (bytes.starts_with("PK"))
+    return "this is a zip archive, such as PyTorch writes; export the model with torch.onnx.export";
+  if (bytes.substr(4).starts_with("TFL3"))
+    return "this is a TensorFlow Lite model; convert it with tf2onnx";
+  if (bytes.starts_with("\x89HDF"))
+    return "this is an HDF5 file, such as Keras writes; convert the model with tf2onnx";
+  if (bytes.substr(4).starts_with("ORTM"))
+    return "this is ONNX Runtime's own format; give the .onnx file that it was made from";
+  return "export or download it again";
+}
+
+std::shared_ptr<onnx::ModelProto> parseModel(StringRef bytes, const ImportLimits &limits, Location loc) {
+  auto refuse = [&](StringRef reason) {
+    hint(emitError(loc, ErrorCode::NotOnnx) << reason, hintFor(bytes));
+    return nullptr;
+  };
+  if (bytes.empty())
+    return refuse("the model is empty");
+  uint64_t limit = std::min<uint64_t>(limits.protoBytes, INT32_MAX);
+  if (bytes.size() > limit) {
+    emitError(loc, ErrorCode::Limit) << "the model has " << bytes.size() << " bytes, the limit is " << limit
+                                     << "; larger models keep their weights in external data";
+    return nullptr;
+  }
+  google::protobuf::LogSilencer silence;
+  google::protobuf::io::ArrayInputStream array(bytes.data(), bytes.size());
+  google::protobuf::io::CodedInputStream stream(&array);
+  stream.SetTotalBytesLimit(limit);
+  stream.SetRecursionLimit(limits.nesting);
+  auto model = std::make_shared<onnx::ModelProto>();
+  if (!model->ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
+    return refuse("not an ONNX model: it is cut short, nested too deeply or something else");
+  if (!model->has_ir_version() || !model->has_graph())
+    return refuse("not an ONNX model: it has no graph or no ir_version");
+  return model;
+}
+
+} // namespace fathom::importer

@@ -1,0 +1,319 @@
+// Concatenations in place, from the last one of a block to the first, so that a whole knows whether it is a piece of
+// another before its own pieces are placed; then slices, which lie where their input does.
+#include "compiler/plan/PlacePieces.h"
+
+#include "compiler/graph/Layout.h"
+#include "compiler/graph/SizeMath.h"
+#include "compiler/passes/Passes.h"
+#include "compiler/plan/FuseOps.h"
+#include "compiler/plan/PieceRules.h"
+#include "compiler/support/Diagnostics.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+#define GEN_PASS_DEF_PLACEPIECESPASS
+#include "compiler/passes/Passes.h.inc"
+
+namespace {
+
+// How deep wholes may lie within wholes: what follows them from one to the next takes that long.
+constexpr unsigned maxDepth = 256;
+
+RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+class Placement {
+public:
+  Placement(func::FuncOp main, const Target &target, const Plan *plan)
+      : main(main), target(target), plan(plan), symbols(symbolsFor(main)) {}
+
+  LogicalResult run() {
+    SmallVector<SliceOp> slices;
+    main.walk<WalkOrder::PreOrder>([&](SliceOp slice) { slices.push_back(slice); });
+    if (!plan)
+      for (SliceOp slice : llvm::reverse(slices))
+        raiseInputHalo(slice);
+    SmallVector<ConcatOp> concats;
+    main.walk<WalkOrder::PreOrder>([&](ConcatOp concat) { concats.push_back(concat); });
+    for (ConcatOp concat : llvm::reverse(concats))
+      if (failed(visit(concat)))
+        return failure();
+    for (const PlannedLayout &layout : plan ? plan->layouts : std::vector<PlannedLayout>())
+      if (!layout.within.empty() && !heeded.contains(layout.value))
+        return emitError(main.getLoc(), ErrorCode::BadPlan)
+               << "layout of '" << layout.value << "': '" << layout.within << "' is no concatenation that has it";
+    // Where their inputs lie is known now.
+    for (SliceOp slice : slices)
+      visit(slice);
+    return success();
+  }
+
+private:
+  LogicalResult visit(ConcatOp concat) {
+    RankedTensorType type = concat.getType();
+    int64_t axis = *normalizeAxis(concat.getAxis(), type.getRank());
+    if (!plan)
+      raiseHalo(concat);
+    SmallVector<OpOperand *> placed, copied;
+    llvm::SmallDenseSet<Value> taken;
+    for (OpOperand &operand : concat->getOpOperands()) {
+      std::string reason = whyCopied(concat, axis, operand);
+      Value root = bufferRoot(operand.get());
+      bool wants = !plan || (isPlannedWithin(root, concat) && !taken.contains(root));
+      if (plan && wants && reason.empty() && !isPlannedAs(root))
+        reason = "its order or halo is another";
+      if (plan && wants && !reason.empty())
+        return emitError(root.getDefiningOp(), ErrorCode::BadPlan)
+               << "layout of '" << opName(root.getDefiningOp()) << "': it cannot lie within '" << opName(concat)
+               << "': " << reason;
+      bool places = wants && reason.empty() && taken.insert(root).second;
+      (places ? placed : copied).push_back(&operand);
+    }
+    if (placed.empty() || (!plan && !pays(concat, axis, placed, copied))) {
+      concat.getResult().setType(type);
+      return success();
+    }
+    OpBuilder b(concat);
+    for (OpOperand *operand : copied) {
+      RankedTensorType wanted = pieceType(concat, axis, operand->get());
+      if (!wanted)
+        return emitError(concat, ErrorCode::BadPlan)
+               << "'" << opName(concat) << "' cannot be in place: its sizes are known only when the model runs";
+      auto copy = RelayoutOp::create(b, concat.getLoc(), wanted, operand->get());
+      copy->setAttr("graph.name", b.getStringAttr(opName(concat) + ".part" + Twine(operand->getOperandNumber())));
+      // Of a constant as well.
+      copy->setAttr("graph.output", b.getUnitAttr());
+      operand->set(copy);
+    }
+    for (OpOperand *operand : placed) {
+      Value root = bufferRoot(operand->get());
+      isPiece.insert(root);
+      if (isa<ConcatOp>(root.getDefiningOp()))
+        depths[root.getDefiningOp()] = depths.lookup(concat) + 1;
+      heeded.insert(opName(root.getDefiningOp()));
+      RankedTensorType wanted = pieceType(concat, axis, operand->get());
+      if (!sameMemory(typeOf(operand->get()), wanted))
+        root.setType(wanted);
+    }
+    setInPlace(concat);
+    return success();
+  }
+
+  // Zeros that are needed around a slice are written around its input.
+  void raiseInputHalo(SliceOp slice) {
+    Value input = slice.getInput();
+    RankedTensorType type = typeOf(input);
+    Layout mine = layoutOf(slice.getType()), whole = layoutOf(type);
+    RankedTensorType there = sliceType(slice);
+    Operation *maker = input.getDefiningOp();
+    if (!mine.hasHalo() || !there || mine.order != whole.order || !maker || isa<RelayoutOp>(maker) ||
+        maker->getNumResults() != 1 || !goesByStrides(maker) || !llvm::all_of(input.getUsers(), goesByStrides))
+      return;
+    SmallVector<int64_t> halo;
+    auto ranges = getSlice(slice);
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      bool isCut = (*ranges)[d].size != whole.sizes[d];
+      halo.append({isCut ? whole.haloLow[d] : std::max(whole.haloLow[d], mine.haloLow[d]),
+                   isCut ? whole.haloHigh[d] : std::max(whole.haloHigh[d], mine.haloHigh[d])});
+    }
+    input.setType(withLayout(withoutLayout(type), whole.order, 0, halo));
+  }
+
+  void visit(SliceOp slice) {
+    // A plan's kernels say which slices are copied.
+    if (plan && plan->kernelOf(opName(slice)))
+      return;
+    RankedTensorType there = sliceType(slice);
+    if (!there || !whyCopied(slice, there).empty())
+      return;
+    slice.getResult().setType(there);
+    setInPlace(slice);
+  }
+
+  // Why a slice cannot be read where its input has it; empty: it can.
+  std::string whyCopied(SliceOp slice, RankedTensorType there) {
+    Operation *maker = bufferRoot(slice.getInput()).getDefiningOp();
+    if (maker && needsNoKernel(maker) && !isa<IfOp, LoopOp>(maker) && !isInPlace(maker))
+      return "its input is no tensor in memory";
+    if (isPiece.contains(slice.getResult()))
+      return "it is written into another tensor";
+    if (leavesBlock(slice.getResult()))
+      return "it is a result of the model, a branch or a loop";
+    RankedTensorType type = slice.getType();
+    Layout mine = layoutOf(type), whole = layoutOf(there);
+    for (size_t d = 0; d < mine.order.size(); ++d)
+      if (mine.haloLow[d] > whole.haloLow[d] || mine.haloHigh[d] > whole.haloHigh[d])
+        return "it has more zeros around it";
+    if (sameMemory(type, there))
+      return "";
+    if (mine.order != whole.order || (plan && (mine.haloLow != whole.haloLow || mine.haloHigh != whole.haloHigh)))
+      return "its layout is another";
+    if (!llvm::all_of(slice->getUsers(), goesByStrides))
+      return "a kernel needs its elements side by side";
+    return plan ? "" : whySlower(slice.getResult(), there, target);
+  }
+
+  bool isPlannedWithin(Value root, ConcatOp concat) {
+    const PlannedLayout *layout = root.getDefiningOp() ? plan->layoutOf(opName(root.getDefiningOp())) : nullptr;
+    return layout && layout->within == opName(concat);
+  }
+
+  // A relayout has the layout that its reader needs, whatever a plan says.
+  bool isPlannedAs(Value root) {
+    const PlannedLayout *planned = plan->layoutOf(opName(root.getDefiningOp()));
+    Layout layout = layoutOf(typeOf(root));
+    SmallVector<int64_t> halo;
+    for (size_t d = 0; d < layout.haloLow.size() && layout.hasHalo(); ++d)
+      halo.append({layout.haloLow[d], layout.haloHigh[d]});
+    return llvm::equal(planned->order, layout.order) && llvm::equal(planned->halo, halo);
+  }
+
+  // The halo that a whole needs for its pieces, and those for theirs: each has that of the whole.
+  SmallVector<int64_t> piecesHalo(ConcatOp concat) {
+    SmallVector<int64_t> halo(2 * concat.getType().getRank());
+    auto include = [&](RankedTensorType type) {
+      Layout layout = layoutOf(type);
+      for (int64_t d = 0; d < type.getRank(); ++d) {
+        halo[2 * d] = std::max(halo[2 * d], layout.haloLow[d]);
+        halo[2 * d + 1] = std::max(halo[2 * d + 1], layout.haloHigh[d]);
+      }
+    };
+    include(concat.getType());
+    // Every concatenation once: there are more ways to one than there are concatenations.
+    llvm::SmallSetVector<Operation *, 8> wholes;
+    wholes.insert(concat);
+    for (size_t i = 0; i < wholes.size() && i < maxDepth; ++i)
+      for (Value input : wholes[i]->getOperands()) {
+        if (orderOf(typeOf(input)) != orderOf(concat.getType()) || !input.getDefiningOp())
+          continue;
+        include(typeOf(input));
+        if (isa<ConcatOp>(input.getDefiningOp()))
+          wholes.insert(input.getDefiningOp());
+      }
+    return halo;
+  }
+
+  void raiseHalo(ConcatOp concat) {
+    if (isPiece.contains(concat.getResult()) || !llvm::all_of(concat->getUsers(), goesByStrides))
+      return;
+    RankedTensorType type = concat.getType();
+    int64_t axis = *normalizeAxis(concat.getAxis(), type.getRank());
+    Layout layout = layoutOf(type);
+    SmallVector<int64_t> halo = piecesHalo(concat);
+    halo[2 * axis] = layout.haloLow[axis], halo[2 * axis + 1] = layout.haloHigh[axis];
+    concat.getResult().setType(withLayout(withoutLayout(type), layout.order, 0, halo));
+  }
+
+  // The layout of an operand within the concatenation's memory; null where no type can tell it.
+  RankedTensorType pieceType(ConcatOp concat, int64_t axis, Value operand) {
+    RankedTensorType type = typeOf(operand);
+    Layout whole = layoutOf(concat.getType());
+    SmallVector<int64_t> halo, room = whole.room;
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      halo.append({whole.haloLow[d], whole.haloHigh[d]});
+    std::optional<int64_t> all = constantSize(whole.sizes[axis]), own = constantSize(sizesOf(type)[axis]);
+    // Room behind the outermost dimension makes no difference.
+    bool isOutermost = true;
+    for (int64_t d : whole.order) {
+      if (isOutermost)
+        room[d] = 0;
+      else if (d == axis && (!all || !own))
+        return {};
+      else if (d == axis)
+        room[d] += *all - *own;
+      isOutermost &= isConstant(sizesOf(type)[d], 1) && !whole.haloLow[d] && !whole.haloHigh[d];
+    }
+    return withLayout(withoutLayout(type), whole.order, 0, halo, room);
+  }
+
+  // Why an operand cannot be written where the concatenation has it; empty: it can.
+  std::string whyCopied(ConcatOp concat, int64_t axis, OpOperand &operand) {
+    Value value = operand.get(), root = bufferRoot(value);
+    Operation *maker = root.getDefiningOp();
+    Layout whole = layoutOf(concat.getType());
+    // Some of them would belong to no piece.
+    if (whole.haloLow[axis] || whole.haloHigh[axis])
+      return "there are zeros along the axis";
+    bool isDataSized = llvm::any_of(whole.sizes, [&](AffineExpr size) { return isComputed(size, symbols); });
+    if (isDataSized || (leavesBlock(concat.getResult()) && !isa<func::FuncOp>(concat->getParentOp())))
+      return "the result's memory is not planned ahead";
+    if (!maker || maker->getBlock() != concat->getBlock() || needsNoKernel(maker) || maker->getNumResults() != 1)
+      return "no kernel of the same block writes it";
+    if (isPiece.contains(root))
+      return "it lies within another tensor";
+    if (depths.lookup(concat) >= maxDepth)
+      return "too many concatenations lie within each other";
+    if (leavesBlock(root))
+      return "it is a result of the model, a branch or a loop";
+    RankedTensorType wanted = pieceType(concat, axis, value);
+    if (!wanted)
+      return "its place depends on sizes that are known only when the model runs";
+    if (sameMemory(typeOf(value), wanted))
+      return "";
+    Layout mine = layoutOf(typeOf(value));
+    if (plan && (mine.haloLow != whole.haloLow || mine.haloHigh != whole.haloHigh))
+      return "its halo is another";
+    if (root != value || mine.block || mine.order != whole.order)
+      return "its layout is another";
+    for (size_t d = 0; d < mine.order.size(); ++d)
+      if (mine.haloLow[d] > whole.haloLow[d] || mine.haloHigh[d] > whole.haloHigh[d])
+        return "it has more zeros around it";
+    if (!goesByStrides(maker) || !llvm::all_of(value.getUsers(), goesByStrides))
+      return "a kernel of it needs its elements side by side";
+    return plan ? "" : whySlower(value, wanted, target);
+  }
+
+  // Whether it is better to write some operands in place and to copy the others than to copy all in one kernel.
+  bool pays(ConcatOp concat, int64_t axis, ArrayRef<OpOperand *> placed, ArrayRef<OpOperand *> copied) {
+    if (copied.empty())
+      return true;
+    // Copying would have been free: the kernel that reads the result would have read its operands.
+    auto takesOver = [&](Operation *user) {
+      return user->hasTrait<Elementwise>() && sizesOf(user->getResult(0)) == sizesOf(concat.getType());
+    };
+    if (concat->hasOneUse() && takesOver(*concat->user_begin()))
+      return false;
+    auto total = [&](ArrayRef<OpOperand *> operands) {
+      std::optional<int64_t> sum = 0;
+      for (OpOperand *operand : operands)
+        if (auto size = constantSize(sizesOf(operand->get())[axis]); size && sum)
+          *sum += *size;
+        else
+          sum = std::nullopt;
+      return sum;
+    };
+    auto kept = total(placed), moved = total(copied);
+    return kept && moved && *moved <= *kept && copied.size() <= placed.size();
+  }
+
+  func::FuncOp main;
+  const Target &target;
+  const Plan *plan;
+  SmallVector<Symbol> symbols;
+  DenseSet<Value> isPiece;
+  DenseMap<Operation *, unsigned> depths; // of wholes within wholes
+  llvm::StringSet<> heeded;
+};
+
+struct PlacePiecesPass : impl::PlacePiecesPassBase<PlacePiecesPass> {
+  using PlacePiecesPassBase::PlacePiecesPassBase;
+  void runOnOperation() override {
+    auto machine = parseTarget(target);
+    if (!machine) {
+      emitError(getOperation().getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
+      return signalPassFailure();
+    }
+    if (failed(placePieces(getOperation(), *machine, nullptr)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+LogicalResult placePieces(func::FuncOp main, const Target &target, const Plan *plan) {
+  return Placement(main, target, plan).run();
+}
+
+} // namespace fathom

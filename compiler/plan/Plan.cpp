@@ -1,0 +1,112 @@
+// The Plan's text form, in YAML.
+#include "compiler/plan/Plan.h"
+
+#include "compiler/support/YamlText.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace fathom;
+
+LLVM_YAML_IS_SEQUENCE_VECTOR(PlannedLayout)
+LLVM_YAML_IS_SEQUENCE_VECTOR(PlannedKernel)
+LLVM_YAML_IS_SEQUENCE_VECTOR(Version)
+
+namespace llvm::yaml {
+
+template <> struct CustomMappingTraits<Schedule> {
+  static void inputOne(IO &io, StringRef key, Schedule &schedule) {
+    int64_t value = 0;
+    io.mapRequired(key.str().c_str(), value);
+    schedule.set(key, value);
+  }
+  static void output(IO &io, Schedule &schedule) {
+    for (auto &[name, value] : schedule.knobs)
+      io.mapRequired(name.c_str(), value);
+  }
+};
+
+template <> struct MappingTraits<PlannedLayout> {
+  static const bool flow = true;
+  static void mapping(IO &io, PlannedLayout &layout) {
+    io.mapRequired("value", layout.value);
+    io.mapRequired("order", layout.order);
+    io.mapOptional("halo", layout.halo);
+    io.mapOptional("within", layout.within, std::string());
+  }
+};
+
+template <> struct MappingTraits<Version> {
+  static void mapping(IO &io, Version &version) {
+    io.mapRequired("up_to", version.upTo);
+    io.mapRequired("schedule", version.schedule);
+  }
+};
+
+template <> struct MappingTraits<PlannedKernel> {
+  static void mapping(IO &io, PlannedKernel &kernel) {
+    io.mapRequired("kernel", kernel.name);
+    io.mapRequired("class", kernel.kernelClass);
+    io.mapRequired("ops", kernel.ops);
+    io.mapRequired("schedule", kernel.schedule);
+    io.mapOptional("versions", kernel.versions);
+  }
+};
+
+template <> struct MappingTraits<Plan> {
+  static void mapping(IO &io, Plan &plan) {
+    int version = 1;
+    io.mapRequired("fathom-plan", version);
+    if (version != 1)
+      io.setError("plan version " + Twine(version) + " is not 1");
+    io.mapRequired("target", plan.target);
+    io.mapOptional("layouts", plan.layouts);
+    io.mapRequired("kernels", plan.kernels);
+  }
+};
+
+} // namespace llvm::yaml
+
+namespace fathom {
+
+const PlannedKernel *Plan::kernelOf(llvm::StringRef op) const {
+  for (const PlannedKernel &kernel : kernels)
+    for (const std::string &name : kernel.ops)
+      if (name == op)
+        return &kernel;
+  return nullptr;
+}
+
+const PlannedLayout *Plan::layoutOf(llvm::StringRef value) const {
+  for (const PlannedLayout &layout : layouts)
+    if (layout.value == value)
+      return &layout;
+  return nullptr;
+}
+
+std::string printPlan(const Plan &plan) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  llvm::yaml::Output yaml(out, nullptr, /*WrapColumn=*/0);
+  yaml << const_cast<Plan &>(plan);
+  return text;
+}
+
+llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef fileName) {
+  llvm::Expected<Plan> parsed = parseYaml<Plan>(text, fileName, "plan");
+  if (!parsed)
+    return parsed;
+  Plan &plan = *parsed;
+  // They come in the order of a hash table, which is another one for the same names.
+  for (PlannedKernel &kernel : plan.kernels) {
+    llvm::sort(kernel.schedule.knobs);
+    for (Version &version : kernel.versions)
+      llvm::sort(version.schedule.knobs);
+  }
+  llvm::StringSet<> values;
+  for (const PlannedLayout &layout : plan.layouts)
+    if (!values.insert(layout.value).second)
+      return llvm::createStringError("plan '%s' gives '%s' two layouts", fileName.str().c_str(), layout.value.c_str());
+  return parsed;
+}
+
+} // namespace fathom

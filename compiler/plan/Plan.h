@@ -1,0 +1,39 @@
+// The Plan: every decision between graph and code as text. Writing it and reading it back gives the same artifact; a
+// changed field changes the code or is refused with the reason.
+#pragma once
+
+#include "compiler/kernel/Schedule.h"
+#include "llvm/Support/Error.h"
+#include <vector>
+
+namespace fathom {
+
+struct PlannedLayout {
+  std::string value;
+  std::vector<int64_t> order; // logical dimensions, outermost first
+  std::vector<int64_t> halo;  // zeros before and after each dimension; empty: none
+  std::string within;         // the concatenation in whose memory it lies; empty: its own
+};
+
+struct PlannedKernel {
+  std::string name; // of the result it computes
+  std::string kernelClass;
+  std::vector<std::string> ops; // the graph ops it fuses, by the names of their results
+  Schedule schedule;
+  std::vector<Version> versions; // for smaller sizes, in ascending order of their bounds
+};
+
+struct Plan {
+  std::string target;
+  std::vector<PlannedLayout> layouts;
+  std::vector<PlannedKernel> kernels;
+
+  // The kernel that computes this op, or null.
+  const PlannedKernel *kernelOf(llvm::StringRef op) const;
+  const PlannedLayout *layoutOf(llvm::StringRef value) const;
+};
+
+std::string printPlan(const Plan &plan);
+llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef fileName);
+
+} // namespace fathom

@@ -1,0 +1,11 @@
+// The groups of a plan.
+#pragma once
+
+#include "compiler/plan/FuseOps.h"
+
+namespace fathom {
+
+// Groups as the plan lists them; every rule of the fusion is checked.
+mlir::FailureOr<std::vector<FusionGroup>> plannedGroups(mlir::func::FuncOp main, const Plan &plan);
+
+} // namespace fathom

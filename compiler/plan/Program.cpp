@@ -1,0 +1,500 @@
+// Outlining: fusion groups become functions, equal functions become one.
+#include "compiler/plan/Program.h"
+
+#include "compiler/graph/Layout.h"
+#include "compiler/graph/SymbolRewrite.h"
+#include "compiler/kernel/Attention.h"
+#include "compiler/kernel/KernelVersions.h"
+#include "compiler/passes/Passes.h"
+#include "compiler/plan/PlacePieces.h"
+#include "compiler/support/Diagnostics.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+// Constants that belong into the code: numbers broadcast over everything, and operands that say how an op works (axes,
+// pads, ...).
+bool isInlined(Value value) {
+  if (value.getDefiningOp<SizesOp>())
+    return true;
+  auto constant = value.getDefiningOp<ConstantOp>();
+  if (!constant)
+    return false;
+  // Products read their rows from memory, and trees all they have, also where all elements are the same.
+  if (llvm::any_of(value.getUses(), [](OpOperand &use) {
+        return (isa<MatMulOp, StrassenOp, ConvOp, MatMulNBitsOp>(use.getOwner()) && use.getOperandNumber() == 0) ||
+               isa<TreeEnsembleOp>(use.getOwner());
+      }))
+    return false;
+  auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (dense && dense.isSplat() && constant.getType() == dense.getType())
+    return true;
+  bool givesScales = llvm::any_of(
+      value.getUses(), [](OpOperand &use) { return isa<ResizeOp>(use.getOwner()) && use.getOperandNumber() > 0; });
+  if (dense && givesScales)
+    return true;
+  return isa<IntegerType>(constant.getType().getElementType()) && constant.getType().getNumElements() <= 64 &&
+         elementsOf(value).has_value();
+}
+
+// Whether the op sorts or selects in the memory of its first result, which it needs even if only their number is used.
+bool worksInFirstResult(Operation *op) { return isa<NonMaxSuppressionOp, UniqueOp>(op); }
+
+// Whether the operand is a number that a kernel can just as well read from memory: arithmetic, and no more than that,
+// is done with it.
+bool isPlainNumber(OpOperand &operand) {
+  auto constant = operand.get().getDefiningOp<ConstantOp>();
+  return constant && isa<AddOp, SubOp, MulOp, MaxOp, MinOp>(operand.getOwner()) &&
+         constant.getType().getNumElements() == 1 && isa<FloatType>(constant.getType().getElementType());
+}
+
+// Groups that differ in nothing but plain numbers. Where there are so many that their codes would take most of the
+// compile time, they share one that reads its numbers from memory.
+class AlikeGroups {
+public:
+  static constexpr unsigned mostCodes = 32;
+
+  void add(ArrayRef<Operation *> group) {
+    if (std::optional<llvm::hash_code> hash = hashOf(group))
+      ++counts[size_t(*hash)];
+  }
+  bool shareNumbers(ArrayRef<Operation *> group) const {
+    std::optional<llvm::hash_code> hash = hashOf(group);
+    return hash && counts.lookup(size_t(*hash)) > mostCodes;
+  }
+
+private:
+  // Of ops, types and how they are connected; none where there is no plain number.
+  static std::optional<llvm::hash_code> hashOf(ArrayRef<Operation *> group) {
+    bool hasNumbers = false;
+    llvm::hash_code hash(group.size());
+    DenseMap<Value, size_t> known;
+    for (Operation *op : group) {
+      hash = llvm::hash_combine(hash, op->getName().getAsOpaquePointer());
+      for (NamedAttribute attribute : op->getAttrs())
+        if (attribute.getName() != "graph.name")
+          hash = llvm::hash_combine(hash, attribute.getName(), attribute.getValue());
+      for (OpOperand &operand : op->getOpOperands()) {
+        bool isNumber = isPlainNumber(operand);
+        hasNumbers |= isNumber;
+        size_t which = isNumber ? SIZE_MAX : known.try_emplace(operand.get(), known.size()).first->second;
+        hash = llvm::hash_combine(hash, which, operand.get().getType());
+      }
+      for (Value result : op->getResults()) {
+        known.try_emplace(result, known.size());
+        hash = llvm::hash_combine(hash, result.getType());
+      }
+    }
+    return hasNumbers ? std::optional(hash) : std::nullopt;
+  }
+
+  DenseMap<size_t, unsigned> counts;
+};
+
+// A symbol that assemblers, debuggers and profilers take.
+std::string symbolFor(StringRef text) {
+  std::string symbol;
+  for (char c : text.take_front(120))
+    symbol += llvm::isAlnum(c) || c == '.' ? c : '_';
+  if (symbol.empty() || llvm::isDigit(symbol[0]))
+    symbol.insert(symbol.begin(), 'k');
+  return symbol;
+}
+
+// Renumbers the symbols that a kernel uses from 0 on and gives it a list of its own, so that kernels that differ only
+// in the names of sizes are the same code. Returns which symbols of the module they are.
+SmallVector<unsigned> localizeSymbols(func::FuncOp kernel, ModuleOp module) {
+  SmallVector<Symbol> all = getSymbols(module), mine;
+  SmallVector<unsigned> used = usedSymbols(kernel);
+  if (used.empty())
+    return used;
+  SmallVector<AffineExpr> local(all.size(), getAffineConstantExpr(0, module.getContext()));
+  for (auto [i, position] : llvm::enumerate(used)) {
+    local[position] = getAffineSymbolExpr(i, module.getContext());
+    mine.push_back({"", all[position].min, all[position].max, all[position].isComputed, all[position].likely});
+  }
+  replaceSymbols(kernel, local);
+  setSymbols(kernel, mine);
+  return used;
+}
+
+class Outliner {
+public:
+  Outliner(Program &program, const Target &target, const Plan *plan)
+      : program(program), target(target), plan(plan), b(program.module.getContext()) {}
+
+  // All groups, before the first is outlined.
+  void announce(ArrayRef<FusionGroup> groups) {
+    for (const FusionGroup &group : groups)
+      alike.add(group);
+  }
+
+  LogicalResult outline(const FusionGroup &group) {
+    Kernel kernel;
+    kernel.name = opName(group.back()).str();
+    SmallVector<Value> inputs, outputs;
+    func::FuncOp function = buildFunction(group, inputs, outputs, kernel);
+    Operation *anchor = anchorOf(function);
+    kernel.kernelClass = &kernelClassOf(function);
+    std::string text;
+    llvm::raw_string_ostream(text) << OpWithFlags(function,
+                                                  OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(1 << 20));
+    if (failed(chooseSchedule(kernel, group, function, anchor, text)))
+      return failure();
+    PlannedKernel planned{kernel.name, kernel.kernelClass->name.str(), {}, kernel.schedule, kernel.versions};
+    for (Operation *op : group)
+      planned.ops.push_back(opName(op).str());
+    program.plan.kernels.push_back(std::move(planned));
+    if (!kernel.versions.empty())
+      kernel.extent = kernel.kernelClass->extent(anchor);
+    share(kernel, function, text, group);
+
+    b.setInsertionPoint(group.back());
+    SmallVector<Type> types;
+    for (Value output : outputs)
+      types.push_back(output.getType());
+    auto call =
+        func::CallOp::create(b, group.back()->getLoc(), program.codes[kernel.code].function.getName(), types, inputs);
+    call->setAttr("graph.kernel", b.getI64IntegerAttr(program.kernels.size()));
+    DenseSet<Operation *> members(group.begin(), group.end());
+    for (auto [output, result] : llvm::zip(outputs, call.getResults()))
+      output.replaceUsesWithIf(result, [&](OpOperand &use) { return !members.contains(use.getOwner()); });
+    for (Operation *op : llvm::reverse(group))
+      op->erase();
+    program.kernels.push_back(std::move(kernel));
+    return success();
+  }
+
+private:
+  // Constants have many uses.
+  bool isInlinedValue(Value value) {
+    auto [known, isNew] = inlined.try_emplace(value, false);
+    if (isNew)
+      known->second = isInlined(value);
+    return known->second;
+  }
+
+  // The group as a function of its inputs; names and weights stay outside.
+  func::FuncOp buildFunction(const FusionGroup &group, SmallVector<Value> &inputs, SmallVector<Value> &outputs,
+                             Kernel &kernel) {
+    DenseSet<Operation *> members(group.begin(), group.end());
+    bool sharesNumbers = alike.shareNumbers(group);
+    llvm::SmallSetVector<Value, 8> external;
+    for (Operation *op : group)
+      for (OpOperand &use : op->getOpOperands()) {
+        Value operand = use.get();
+        if (!isa<NoneType>(operand.getType()) && !members.contains(operand.getDefiningOp()) &&
+            (!isInlinedValue(operand) || (sharesNumbers && isPlainNumber(use))))
+          external.insert(operand);
+      }
+    inputs = llvm::to_vector(external);
+    for (Operation *op : group)
+      for (OpResult result : op->getResults())
+        if (llvm::any_of(result.getUsers(), [&](Operation *user) { return !members.contains(user); }) ||
+            (result.getResultNumber() == 0 && worksInFirstResult(op)))
+          outputs.push_back(result);
+    // A result that nobody uses still has a buffer when its op has to run for another one; a dead group returns its
+    // last result.
+    if (outputs.empty())
+      outputs.push_back(group.back()->getResult(0));
+
+    SmallVector<Type> inputTypes, outputTypes;
+    for (Value input : inputs)
+      inputTypes.push_back(input.getType());
+    for (Value output : outputs)
+      outputTypes.push_back(output.getType());
+    b.setInsertionPointToEnd(program.module.getBody());
+    SmallVector<Location> locations;
+    for (Operation *op : group)
+      locations.push_back(op->getLoc());
+    auto function =
+        func::FuncOp::create(b, b.getFusedLoc(locations), "kernel", b.getFunctionType(inputTypes, outputTypes));
+    function.setPrivate();
+    Block *body = function.addEntryBlock();
+    b.setInsertionPointToStart(body);
+    IRMapping mapping;
+    for (auto [input, argument] : llvm::zip(inputs, body->getArguments()))
+      mapping.map(input, argument);
+    llvm::SmallSetVector<StringRef, 4> nodes;
+    for (Operation *op : group) {
+      for (Value operand : op->getOperands())
+        if (!mapping.contains(operand) && !members.contains(operand.getDefiningOp())) {
+          Operation *known = b.clone(*operand.getDefiningOp());
+          known->removeAttr("graph.name");
+          mapping.map(operand, known->getResult(0));
+        }
+      Operation *copy = b.clone(*op, mapping);
+      copy->removeAttr("graph.name");
+      if (std::optional<AttentionCosts> costs = notedCosts(op))
+        kernel.attention = costs;
+      removeNotedCosts(copy); // equal code is shared, whatever it is a part of
+      if (StringRef node = nodeName(op->getLoc()); !node.empty())
+        nodes.insert(node);
+    }
+    kernel.nodes = llvm::join(nodes, ",");
+    SmallVector<Value> returned;
+    for (Value output : outputs)
+      returned.push_back(mapping.lookup(output));
+    func::ReturnOp::create(b, function.getLoc(), returned);
+    kernel.symbols = localizeSymbols(function, program.module);
+    return function;
+  }
+
+  LogicalResult chooseSchedule(Kernel &kernel, const FusionGroup &group, func::FuncOp function, Operation *anchor,
+                               StringRef text) {
+    const PlannedKernel *planned = plan ? plan->kernelOf(opName(group.back())) : nullptr;
+    if (!planned) {
+      auto [known, isNew] = defaults.try_emplace(text);
+      auto &[schedule, versions] = known->second;
+      if (isNew) {
+        Operation *site = anchor ? anchor : function.getBody().front().getTerminator();
+        schedule = bestSchedule(kernel.kernelClass->family, site, target);
+        versions = chooseVersions(function, *kernel.kernelClass, anchor, target, schedule);
+      }
+      kernel.schedule = schedule, kernel.versions = versions;
+      return success();
+    }
+    auto refuse = [&](const Twine &why) {
+      return emitError(group.back()->getLoc(), ErrorCode::BadPlan) << "kernel '" << planned->name << "': " << why.str();
+    };
+    if (planned->kernelClass != kernel.kernelClass->name)
+      return refuse("its ops make it class '" + kernel.kernelClass->name + "', not '" + planned->kernelClass + "'");
+    if (planned->name != kernel.name)
+      return refuse("it computes '" + kernel.name + "' and must be named so");
+    if (llvm::Error error = checkSchedule(*kernel.kernelClass, planned->schedule, anchor, target))
+      return refuse(llvm::toString(std::move(error)));
+    if (llvm::Error error = checkVersions(planned->versions, *kernel.kernelClass, anchor, target))
+      return refuse(llvm::toString(std::move(error)));
+    // In the class's order, so that the plan prints the same however it was written.
+    auto ordered = [&](const Schedule &given) {
+      Schedule schedule;
+      for (const Knob &knob : kernel.kernelClass->knobs)
+        schedule.set(knob.name, given[knob.name]);
+      return schedule;
+    };
+    kernel.schedule = ordered(planned->schedule);
+    for (const Version &version : planned->versions)
+      kernel.versions.push_back({version.upTo, ordered(version.schedule)});
+    return success();
+  }
+
+  // Finds a function with the same text, or keeps this one, and the codes for the kernel's schedules.
+  void share(Kernel &kernel, func::FuncOp function, StringRef text, const FusionGroup &group) {
+    auto [known, isNew] = functions.try_emplace(text, function);
+    if (!isNew)
+      function.erase();
+    function = known->second;
+    kernel.code = codeFor(kernel, kernel.schedule, text, function, group);
+    if (isNew)
+      function.setName(program.codes[kernel.code].symbol);
+    for (const Version &version : kernel.versions)
+      kernel.versionCodes.push_back(codeFor(kernel, version.schedule, text, function, group));
+  }
+
+  size_t codeFor(const Kernel &kernel, const Schedule &schedule, StringRef text, func::FuncOp function,
+                 const FusionGroup &group) {
+    std::string key = text.str();
+    llvm::raw_string_ostream out(key);
+    for (const auto &[name, value] : schedule.knobs)
+      out << name << '=' << value << ';';
+    auto [found, isNew] = codes.try_emplace(key, program.codes.size());
+    if (!isNew)
+      return found->second;
+    std::string symbol;
+    for (Operation *op : group)
+      if (symbol.size() < 40)
+        symbol += op->getName().stripDialect().str() + "_";
+    StringRef node = nodeName(group.front()->getLoc());
+    symbol =
+        symbolFor(symbol + (node.empty() ? StringRef(kernel.name) : node).str()) + "." + std::to_string(found->second);
+    program.codes.push_back({function, kernel.kernelClass, schedule, symbol, {}});
+    return found->second;
+  }
+
+  Program &program;
+  const Target &target;
+  const Plan *plan;
+  OpBuilder b;
+  AlikeGroups alike;
+  DenseMap<Value, bool> inlined;
+  llvm::StringMap<std::pair<Schedule, std::vector<Version>>> defaults; // by the function's text
+  llvm::StringMap<func::FuncOp> functions;                             // by their text
+  llvm::StringMap<size_t> codes;                                       // by the function's text and the schedule
+};
+
+// Whether a view's sizes have their values already where the tensor is made that it is a view of.
+bool areSizesKnownAt(Operation *made, Value view) {
+  llvm::SmallBitVector used;
+  for (AffineExpr size : sizesOf(view))
+    collectSymbols(size, used);
+  auto isUsed = [&](int64_t symbol) { return symbol < int64_t(used.size()) && used.test(symbol); };
+  for (Operation *op = made->getNextNode(); op; op = op->getNextNode()) {
+    bool isLate = TypeSwitch<Operation *, bool>(op)
+                      .Case<PinOp, IfOp, LoopOp>([&](auto op) { return llvm::any_of(op.getSymbols(), isUsed); })
+                      .Default([](Operation *) { return false; });
+    if (isLate)
+      return false;
+  }
+  return true;
+}
+
+bool isDataSized(Value value, ArrayRef<Symbol> symbols) {
+  return llvm::any_of(sizesOf(value), [&](AffineExpr size) { return isComputed(size, symbols); });
+}
+
+// Whether what branch or loop takes the block's value number `index` has a size that data decides.
+bool isTakenAsDataSized(Block &block, unsigned index, ArrayRef<Symbol> symbols) {
+  if (auto branch = dyn_cast<IfOp>(block.getParentOp()))
+    return isDataSized(branch.getResult(index), symbols);
+  if (isa<LoopOp>(block.getParentOp()) && index + 1 < block.getNumArguments())
+    return isDataSized(block.getArgument(index + 1), symbols);
+  return false;
+}
+
+// What must be a kernel's result of this block to leave it: arguments, constants, values from elsewhere, values that
+// leave twice and views of a size that is known too late are copied.
+void copyPassedThrough(Block &block) {
+  Operation *terminator = block.getTerminator();
+  OpBuilder b(terminator);
+  std::string prefix = isa<func::FuncOp>(block.getParentOp()) ? "" : opName(block.getParentOp()).str() + ".";
+  if (isa<IfOp>(block.getParentOp()))
+    prefix += block.getParent()->getRegionNumber() ? "else." : "then.";
+  DenseSet<Value> returned;
+  SmallVector<Symbol> symbols = symbolsFor(terminator);
+  for (auto [i, operand] : llvm::enumerate(terminator->getOpOperands())) {
+    Value root = bufferRoot(operand.get());
+    // The next condition of a loop is only read.
+    if (isa<LoopOp>(block.getParentOp()) && i == 0)
+      continue;
+    bool isKernelResult =
+        root.getDefiningOp() && !needsNoKernel(root.getDefiningOp()) && root.getParentBlock() == &block;
+    // What a branch or loop inside has in the arena cannot be handed on by its address.
+    bool isInArena = isKernelResult && root.getDefiningOp()->getNumRegions() && !isDataSized(root, symbols) &&
+                     isTakenAsDataSized(block, i, symbols);
+    // The memory of a result is made for the sizes it leaves with.
+    bool isReady = isKernelResult && !isInArena && areSizesKnownAt(root.getDefiningOp(), operand.get());
+    if (isReady && returned.insert(root).second)
+      continue;
+    auto copy = RelayoutOp::create(b, operand.get().getLoc(), operand.get().getType(), operand.get());
+    copy->setAttr("graph.name", b.getStringAttr(prefix + "output" + std::to_string(i) + ".copy"));
+    copy->setAttr("graph.output", b.getUnitAttr());
+    operand.set(copy);
+  }
+}
+
+// Sizes known as expressions have no memory of their own, but what a loop starts from, what a view lies over and what
+// is multiplied in tiles must be in memory.
+void storeSizes(Operation *op) {
+  OpBuilder b(op);
+  auto store = [&](OpOperand &operand, const Twine &suffix) {
+    if (!operand.get().getDefiningOp<SizesOp>())
+      return;
+    auto copy = RelayoutOp::create(b, op->getLoc(), operand.get().getType(), operand.get());
+    copy->setAttr("graph.name", b.getStringAttr(opName(op) + suffix));
+    copy->setAttr("graph.output", b.getUnitAttr());
+    operand.set(copy);
+  };
+  if (auto loop = dyn_cast<LoopOp>(op))
+    for (auto [i, operand] : llvm::enumerate(loop.getCarriedMutable()))
+      store(operand, ".carried" + Twine(i));
+  else if (isView(op))
+    store(op->getOpOperand(0), ".stored");
+  else if (isa<MatMulOp, GemmOp>(op))
+    for (unsigned i : {0u, 1u})
+      store(op->getOpOperand(i), i ? ".right" : ".left");
+}
+
+// A value that never leaves its kernel has no buffer, so that what a plan says of its layout would be ignored: there is
+// no halo, and only an anchor's order decides how loops run.
+LogicalResult checkUnstoredLayouts(ArrayRef<FusionGroup> groups) {
+  for (const FusionGroup &group : groups)
+    for (Operation *op : ArrayRef(group).drop_back()) {
+      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !llvm::is_contained(group, user); }))
+        continue;
+      auto type = cast<RankedTensorType>(op->getResult(0).getType());
+      auto refuse = [&](const Twine &why) {
+        return emitError(op, ErrorCode::BadPlan) << "layout of '" << opName(op) << "': " << why.str() << ", as kernel '"
+                                                 << opName(group.back()) << "' never stores this value";
+      };
+      if (layoutOf(type).hasHalo())
+        return refuse("the halo must be empty");
+      // The scores inside an attention do not decide how its loops run.
+      bool isScores = isa<MatMulOp>(op) && llvm::any_of(group, [&](Operation *other) {
+                        std::optional<Attention> attention = attentionOf(other);
+                        return attention && attention->scores == op;
+                      });
+      SmallVector<int64_t> order =
+          isScores ? llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())) : flowingOrder(op, type);
+      // Where an elementwise op changes the order, the result has the new one.
+      bool hasOrderOfResult = op->hasTrait<Elementwise>() &&
+                              orderOf(type) == orderOf(cast<RankedTensorType>(group.back()->getResult(0).getType()));
+      if ((isAnchor(op) && !isScores) || isa<RelayoutOp>(op) || orderOf(type) == order || hasOrderOfResult)
+        continue;
+      std::string text;
+      llvm::interleave(order, [&](int64_t d) { text += std::to_string(d); }, [&] { text += ", "; });
+      return refuse("the order must be that of what it is made from, [ " + text + " ]");
+    }
+  return success();
+}
+
+// The layouts of all tensors that are not row-major or lie within another.
+void listLayouts(func::FuncOp main, Plan &plan) {
+  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op == main || op->getNumResults() == 0 || (needsNoKernel(op) && !isInPlace(op)))
+      return;
+    Value result = op->getResult(0);
+    auto type = cast<RankedTensorType>(result.getType());
+    Piece piece = pieceOf(result);
+    // A relayout has the layout that its reader needs, and a copy into a whole no choice of its own.
+    if (isa<RelayoutOp>(op) ? !piece || op->hasAttr("graph.output") : !piece && type == withoutLayout(type))
+      return;
+    PlannedLayout planned{opName(op).str(), {}, {}, piece ? opName(piece.whole).str() : ""};
+    Layout layout = layoutOf(type);
+    planned.order.assign(layout.order.begin(), layout.order.end());
+    if (layout.hasHalo())
+      for (int64_t d = 0; d < type.getRank(); ++d)
+        planned.halo.insert(planned.halo.end(), {layout.haloLow[d], layout.haloHigh[d]});
+    plan.layouts.push_back(std::move(planned));
+  });
+}
+
+} // namespace
+
+FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Plan *plan) {
+  Program program;
+  program.module = module;
+  program.main = module.lookupSymbol<func::FuncOp>("main");
+  if (!program.main || program.main.isExternal())
+    return emitError(module.getLoc(), ErrorCode::BadGraph) << "the module has no function 'main' with a body";
+  program.plan.target = target.spelling();
+  if (plan && plan->target != program.plan.target)
+    return emitError(program.main.getLoc(), ErrorCode::BadPlan)
+           << "the plan is for target " << plan->target << " and this compilation for " << program.plan.target;
+  nameOps(program.main);
+  if (failed(assignLayouts(program.main, target, plan)))
+    return failure();
+  // What is brought into another layout for a loop's body, is so once.
+  hoistInvariants(program.main);
+  program.main.walk([](Block *block) { copyPassedThrough(*block); });
+  program.main.walk([](Operation *op) { storeSizes(op); });
+  if (failed(placePieces(program.main, target, plan)))
+    return failure();
+  listLayouts(program.main, program.plan);
+  auto groups = fuseOps(program.main, &target, plan);
+  if (failed(groups))
+    return failure();
+  if (plan && failed(checkUnstoredLayouts(*groups)))
+    return failure();
+  Outliner outliner(program, target, plan);
+  outliner.announce(*groups);
+  for (const FusionGroup &group : *groups)
+    if (failed(outliner.outline(group)))
+      return failure();
+  return program;
+}
+
+} // namespace fathom
