@@ -185,13 +185,14 @@ private:
       s.blockK = blockK;
       s.unrollK = cost::unrolledSteps(std::min(blockK, p.product.run), target, p.product.bits);
       s.loadAhead = p.canLoadAhead ? cost::bestLoadAhead(s, p.product.run, target) : 0;
+      int64_t bytes = std::min(blockK, p.product.run) * element; // of a packed row
+      int64_t mostRows = packed && bytes ? scratchLimit / bytes : INT64_MAX;
       for (bool rowsOuter : {false, true})
-        for (int64_t taskM : fractions(p.product.rows, s.tileM))
+        for (int64_t taskM : fractions(p.product.rows, s.tileM, mostRows))
           for (int64_t taskN : fractions(panels, s.streams)) {
             s.rowsOuter = rowsOuter, s.taskM = taskM, s.taskN = taskN;
             s.fetchAhead = cost::canFetchAhead(s, p.product.rows);
-            bool fitsScratch = !packed || taskM * std::min(blockK, p.product.run) * element <= scratchLimit;
-            if (!(rowsOuter && packed) && fitsScratch)
+            if (!(rowsOuter && packed) && taskM <= mostRows)
               body(s);
           }
     }

@@ -62,9 +62,11 @@ SmallVector<int64_t> fractions(int64_t count, int64_t each, int64_t most) {
   SmallVector<int64_t> parts;
   for (int64_t divisor : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64}) {
     int64_t part = llvm::alignTo(llvm::divideCeil(count, divisor), each);
-    if ((part <= most || divisor == 64) && (parts.empty() || parts.back() != part))
+    if (part <= most && (parts.empty() || parts.back() != part))
       parts.push_back(part);
   }
+  if (parts.empty())
+    parts.push_back(std::max(each, most / each * each));
   return parts;
 }
 

@@ -40,7 +40,7 @@ void withAndWithout(const Schedule &schedule, llvm::ArrayRef<llvm::StringRef> kn
                     llvm::function_ref<void(const Schedule &)> body);
 
 // Fractions of a number of units, each rounded up to whole units of `each`: the number itself, a half, a third, ...
-// down to a 64th, as far as they are at most `most`.
+// down to a 64th, as far as they are at most `most`; where none is, the most whole units that are.
 llvm::SmallVector<int64_t> fractions(int64_t count, int64_t each, int64_t most = INT64_MAX);
 
 } // namespace fathom

@@ -24,8 +24,12 @@ bool takesProducer(Operation *anchor) {
   auto type = typeOf(anchor->getResult(0));
   if (isa<StrassenOp>(anchor))
     return true;
-  if (isa<MatMulOp>(anchor))
-    return type.hasStaticShape() && typeOf(anchor->getOperand(0)).hasStaticShape();
+  if (isa<MatMulOp>(anchor)) {
+    // Where the result cannot hold partial sums, a tile of whole rows is packed, which must fit a task's scratch.
+    constexpr int64_t deepest = 1 << 17;
+    auto left = typeOf(anchor->getOperand(0));
+    return type.hasStaticShape() && left.hasStaticShape() && left.getShape().back() <= deepest;
+  }
   auto conv = dyn_cast<ConvOp>(anchor);
   auto window = conv ? getWindow(conv) : FailureOr<Window>(failure());
   bool readsInPlace = conv && (algorithmOf(conv) == "direct" || takesSpatialPack(conv));

@@ -113,3 +113,12 @@ def test_resize_to_one_element(mode, scale):
     x = np.arange(6, dtype=np.float32).reshape(1, 1, 2, 3)
     [y] = fathom.Session(fathom.compile(proto)).run(None, {"x": x})
     np.testing.assert_allclose(y, x[:, :, :1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind, shape", [("float", "100000000, 3, 1"), ("float16", "3, 100000000")])
+def test_operands_larger_than_any_scratch(kind, shape, both):
+    """A product whose left side is computed on the way packs it in parts, or not at all; it is only compiled."""
+    depth = shape.split(", ")[-1]
+    proto = parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]> g ({kind}[{shape}] x, {kind}[{depth}, 2] w) => ({kind}[{shape.rsplit(", ", 1)[0]}, 2] y) {{
+        z = Relu(x) y = MatMul(z, w) }}""")
+    assert "@" in fathom.compile(proto, emit="loops", target=both)
