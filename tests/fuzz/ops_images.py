@@ -13,6 +13,9 @@ def pool(name, extra=lambda g: {}):
         kernel, attributes, image = window(g, spatial, [0, 13, 9, 4][spatial])
         if not g.takes("dilations"):
             attributes.pop("dilations")
+        # With strides beyond the window ONNX Runtime pads by less than nothing here, by nothing in Conv, and refuses the other pools.
+        if name == "LpPool" and attributes["auto_pad"] in ("SAME_UPPER", "SAME_LOWER") and attributes["strides"]:
+            attributes["strides"] = [min(s, k) for s, k in zip(attributes["strides"], kernel, strict=True)]
         # Windows that end in the padding, and those that lie there alone, follow different rules in different versions.
         attributes["ceil_mode"] = 1 if g.takes("ceil_mode") and attributes["auto_pad"] is None and g.chance(0.2) else None
         images = [v for v in g.values if v.rank == spatial + 2 and v.dtype in g.types(0) and all(s >= r for s, r in zip(v.shape[2:], image, strict=True))]

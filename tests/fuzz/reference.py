@@ -131,6 +131,8 @@ TYPE_ATTRIBUTES = {"to", "dtype", "output_dtype", "output_datatype", "value"}
 OPTIONALS = {"Optional", "OptionalHasElement", "OptionalGetElement"}
 # The evaluator leaves out an axis here.
 NOT_BY_EVALUATOR = {"GlobalMaxPool"}
+# The evaluator runs through all steps, whatever `sequence_lens` says.
+LENGTHS_NOT_BY_EVALUATOR = {"RNN", "GRU", "LSTM"}
 # Of no elements ONNX Runtime's reductions have other shapes than others.
 NOTHING_BY_EVALUATOR = "Reduce"
 # Of integers they are computed in doubles here: ONNX Runtime cuts off what is behind the point in every term, not in the sum, and the evaluator refuses them.
@@ -150,7 +152,10 @@ class NodeReference:
         names = list(dict.fromkeys([name for name in node.input if name] + captured_names(node)))
         values = {name: values[name] for name in names}
         if node.op_type in INTEGERS_IN_DOUBLE and not is_float(values[names[0]].dtype):
-            return [np.asarray(result, values[names[0]].dtype) for result in self.compute(node, values | {names[0]: values[names[0]].astype(np.float64)})]
+            results = self.compute(node, values | {names[0]: values[names[0]].astype(np.float64)})
+            if not all(np.isfinite(result).all() for result in results):
+                raise Impossible("infinity as an integer")  # the logarithm of nothing
+            return [np.asarray(result, values[names[0]].dtype) for result in results]
         widened = self.widens(node, values)
         fed = {name: wide(value) for name, value in values.items()} if widened else values
         results = self.compute(node, fed)
@@ -215,7 +220,7 @@ class NodeReference:
                     return lambda fed: session.run(None, fed)
             except Exception:
                 pass  # an operator or type that it does not have
-        if node.op_type in NOT_BY_EVALUATOR:
+        if node.op_type in NOT_BY_EVALUATOR or node.op_type in LENGTHS_NOT_BY_EVALUATOR and len(node.input) > 4 and node.input[4]:
             raise Impossible(node.op_type)
         try:
             evaluator = ReferenceEvaluator(model)
