@@ -54,6 +54,29 @@ def _raft():
     return Flow(), [{name: torch.randn(1, 3, 128, 128) for name in ("first", "second")} for _ in range(2)], {}
 
 
+def spread(module, image):
+    """Scales every layer's weights so that what it gives for the image has deviation 1, as training does.
+
+    Untrained, all scores of a detector are equal within rounding, or all 1, and rounding decides what it finds.
+    """
+    import torch
+
+    def scale(layer, inputs, output):
+        hooks.pop(layer).remove()  # a head shared by several levels is scaled at the first
+        deviation = output.std()
+        if not (deviation > 0 and deviation.isfinite()):
+            return output
+        layer.weight.div_(deviation)
+        return layer.forward(*inputs)
+
+    layers = [layer for layer in module.modules() if isinstance(layer, (torch.nn.Conv2d, torch.nn.ConvTranspose2d, torch.nn.Linear))]
+    hooks = {layer: layer.register_forward_hook(scale) for layer in layers}
+    with torch.no_grad():
+        module.eval()([image])
+    for hook in hooks.values():
+        hook.remove()
+
+
 def detector(name, size=128, **options):
     """A detector of one image: boxes, scores, labels, and what else it finds."""
 
@@ -63,6 +86,8 @@ def detector(name, size=128, **options):
         import torchvision
 
         module = getattr(torchvision.models.detection, name)(weights=None, weights_backbone=None, num_classes=5, **options)
+        inputs = images((1, 3, size, size), (1, 3, size, size))
+        spread(module, inputs[0]["image"][0])
 
         class One(torch.nn.Module):
             def __init__(self):
@@ -72,13 +97,14 @@ def detector(name, size=128, **options):
             def forward(self, image):
                 return tuple(self.module([image[0]])[0].values())
 
-        return One(), images((1, 3, size, size), (1, 3, size, size)), {}
+        return One(), inputs, {}
 
 
 detector("retinanet_resnet50_fpn", min_size=128, max_size=128)
-detector("fcos_resnet50_fpn", min_size=128, max_size=128)
+detector("retinanet_resnet50_fpn_v2", min_size=128, max_size=128)
+detector("fcos_resnet50_fpn", min_size=128, max_size=128, score_thresh=0.05)
 detector("fasterrcnn_mobilenet_v3_large_320_fpn", min_size=128, max_size=128)
-detector("keypointrcnn_resnet50_fpn", min_size=128, max_size=128, num_keypoints=5)
+detector("keypointrcnn_resnet50_fpn", min_size=128, max_size=128, num_keypoints=5, box_detections_per_img=5)
 detector("ssd300_vgg16", size=300)
 
 # timm: those that take other sizes, and those that do not.
@@ -178,7 +204,7 @@ sound_network("wav2vec2_conformer", "Wav2Vec2ConformerModel", "Wav2Vec2Conformer
 sound_network("sew", "SEWModel", "SEWConfig", **{**_wave, "conv_dim": (32,) * 13})
 sound_network("data2vec_audio", "Data2VecAudioModel", "Data2VecAudioConfig", **{**_wave, "num_conv_pos_embeddings": 2, "conv_pos_kernel_size": 7})
 sound_network("mimi", "MimiModel", "MimiConfig", key="audio_values", shapes=((1, 1, 3840), (2, 1, 5760)), num_filters=8, codebook_size=32,
-              codebook_dim=16, vector_quantization_hidden_dimension=16, num_quantizers=4, use_cache=False, **_small)  # fmt: skip
+              codebook_dim=16, vector_quantization_hidden_dimension=16, num_quantizers=4, upsample_groups=32, use_cache=False, **_small)  # fmt: skip
 sound_network("dac", "DacModel", "DacConfig", key="audio_values", shapes=((1, 1, 1024), (2, 1, 2048)), encoder_hidden_size=8,
               decoder_hidden_size=32, codebook_size=32, n_codebooks=2, downsampling_ratios=[2, 4], upsampling_ratios=[4, 2])  # fmt: skip
 
@@ -278,10 +304,10 @@ def _deformable():
 
     config = transformers.DeformableDetrConfig(use_timm_backbone=False, use_pretrained_backbone=False, backbone=None,
                                                backbone_config=_resnet_backbone("stage2", "stage3", "stage4"), d_model=32, encoder_layers=1,
-                                               decoder_layers=1, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64,
+                                               decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64,
                                                decoder_ffn_dim=64, num_queries=7, disable_custom_kernels=True)  # fmt: skip
     module = transformers.DeformableDetrForObjectDetection(config)
-    inputs = [{"pixel_values": torch.randn(b, 3, 64, 64)} for b in (1, 2)]
+    inputs = [{"pixel_values": torch.randn(b, 3, 128, 128)} for b in (1, 2)]
     return by_name(module, ["pixel_values"], "logits", "pred_boxes"), inputs, {"pixel_values": {0: "n"}}
 
 
