@@ -45,6 +45,8 @@ DIFFERENCE = Rounding(operands=2, result=6, one=8)
 SUM = Rounding(operands=6, result=6)
 # Logarithms of sums are near 0 where the sum is near 1.
 LOGARITHM = Rounding(operands=6, result=6, one=8)
+# Windows are differences of numbers below 1, whose ends are near 0: a short one has nothing else.
+WINDOW = Rounding(result=6, one=2)
 # Tables of sines, transforms, convolutions in tiles, weights of pixels, gates that are cut off near zero.
 LARGEST = Rounding(operands=6, result=6, largest=6)
 FAMILIES = {
@@ -58,7 +60,8 @@ FAMILIES = {
     FUNCTION: "Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Pow Shrink Sin Sinh Softsign Tan Tanh DequantizeLinear QuantizeLinear",
     DIFFERENCE: "Celu Elu Gelu HardSigmoid HardSwish Mish Selu Sigmoid Softplus Swish SwiGLU",
     LOGARITHM: "LogSoftmax ReduceLogSum ReduceLogSumExp SoftmaxCrossEntropyLoss NegativeLogLikelihoodLoss",
-    LARGEST: "GroupNormalization BlackmanWindow HammingWindow HannWindow MelWeightMatrix DFT STFT Conv LSTM GRU RNN Resize GridSample AffineGrid",
+    WINDOW: "BlackmanWindow HammingWindow HannWindow",
+    LARGEST: "GroupNormalization MelWeightMatrix DFT STFT Conv LSTM GRU RNN Resize GridSample AffineGrid",
 }
 FAMILY = {op: family for family, names in FAMILIES.items() for op in names.split()}
 
