@@ -256,6 +256,17 @@ def narrow(result, dtype):
         return result.astype(dtype) if np.asarray(result).dtype == np.float32 else result
 
 
+def with_own_operands(node, reads):
+    """A node that reads a value twice reads two, which are disturbed apart: an implementation rounds at one place and not at the other."""
+    own = onnx.NodeProto()
+    own.CopyFrom(node)
+    for i, name in enumerate(node.input):
+        if name in node.input[:i] and name:
+            own.input[i] = f"{name}, operand {i}"
+            reads = reads | {own.input[i]: reads[name]}
+    return own, reads
+
+
 class Reference:
     """A whole model."""
 
@@ -272,6 +283,8 @@ class Reference:
         for node in self.model.graph.node:
             rounding = family(node.op_type) if random is not None else EXACT
             reads = {name: values[name] for name in [*node.input, *captured_names(node)] if name}
+            if rounding.operands and len(set(node.input)) < len(node.input):
+                node, reads = with_own_operands(node, reads)
             for name in {*node.input[:1]} if node.op_type in SIZED_BY_OPERANDS else reads:
                 reads[name] = disturbed(reads[name], rounding.operands, random, single=node.op_type in IN_SINGLE)
             results = self.by_node.run(node, reads)
