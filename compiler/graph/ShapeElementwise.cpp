@@ -121,8 +121,9 @@ static LogicalResult checkQuantization(Operation *op, Value input, Value scale, 
 }
 
 LogicalResult QuantizeLinearOp::inferTypes(SmallVectorImpl<Type> &types) {
-  if (failed(checkKind(*this, getInput(), Kind::Signed, "the input")) ||
-      failed(checkQuantization(*this, getInput(), getScale(), getZeroPoint())))
+  if (failed(checkKind(*this, getInput(), Kind::Float, "the input")) ||
+      failed(checkQuantization(*this, getInput(), getScale(), getZeroPoint())) ||
+      failed(checkSameElement(*this, {getInput(), getScale()})))
     return failure();
   Type element =
       isAbsent(getZeroPoint()) ? IntegerType::get(getContext(), 8, IntegerType::Unsigned) : elementOf(getZeroPoint());

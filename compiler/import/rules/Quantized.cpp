@@ -119,11 +119,22 @@ static Value quantizeToSmall(Node &node, Value scale, Value zero, Type small, bo
   return result ? node.emit("Identity", result) : Value();
 }
 
+// Numbers are divided in the type of their scale. Either may be int32, which divides as f32.
+static void divideAsFloats(Node &node) {
+  auto isInt32 = [](Type type) { return type && type.isSignlessInteger(32); };
+  if (isInt32(elementOf(node.input(1))))
+    node.setInput(1, castTo(node, node.input(1), node.builder().getF32Type(), "scale.float"));
+  Type given = elementOf(node.input(0)), precise = elementOf(node.input(1));
+  if (given && isa_and_nonnull<FloatType>(precise) && given != precise && (isInt32(given) || isa<FloatType>(given)))
+    node.setInput(0, castTo(node, node.input(0), precise, "precise"));
+}
+
 static LogicalResult quantize(Node &node) {
   if (failed(checkPrecision(node)))
     return failure();
   bool saturates = node.intAttr("saturate", 1) != 0;
   node.setInput(1, readable(node, node.input(1), "scale.wide"));
+  divideAsFloats(node);
   Value scale = node.input(1), zero = node.input(2);
   // Without a zero point the op makes uint8; another type is told by a zero of it.
   if (node.hasAttr("output_dtype")) {
