@@ -138,7 +138,11 @@ LogicalResult ConvTransposeOp::inferTypes(SmallVectorImpl<Type> &types) {
   FailureOr<AffineExpr> channels = unify(*this, input[1], weight[0], "the input's channels and the weight's");
   if (failed(channels))
     return failure();
-  if (!size::exactDiv(*channels, getAffineConstantExpr(group, getContext())))
+  bool isDivided = bool(size::exactDiv(*channels, getAffineConstantExpr(group, getContext())));
+  if (!isDivided && !constantSize(*channels))
+    return fathom::emitError(*this, ErrorCode::UnsupportedShape)
+           << "groups need constant channels, but weight has " << text(*this, weight);
+  if (!isDivided)
     return fathom::emitError(*this, ErrorCode::BadAttribute)
            << "group " << group << " does not divide " << text(*this, *channels) << " input channels";
   AffineExpr outputChannels = size::mul(weight[1], group);
