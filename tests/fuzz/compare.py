@@ -78,7 +78,9 @@ def among(array, samples):
         nearest = np.where(numbers, np.abs(values), np.inf).min(0)
         far = np.isinf(x) & (np.minimum(-low, high) > 0.01 / epsilon(array.dtype)) | (nearest > 1e4) & (np.abs(x) > nearest)
         pole = (low < 0) & (high > 0) & far
-        return inside | overflow | pole | (np.isnan(x) & np.isnan(values).any(0)) | (np.isinf(x) & (values == x).any(0))
+        # At the border of a function's domain, as in a logarithm of nearly nothing, disturbed runs are on either side.
+        border = np.isinf(x) & np.isnan(values).any(0) & numbers.any(0)
+        return inside | overflow | pole | border | (np.isnan(x) & np.isnan(values).any(0)) | (np.isinf(x) & (values == x).any(0))
 
 
 def largest(dtype):

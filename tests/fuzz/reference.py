@@ -233,6 +233,10 @@ class NodeReference:
 
     def as_declared(self, node, values, results):
         """The evaluator leaves it to NumPy which type a result has."""
+        # One element is resized from the first one, as ONNX's text and ONNX Runtime have it; the evaluator looks half a pixel before it.
+        modes = [attribute.s for attribute in node.attribute if attribute.name == "coordinate_transformation_mode"]
+        if modes == [b"pytorch_half_pixel"] and any(new == 1 and old > 1 for new, old in zip(results[0].shape, values[node.input[0]].shape, strict=True)):
+            raise Impossible("Resize to one element")
         schema = defs.get_schema(node.op_type, self.opset, node.domain)
         bound = {schema.inputs[min(i, len(schema.inputs) - 1)].type_str: values[name].dtype for i, name in enumerate(node.input) if name}
         formals = [schema.outputs[min(i, len(schema.outputs) - 1)] for i, name in enumerate(node.output) if name]

@@ -122,3 +122,29 @@ def test_operands_larger_than_any_scratch(kind, shape, both):
     proto = parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]> g ({kind}[{shape}] x, {kind}[{depth}, 2] w) => ({kind}[{shape.rsplit(", ", 1)[0]}, 2] y) {{
         z = Relu(x) y = MatMul(z, w) }}""")
     assert "@" in fathom.compile(proto, emit="loops", target=both)
+
+
+@pytest.mark.parametrize("kind, scale", [("int32", "float"), ("int32", "float16"), ("float", "float16"), ("float16", "float"), ("int32", "int32")])
+def test_quantizing_divides_in_the_type_of_the_scale(kind, scale, random):
+    proto = parser.parse_model(f"""<ir_version: 10, opset_import: ["" : 23]> g ({kind}[n, 3] x, {scale}[3] s, int8[3] z) => (int8[n, 3] y) {{
+        y = QuantizeLinear(x, s, z) }}""")
+    types = {"int32": np.int32, "float": np.float32, "float16": np.float16}
+    feed = {"x": random.uniform(-90, 90, (11, 3)).astype(types[kind]), "s": np.array([1, 2, 4], types[scale]), "z": np.array([0, 3, -7], np.int8)}
+    [y] = fathom.Session(fathom.compile(proto)).run(None, feed)
+    quotient = feed["x"].astype(types[scale]).astype(np.float64) / feed["s"].astype(np.float64)
+    np.testing.assert_array_equal(y, np.clip(np.rint(quotient) + feed["z"], -128, 127))
+
+
+def test_quantizing_other_types_is_refused():
+    proto = parser.parse_model("""<ir_version: 10, opset_import: ["" : 23]> g (int16[n] x, float s, int8 z) => (int8[n] y) {
+        y = QuantizeLinear(x, s, z) }""")
+    with pytest.raises(fathom.Error, match="F1007.*the input must hold floats, but holds int16"):
+        fathom.compile(proto)
+
+
+def test_groups_of_unknown_channels_are_not_called_wrong(random):
+    proto = parser.parse_model("""<ir_version: 10, opset_import: ["" : 23]> g (float[n, c, h] x, float[c, 2, 3] w) => (float[n, 4, h2] y) {
+        y = ConvTranspose<group = 2>(x, w) }""")
+    with pytest.raises(fathom.Error, match="F3004.*groups need constant channels"):
+        fathom.compile(proto)
+    agree(proto, [{"x": floats(random, 2, 4, h), "w": floats(random, 4, 2, 3)} for h in (1, 7)], dim=["c=4"])
