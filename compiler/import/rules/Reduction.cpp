@@ -16,15 +16,25 @@ static LogicalResult reduce(Node &node) {
   return node.finishAs(node.type(), {node.input(0), axes});
 }
 
-// Integers have their logarithms in double precision; what lies behind the point is cut off.
-static LogicalResult reduceLog(Node &node) {
-  Type element = node.hasInput(0) ? node.elementType(0) : Type();
-  if (!element || !(element.isInteger(32) || element.isInteger(64)))
-    return reduce(node);
-  node.setInput(0, castAs(node, node.input(0), node.builder().getF64Type(), "wide"));
+static LogicalResult reduceAs(Node &node, Type wide) {
+  Type element = node.elementType(0);
+  node.setInput(0, castAs(node, node.input(0), wide, "wide"));
   if (failed(reduce(node)))
     return failure();
   return node.finish(castAs(node, node.results().front(), element, "cut"));
+}
+
+// Integers have their logarithms in double precision; what lies behind the point is cut off.
+static LogicalResult reduceLog(Node &node) {
+  Type element = node.hasInput(0) ? node.elementType(0) : Type();
+  bool isInteger = element && (element.isInteger(32) || element.isInteger(64));
+  return isInteger ? reduceAs(node, node.builder().getF64Type()) : reduce(node);
+}
+
+// The mean of integers lies among them where their sum has long left their range.
+static LogicalResult reduceMean(Node &node) {
+  Type element = node.hasInput(0) ? node.elementType(0) : Type();
+  return element && element.isInteger(32) ? reduceAs(node, node.builder().getI64Type()) : reduce(node);
 }
 
 // Before 13 the input was seen as a matrix whose columns are all axes from `axis` on.
@@ -49,7 +59,7 @@ static LogicalResult softmax(Node &node) {
 ArrayRef<Rule> reductionRules() {
   static constexpr Rule rules[] = {
       {"ReduceL1", 1, 2, reduce},           {"ReduceL2", 1, 2, reduce},   {"ReduceLogSum", 1, 2, reduceLog},
-      {"ReduceLogSumExp", 1, 2, reduceLog}, {"ReduceMax", 1, 2, reduce},  {"ReduceMean", 1, 2, reduce},
+      {"ReduceLogSumExp", 1, 2, reduceLog}, {"ReduceMax", 1, 2, reduce},  {"ReduceMean", 1, 2, reduceMean},
       {"ReduceMin", 1, 2, reduce},          {"ReduceProd", 1, 2, reduce}, {"ReduceSum", 1, 2, reduce},
       {"ReduceSumSquare", 1, 2, reduce},    {"Softmax", 1, 1, softmax},   {"LogSoftmax", 1, 1, softmax},
       {"Hardmax", 1, 1, softmax},
