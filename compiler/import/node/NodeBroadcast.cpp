@@ -32,8 +32,10 @@ bool Node::areMeantEqual(AffineExpr a, AffineExpr b) {
   llvm::SmallBitVector x = symbolsIn(a), y = symbolsIn(b);
   x.resize(std::max(x.size(), y.size()));
   y.resize(x.size());
+  // Twice a size is larger, too, but for none.
   auto isLarger = [&](AffineExpr larger, AffineExpr smaller) {
-    return graph::size::isAtLeast(larger, graph::size::add(smaller, 1), symbols);
+    return graph::size::isAtLeast(larger, graph::size::add(smaller, 1), symbols) ||
+           graph::size::isAtLeast(larger, graph::size::mul(smaller, 2), symbols);
   };
   bool areOneSize = x == y && !isLarger(a, b) && !isLarger(b, a);
   return areOneSize || (isMany(a, symbols) && isMany(b, symbols));
