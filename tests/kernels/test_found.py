@@ -148,3 +148,20 @@ def test_groups_of_unknown_channels_are_not_called_wrong(random):
     with pytest.raises(fathom.Error, match="F3004.*groups need constant channels"):
         fathom.compile(proto)
     agree(proto, [{"x": floats(random, 2, 4, h), "w": floats(random, 4, 2, 3)} for h in (1, 7)], dim=["c=4"])
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.uint32])
+@pytest.mark.parametrize("opset", [13, 18])
+def test_means_of_integers_whose_sum_overflows(kind, opset, random):
+    axes = "y = ReduceMean<axes = [1]>(x)" if opset < 18 else "a = Constant<value_ints = [1]>() y = ReduceMean(x, a)"
+    proto = parser.parse_model(f"""<ir_version: 8, opset_import: ["" : {opset}]> g ({np.dtype(kind).name}[n, k] x) => ({np.dtype(kind).name}[n, 1] y) {{ {axes} }}""")
+    x = random.integers(np.iinfo(kind).max // 2, np.iinfo(kind).max, (3, 7)).astype(kind)
+    [y] = fathom.Session(fathom.compile(proto)).run(None, {"x": x})
+    np.testing.assert_array_equal(y, x.astype(np.int64).sum(1, keepdims=True) // 7)
+
+
+def test_a_size_beside_its_multiple_is_one(random):
+    """Also where it might be none."""
+    proto = parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]> g (float[n, s] x, float[n, s] b) => (float[n, t] y) {
+        r = Constant<value_ints = [1, 3]>() z = Tile(x, r) y = Add(z, b) }""")
+    agree(proto, [{"x": floats(random, n, 1), "b": floats(random, n, 1)} for n in (2, 5)], dim=["s=0..100"])
