@@ -1,9 +1,11 @@
 // Resize: every result element is a weighted sum of the input's elements near the place it comes from.
 #include "compiler/codegen/common/Emitter.h"
 
+#include "compiler/graph/SizeMath.h"
 #include "compiler/support/Diagnostics.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
+#include <map>
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -61,11 +63,11 @@ public:
       roi = constantFloatsOf(op.getRoi());
   }
 
-  // Null where lanes run along a resized axis: each of them comes from another place.
+  // Null where lanes run along a resized axis and each of them comes from another place.
   Value at(ArrayRef<Index> index) {
     for (auto [i, axis] : llvm::enumerate(axes))
       if (index[axis].step && !isUnchanged(i))
-        return Value();
+        return alongPhases(i, index);
     outside = Value();
     SmallVector<Window> dims;
     for (auto [i, axis] : llvm::enumerate(axes))
@@ -101,6 +103,102 @@ public:
   SmallVector<int64_t> axes;
 
 private:
+  // A whole number of results for each element of the input, `factor` apart of which the n-th ones are a phase: all of
+  // a phase lie at the same distance from elements of the input that follow each other. 0 where there are no phases.
+  int64_t phasesOf(size_t i) {
+    StringRef mode = op.getCoordinateTransformationMode();
+    std::optional<double> scale = constantScale(i);
+    if (!scale || *scale < 2 || *scale > 64 || *scale != std::floor(*scale) || op.getExcludeOutside() ||
+        mode == "align_corners" || mode == "tf_crop_and_resize")
+      return 0;
+    AffineExpr from = sizesOf(op.getInput())[axes[i]], to = sizesOf(op.getType())[axes[i]];
+    auto factor = int64_t(*scale);
+    return size::same(to, size::simplified(from * factor)) ? factor : 0;
+  }
+
+  // Where a phase lies, from the element of the input that its results stand for.
+  double placeOf(int64_t phase, int64_t factor) {
+    StringRef mode = op.getCoordinateTransformationMode();
+    if (mode == "asymmetric")
+      return double(phase) / double(factor);
+    double middle = (double(phase) + 0.5) / double(factor);
+    return mode == "tf_half_pixel_for_nn" ? middle : middle - 0.5;
+  }
+
+  // Lanes along a resized axis, as many for each phase: the input's elements are loaded as vectors, from which each
+  // phase is made, and the phases are put between each other. Null if they are not such lanes.
+  Value alongPhases(size_t i, ArrayRef<Index> index) {
+    int64_t axis = axes[i], factor = phasesOf(i), all = lanes;
+    bool alongOne = llvm::count_if(index, [](const Index &at) { return at.step != 0; }) == 1;
+    if (!factor || !alongOne || index[axis].step != 1 || index[axis].multiple % factor || all % factor || all == factor)
+      return Value();
+    lanes = all / factor;
+    SmallVector<Window> others;
+    for (auto [other, otherAxis] : llvm::enumerate(axes))
+      if (other != i && !isUnchanged(other))
+        others.push_back(windowAt(other, index[otherAxis].base));
+    Indices source = llvm::to_vector<4>(index);
+    Value first = c.div(index[axis].base, c.i64(factor));
+    std::map<int64_t, Value> parts; // by how far their elements lie behind those that the results stand for
+    auto part = [&](int64_t offset) {
+      Value &known = parts[offset];
+      return known ? known : known = displaced(others, source, axis, first, offset);
+    };
+    Type element = op.getType().getElementType();
+    Value result = c.undefined(vectorType(op.getMode() == "nearest" ? element : acc, all));
+    SmallVector<int64_t> order(all);
+    for (int64_t phase = 0; phase < factor; ++phase) {
+      Value values = phaseFrom(placeOf(phase, factor), part);
+      result = vector::InsertStridedSliceOp::create(c.b, c.loc, values, result, ArrayRef<int64_t>{phase * lanes},
+                                                    ArrayRef<int64_t>{1});
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        order[lane * factor + phase] = phase * lanes + lane;
+    }
+    result = vector::ShuffleOp::create(c.b, c.loc, result, result, order);
+    lanes = all;
+    return op.getMode() == "nearest" ? result : fromAcc(result, element);
+  }
+
+  Value phaseFrom(double place, llvm::function_ref<Value(int64_t)> part) {
+    if (op.getMode() == "nearest")
+      return part(nearestTo(place));
+    int64_t reach = op.getMode() == "linear" ? 1 : 2, base = std::ceil(place);
+    Value sum;
+    for (int64_t t = base - reach; t < base + reach; ++t) {
+      if (op.getMode() == "linear" && std::abs(double(t) - place) >= 1)
+        continue;
+      Value weight = asFactor(filter(f.k(double(t) - place)));
+      Value term = f.mul(c.splat(weight, lanes), part(t));
+      sum = sum ? f.add(sum, term) : term;
+    }
+    return sum;
+  }
+
+  // The input's elements so far behind `first`, already summed along the other axes. Elements beyond the ends are the
+  // last ones: what would be loaded from there comes from `lanes` elements that do exist, moved.
+  Value displaced(ArrayRef<Window> others, Indices &source, int64_t axis, Value first, int64_t offset) {
+    Value wanted = c.add(first, offset), last = c.sub(e.size(op.getInput(), axis), c.i64(lanes));
+    Value start = c.min(c.max(wanted, c.i64(0)), last), result;
+    source[axis] = {start, 1};
+    if (op.getMode() == "nearest") {
+      for (const Window &window : others)
+        source[window.axis] = {window.taps[0].index, 0};
+      result = e.element(op.getInput(), source, lanes);
+    } else {
+      result = weighted(others, source);
+    }
+    Value loaded = result;
+    for (int64_t by = 1; by <= std::abs(offset); ++by) {
+      int64_t moved = offset < 0 ? -by : by;
+      SmallVector<int64_t> order;
+      for (int64_t lane = 0; lane < lanes; ++lane)
+        order.push_back(std::clamp<int64_t>(lane + moved, 0, lanes - 1));
+      Value isMoved = c.cmp(arith::CmpIPredicate::eq, c.sub(wanted, start), c.i64(moved));
+      result = c.select(isMoved, vector::ShuffleOp::create(c.b, c.loc, loaded, loaded, order), result);
+    }
+    return result;
+  }
+
   bool hasScales() { return !isa<NoneType>(op.getScales().getType()); }
   // An element of scales or roi as it is when the model runs.
   Value loaded(Value list, size_t i) {
@@ -184,6 +282,15 @@ private:
     if (mode == "ceil")
       return f.ceil(place);
     return mode == "round_prefer_ceil" ? f.floor(f.add(place, f.k(0.5))) : f.ceil(f.sub(place, f.k(0.5)));
+  }
+
+  double nearestTo(double place) {
+    StringRef mode = op.getNearestMode();
+    if (mode == "floor")
+      return std::floor(place);
+    if (mode == "ceil")
+      return std::ceil(place);
+    return mode == "round_prefer_ceil" ? std::floor(place + 0.5) : std::ceil(place - 0.5);
   }
 
   // The filter at a distance from the place: a triangle or Keys' cubic.

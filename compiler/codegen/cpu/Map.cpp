@@ -144,7 +144,7 @@ Grid emitMap(KernelBody &k) {
   Loop inner = loops.pop_back_val();
   auto along = [&](Value low, Value high) {
     vectorLoop(c, low, high, wide, narrow, [&](Value iv, int64_t lanes) {
-      bool isMultiple = input && Code::constant(low) == 0 && wide % lanes == 0;
+      bool isMultiple = Code::constant(low) == 0 && wide % lanes == 0;
       index[inner.dim] = {iv, lanes > 1 ? 1 : 0, isMultiple ? lanes : 1};
       k.storeResults(index, lanes);
     });
