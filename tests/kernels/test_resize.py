@@ -157,3 +157,12 @@ def test_whole_factors_load_vectors(kind, both, tmp_path):
     text = tmp_path / "loops"
     fathom.compile(resizes([kind], [1, 1, 2, 2], [1, 2, 16, 64]), output=str(text), emit="loops")
     assert "vector.shuffle" in text.read_text() and "vector.insert %" not in text.read_text()
+
+
+@pytest.mark.parametrize("kind", [("linear", "half_pixel", "floor"), ("nearest", "half_pixel", "ceil")], ids=str)
+def test_other_factors_look_places_up(kind, both, tmp_path):
+    """Both widths of vectors read the same tables."""
+    text = tmp_path / "loops"
+    fathom.compile(resizes([kind], [1, 1, 1, 1.5], [1, 2, 16, 24]), output=str(text), emit="loops")
+    tables = text.read_text().count("llvm.mlir.global")
+    assert tables == (1 if kind[0] == "nearest" else 4)

@@ -1,9 +1,9 @@
 // Resize: every result element is a weighted sum of the input's elements near the place it comes from.
 #include "compiler/codegen/common/Emitter.h"
+#include "compiler/codegen/common/ResizePlaces.h"
 
 #include "compiler/graph/SizeMath.h"
 #include "compiler/support/Diagnostics.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include <cmath>
 #include <map>
 
@@ -13,26 +13,15 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-// Arithmetic on coordinates, in double precision: which element is nearest must not depend on rounding.
-struct Coordinates {
-  Code &c;
-  Type type() const { return c.b.getF64Type(); }
-  Value k(double value) const { return c.number(type(), value); }
-  Value add(Value x, Value y) const { return arith::AddFOp::create(c.b, c.loc, x, y); }
-  Value sub(Value x, Value y) const { return arith::SubFOp::create(c.b, c.loc, x, y); }
-  Value mul(Value x, Value y) const { return arith::MulFOp::create(c.b, c.loc, x, y); }
-  Value div(Value x, Value y) const { return arith::DivFOp::create(c.b, c.loc, x, y); }
-  Value floor(Value x) const { return math::FloorOp::create(c.b, c.loc, x); }
-  Value ceil(Value x) const { return math::CeilOp::create(c.b, c.loc, x); }
-  Value abs(Value x) const { return math::AbsFOp::create(c.b, c.loc, x); }
-  Value fromInteger(Value x) const { return arith::SIToFPOp::create(c.b, c.loc, type(), x); }
-  Value toInteger(Value x) const { return arith::FPToSIOp::create(c.b, c.loc, c.b.getI64Type(), x); }
-  Value less(Value x, Value y) const { return arith::CmpFOp::create(c.b, c.loc, arith::CmpFPredicate::OLT, x, y); }
-};
-
 // One of the input's elements along an axis and how much it counts.
 struct Tap {
   Value index, weight; // no weight: the only one
+};
+
+// The same at compile time.
+struct KnownTap {
+  int64_t index;
+  double weight;
 };
 
 // What a result element is a sum of along an axis: taps, or, where their number shows when the model runs, a filter
@@ -63,11 +52,16 @@ public:
       roi = constantFloatsOf(op.getRoi());
   }
 
-  // Null where lanes run along a resized axis and each of them comes from another place.
+  // Null where lanes have to be computed one at a time: they run along a resized axis of which too little is known.
   Value at(ArrayRef<Index> index) {
     for (auto [i, axis] : llvm::enumerate(axes))
-      if (index[axis].step && !isUnchanged(i))
-        return alongPhases(i, index);
+      if (index[axis].step && !isUnchanged(i)) {
+        bool alongOne = llvm::count_if(index, [](const Index &at) { return at.step != 0; }) == 1;
+        if (!alongOne || index[axis].step != 1)
+          return Value();
+        Value result = alongPhases(i, index);
+        return result ? result : byTables(i, index);
+      }
     outside = Value();
     SmallVector<Window> dims;
     for (auto [i, axis] : llvm::enumerate(axes))
@@ -116,27 +110,16 @@ private:
     return size::same(to, size::simplified(from * factor)) ? factor : 0;
   }
 
-  // Where a phase lies, from the element of the input that its results stand for.
-  double placeOf(int64_t phase, int64_t factor) {
-    StringRef mode = op.getCoordinateTransformationMode();
-    if (mode == "asymmetric")
-      return double(phase) / double(factor);
-    double middle = (double(phase) + 0.5) / double(factor);
-    return mode == "tf_half_pixel_for_nn" ? middle : middle - 0.5;
-  }
-
   // Lanes along a resized axis, as many for each phase: the input's elements are loaded as vectors, from which each
   // phase is made, and the phases are put between each other. Null if they are not such lanes.
   Value alongPhases(size_t i, ArrayRef<Index> index) {
     int64_t axis = axes[i], factor = phasesOf(i), all = lanes;
-    bool alongOne = llvm::count_if(index, [](const Index &at) { return at.step != 0; }) == 1;
-    if (!factor || !alongOne || index[axis].step != 1 || index[axis].multiple % factor || all % factor || all == factor)
+    if (!factor || index[axis].multiple % factor || all % factor || all == factor)
       return Value();
     lanes = all / factor;
-    SmallVector<Window> others;
-    for (auto [other, otherAxis] : llvm::enumerate(axes))
-      if (other != i && !isUnchanged(other))
-        others.push_back(windowAt(other, index[otherAxis].base));
+    SmallVector<Window> others = windowsBut(i, index);
+    // All elements of the input have the same phases.
+    Axis<KnownCoordinates> known = knownAxis(1, double(factor), double(factor));
     Indices source = llvm::to_vector<4>(index);
     Value first = c.div(index[axis].base, c.i64(factor));
     std::map<int64_t, Value> parts; // by how far their elements lie behind those that the results stand for
@@ -148,7 +131,7 @@ private:
     Value result = c.undefined(vectorType(op.getMode() == "nearest" ? element : acc, all));
     SmallVector<int64_t> order(all);
     for (int64_t phase = 0; phase < factor; ++phase) {
-      Value values = phaseFrom(placeOf(phase, factor), part);
+      Value values = phaseFrom(known, double(phase), part);
       result = vector::InsertStridedSliceOp::create(c.b, c.loc, values, result, ArrayRef<int64_t>{phase * lanes},
                                                     ArrayRef<int64_t>{1});
       for (int64_t lane = 0; lane < lanes; ++lane)
@@ -159,16 +142,16 @@ private:
     return op.getMode() == "nearest" ? result : fromAcc(result, element);
   }
 
-  Value phaseFrom(double place, llvm::function_ref<Value(int64_t)> part) {
+  Value phaseFrom(const Axis<KnownCoordinates> &axis, double phase, llvm::function_ref<Value(int64_t)> part) {
+    double place = axis.origin(phase);
     if (op.getMode() == "nearest")
-      return part(nearestTo(place));
+      return part(int64_t(axis.nearestTo(place)));
     int64_t reach = op.getMode() == "linear" ? 1 : 2, base = std::ceil(place);
     Value sum;
     for (int64_t t = base - reach; t < base + reach; ++t) {
       if (op.getMode() == "linear" && std::abs(double(t) - place) >= 1)
         continue;
-      Value weight = asFactor(filter(f.k(double(t) - place)));
-      Value term = f.mul(c.splat(weight, lanes), part(t));
+      Value term = f.mul(c.number(vectorType(acc, lanes), filterAt(axis.f, op, double(t) - place)), part(t));
       sum = sum ? f.add(sum, term) : term;
     }
     return sum;
@@ -197,6 +180,139 @@ private:
       result = c.select(isMoved, vector::ShuffleOp::create(c.b, c.loc, loaded, loaded, order), result);
     }
     return result;
+  }
+
+  // Windows along the other resized axes, along which lanes do not run.
+  SmallVector<Window> windowsBut(size_t i, ArrayRef<Index> index) {
+    SmallVector<Window> others;
+    for (auto [other, axis] : llvm::enumerate(axes))
+      if (other != i && !isUnchanged(other))
+        others.push_back(windowAt(other, index[axis].base));
+    return others;
+  }
+
+  // Lanes along a resized axis whose places are known: which elements they come from, and how much these count, is
+  // looked up. Null where that is not known.
+  Value byTables(size_t i, ArrayRef<Index> index) {
+    // What a table may take beside the code that reads it.
+    constexpr int64_t longest = 1 << 14;
+    int64_t axis = axes[i], all = lanes, native = e.target.lanes(acc.getIntOrFloatBitWidth());
+    std::optional<int64_t> length = constantSize(sizesOf(op.getInput())[axis]),
+                           count = constantSize(sizesOf(op.getType())[axis]);
+    std::optional<double> scale = constantScale(i);
+    if (!length || !count || !scale || *length < 1 || *count > longest ||
+        op.getCoordinateTransformationMode() == "tf_crop_and_resize")
+      return Value();
+    // All results have as many taps.
+    Axis<KnownCoordinates> known = knownAxis(double(*length), double(*count), *scale);
+    std::vector<std::vector<KnownTap>> taps;
+    for (int64_t position = 0; position < *count; ++position)
+      taps.push_back(knownTaps(known, double(position)));
+    if (int64_t(taps.front().size()) * *count > longest)
+      return Value();
+    Type element = op.getType().getElementType();
+    bool nearest = op.getMode() == "nearest";
+    SmallVector<Window> others = windowsBut(i, index);
+    SmallVector<std::pair<Value, Value>> tables; // elements and weights, for each tap
+    for (size_t t = 0; t < taps.front().size(); ++t) {
+      std::vector<int32_t> elements;
+      std::vector<double> weights;
+      for (const std::vector<KnownTap> &each : taps)
+        elements.push_back(int32_t(each[t].index)), weights.push_back(each[t].weight);
+      tables.emplace_back(tableOf(integers(elements)), nearest ? Value() : tableOf(numbers(weights)));
+    }
+    Value result = c.undefined(vectorType(element, all));
+    // Vector by vector: what lanes are loaded from takes many registers.
+    lanes = native > 1 && all % native == 0 ? native : all;
+    for (int64_t first = 0; first < all; first += lanes) {
+      Value position = c.add(index[axis].base, first), sum;
+      for (auto &[elements, weights] : tables) {
+        SmallVector<Value> places;
+        for (int64_t lane = 0; lane < lanes; ++lane)
+          places.push_back(arith::ExtUIOp::create(c.b, c.loc, c.b.getI64Type(),
+                                                  c.load(elements, c.add(position, lane), c.b.getI32Type())));
+        Indices source = llvm::to_vector<4>(index);
+        apart = {axis, places};
+        if (nearest) {
+          for (const Window &window : others)
+            source[window.axis] = {window.taps[0].index, 0};
+          sum = inputAt(source);
+        } else {
+          Value term = f.mul(c.load(weights, position, acc, lanes), weighted(others, source));
+          sum = sum ? f.add(sum, term) : term;
+        }
+        apart = {};
+      }
+      sum = nearest ? sum : fromAcc(sum, element);
+      result = lanes == all ? sum
+                            : Value(vector::InsertStridedSliceOp::create(
+                                  c.b, c.loc, sum, result, ArrayRef<int64_t>{first}, ArrayRef<int64_t>{1}));
+    }
+    lanes = all;
+    return result;
+  }
+
+  // What windowAt says of a position, if it is known.
+  std::vector<KnownTap> knownTaps(const Axis<KnownCoordinates> &axis, double position) {
+    double place = axis.origin(position), total = 0;
+    auto clamp = [&](double at) { return int64_t(std::clamp(at, 0.0, axis.length - 1)); };
+    if (op.getMode() == "nearest")
+      return {{clamp(axis.nearestTo(place)), 1}};
+    double shrink = op.getAntialias() ? std::min(1.0, axis.scale) : 1;
+    auto reach = int64_t(std::ceil((op.getMode() == "linear" ? 1 : 2) / shrink));
+    std::vector<KnownTap> taps;
+    for (int64_t t = -reach; t < reach; ++t) {
+      double at = std::ceil(place) + double(t), weight = filterAt(axis.f, op, (at - place) * shrink);
+      if (op.getExcludeOutside() && (at < 0 || at >= axis.length))
+        weight = 0;
+      total += weight;
+      taps.push_back({clamp(at), weight});
+    }
+    if (op.getExcludeOutside() || op.getAntialias())
+      for (KnownTap &tap : taps)
+        tap.weight /= total;
+    return taps;
+  }
+
+  DenseElementsAttr integers(ArrayRef<int32_t> values) {
+    return DenseElementsAttr::get(RankedTensorType::get({int64_t(values.size())}, c.b.getI32Type()), values);
+  }
+  DenseElementsAttr numbers(ArrayRef<double> values) {
+    auto type = RankedTensorType::get({int64_t(values.size())}, acc);
+    if (acc.isF64())
+      return DenseElementsAttr::get(type, values);
+    return DenseElementsAttr::get(type, ArrayRef(std::vector<float>(values.begin(), values.end())));
+  }
+
+  // A pointer to constants beside the code; equal ones are there once.
+  Value tableOf(DenseElementsAttr values) {
+    // Not from here: a loop belongs to nothing before its body is complete.
+    auto module = e.fault.getDefiningOp()->getParentOfType<ModuleOp>();
+    unsigned tables = 0;
+    LLVM::GlobalOp table;
+    for (auto global : module.getOps<LLVM::GlobalOp>())
+      ++tables, table = global.getValueAttr() == values ? global : table;
+    if (!table) {
+      OpBuilder::InsertionGuard guard(c.b);
+      c.b.setInsertionPointToStart(module.getBody());
+      auto type = LLVM::LLVMArrayType::get(values.getElementType(), values.getNumElements());
+      table = LLVM::GlobalOp::create(c.b, c.loc, type, /*isConstant=*/true, LLVM::Linkage::Private,
+                                     "table." + std::to_string(tables), values);
+    }
+    return LLVM::AddressOfOp::create(c.b, c.loc, table);
+  }
+
+  // The input's elements, each from a place of its own where lanes lie apart.
+  Value inputAt(Indices &source) {
+    if (apart.places.empty())
+      return e.element(op.getInput(), source, lanes);
+    Value all = c.undefined(vectorType(op.getType().getElementType(), lanes));
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      source[apart.axis] = {apart.places[lane], 0};
+      Value element = e.element(op.getInput(), source, 1);
+      all = lanes == 1 ? element : c.insert(element, all, lane);
+    }
+    return all;
   }
 
   bool hasScales() { return !isa<NoneType>(op.getScales().getType()); }
@@ -240,70 +356,35 @@ private:
     return scale;
   }
 
-  // Where in the input a result's position lies.
-  Value origin(size_t i, Value position) {
-    StringRef mode = op.getCoordinateTransformationMode();
-    Value x = f.fromInteger(position), scale = scaleOf(i);
-    Value length = f.fromInteger(e.size(op.getInput(), axes[i])), last = f.sub(length, f.k(1));
-    Value resized = f.mul(scale, length);
-    Value isOne = arith::CmpFOp::create(c.b, c.loc, arith::CmpFPredicate::OEQ, resized, f.k(1));
-    auto unlessOne = [&](Value one, Value other) { return c.select(isOne, one, other); };
-    Value halfPixel = f.sub(f.div(f.add(x, f.k(0.5)), scale), f.k(0.5));
-    if (mode == "align_corners")
-      return unlessOne(f.k(0), f.div(f.mul(x, last), f.sub(resized, f.k(1))));
-    if (mode == "asymmetric")
-      return f.div(x, scale);
-    if (mode == "tf_half_pixel_for_nn")
-      return f.div(f.add(x, f.k(0.5)), scale);
-    if (mode == "pytorch_half_pixel") {
-      Value size = c.expr(sizesOf(op.getType())[axes[i]]);
-      return c.select(c.cmp(arith::CmpIPredicate::eq, size, c.i64(1)), f.k(0), halfPixel);
+  Axis<Coordinates> axisOf(size_t i) {
+    Axis<Coordinates> axis{f,
+                           op,
+                           f.fromInteger(e.size(op.getInput(), axes[i])),
+                           f.fromInteger(c.expr(sizesOf(op.getType())[axes[i]])),
+                           scaleOf(i),
+                           Value(),
+                           Value()};
+    if (op.getCoordinateTransformationMode() == "tf_crop_and_resize") {
+      auto edge = [&](size_t at) { return roi ? f.k((*roi)[at]) : loaded(op.getRoi(), at); };
+      axis.start = edge(i), axis.end = edge(i + axes.size());
     }
-    if (mode == "half_pixel_symmetric") {
-      Value adjustment = f.div(f.fromInteger(c.expr(sizesOf(op.getType())[axes[i]])), resized);
-      Value offset = f.mul(f.mul(length, f.k(0.5)), f.sub(f.k(1), adjustment));
-      return f.add(offset, halfPixel);
-    }
-    if (mode != "tf_crop_and_resize")
-      return halfPixel;
-    Value start = roi ? f.k((*roi)[i]) : loaded(op.getRoi(), i);
-    Value end = roi ? f.k((*roi)[i + axes.size()]) : loaded(op.getRoi(), i + axes.size()), extent = f.sub(end, start);
-    Value many = f.div(f.mul(f.mul(x, extent), last), f.sub(resized, f.k(1)));
-    Value place = f.add(unlessOne(f.mul(f.mul(extent, f.k(0.5)), last), many), f.mul(start, last));
+    return axis;
+  }
+
+  // Places along an axis of such sizes, which need not be the model's where results repeat.
+  Axis<KnownCoordinates> knownAxis(double length, double count, double scale) {
+    return {KnownCoordinates(), op, length, count, scale, 0, 1};
+  }
+
+  // The place that a result comes from; notes whether it lies outside.
+  Value originOf(const Axis<Coordinates> &axis, Value position) {
+    Value place = axis.origin(f.fromInteger(position));
+    if (op.getCoordinateTransformationMode() != "tf_crop_and_resize")
+      return place;
+    Value last = f.sub(axis.length, f.k(1));
     Value beyond = arith::OrIOp::create(c.b, c.loc, f.less(place, f.k(0)), f.less(last, place));
     outside = outside ? Value(arith::OrIOp::create(c.b, c.loc, outside, beyond)) : beyond;
     return place;
-  }
-
-  Value nearestTo(Value place) {
-    StringRef mode = op.getNearestMode();
-    if (mode == "floor")
-      return f.floor(place);
-    if (mode == "ceil")
-      return f.ceil(place);
-    return mode == "round_prefer_ceil" ? f.floor(f.add(place, f.k(0.5))) : f.ceil(f.sub(place, f.k(0.5)));
-  }
-
-  double nearestTo(double place) {
-    StringRef mode = op.getNearestMode();
-    if (mode == "floor")
-      return std::floor(place);
-    if (mode == "ceil")
-      return std::ceil(place);
-    return mode == "round_prefer_ceil" ? std::floor(place + 0.5) : std::ceil(place - 0.5);
-  }
-
-  // The filter at a distance from the place: a triangle or Keys' cubic.
-  Value filter(Value distance) {
-    Value x = f.abs(distance);
-    if (op.getMode() == "linear")
-      return arith::MaximumFOp::create(c.b, c.loc, f.sub(f.k(1), x), f.k(0));
-    double a = op.getCubicCoeffA().convertToDouble();
-    auto polynomial = [&](double c3, double c2, double c1, double c0) {
-      return f.add(f.mul(f.add(f.mul(f.add(f.mul(f.k(c3), x), f.k(c2)), x), f.k(c1)), x), f.k(c0));
-    };
-    Value near = polynomial(a + 2, -(a + 3), 0, 1), far = polynomial(a, -5 * a, 8 * a, -4 * a);
-    return c.select(f.less(f.k(1), x), c.select(f.less(x, f.k(2)), far, f.k(0)), near);
   }
 
   Value clamped(Value index, int64_t axis) {
@@ -312,7 +393,7 @@ private:
 
   // How much the input's element at a place counts before weights are made to add up to 1.
   Value weightOf(Value at, Value place, Value shrink, int64_t axis) {
-    Value weight = filter(f.mul(f.sub(at, place), shrink));
+    Value weight = filterAt(f, op, f.mul(f.sub(at, place), shrink));
     if (!op.getExcludeOutside())
       return weight;
     Value isInside = c.cmp(arith::CmpIPredicate::ult, f.toInteger(at), e.size(op.getInput(), axis));
@@ -325,9 +406,10 @@ private:
 
   Window windowAt(size_t i, Value position) {
     int64_t axis = axes[i];
-    Value place = origin(i, position);
+    Axis<Coordinates> places = axisOf(i);
+    Value place = originOf(places, position);
     if (op.getMode() == "nearest")
-      return {axis, {{clamped(f.toInteger(nearestTo(place)), axis), Value()}}, Value(), Value()};
+      return {axis, {{clamped(f.toInteger(places.nearestTo(place)), axis), Value()}}, Value(), Value()};
     // When shrinking with antialiasing the filter is stretched over as many elements as one result stands for.
     double support = op.getMode() == "linear" ? 1 : 2, shrink = 1;
     if (op.getAntialias()) {
@@ -356,7 +438,7 @@ private:
 
   Value weighted(ArrayRef<Window> dims, Indices &source) {
     if (dims.empty())
-      return toAcc(e.element(op.getInput(), source, lanes));
+      return toAcc(inputAt(source));
     const Window &window = dims.front();
     if (window.reach)
       return weightedByLoop(dims, source);
@@ -422,6 +504,10 @@ private:
   Type acc; // what elements are summed in
   std::optional<SmallVector<double>> scales, roi;
   Value outside; // whether the element lies outside the cropped region
+  struct {
+    int64_t axis = 0;
+    SmallVector<Value> places; // of each lane, if not empty
+  } apart;
 };
 
 } // namespace
