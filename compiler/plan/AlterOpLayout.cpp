@@ -276,6 +276,9 @@ void rewriteTransposed(func::FuncOp main, const Target &target, const AlgorithmO
       joinPhases(conv);
 }
 
+// What a model's weights count as at least when a share of them is the budget: a few layers take less than their code.
+constexpr int64_t leastWeights = 256 << 10;
+
 LogicalResult chooseAlgorithms(func::FuncOp main, const Target &target, const AlgorithmOptions &options,
                                const Plan *plan) {
   rewriteTransposed(main, target, options, plan);
@@ -288,7 +291,7 @@ LogicalResult chooseAlgorithms(func::FuncOp main, const Target &target, const Al
     return success(llvm::all_of(convolutions, [&](ConvOp conv) { return succeeded(follow(conv)); }) &&
                    llvm::all_of(products, [&](MatMulOp product) { return succeeded(follow(product)); }));
 
-  Growth growth(int64_t(options.maxWeightGrowth * double(constantBytes(main))));
+  Growth growth(int64_t(options.maxWeightGrowth * double(std::max(constantBytes(main), leastWeights))));
   if (options.convolution == "auto") {
     CostTable<ConvOp> costs(options, target);
     for (ConvOp conv : convolutions) {

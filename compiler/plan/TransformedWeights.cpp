@@ -17,8 +17,9 @@ namespace {
 // in every run.
 bool canTransform(Operation *op, Value weight) {
   auto type = cast<RankedTensorType>(weight.getType());
+  Operation *made = weight.getDefiningOp(); // may be transformed already
   return isa<func::FuncOp>(op->getParentOp()) && type.hasStaticShape() && type.getElementType().isF32() &&
-         isConstantValue(weight);
+         (isConstantValue(weight) || (made && made->hasAttr("graph.ahead")));
 }
 
 bool are(ArrayRef<int64_t> values, int64_t all) {

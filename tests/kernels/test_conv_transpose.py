@@ -134,6 +134,15 @@ def test_few_output_channels(rank, filters, seed):
     compare(with_relu(node), inputs, weights)
 
 
+def test_joined_phases_in_tiles(seed):
+    """Windows of nine that move by four are nine taps of sixteen channels: Winograd's method may have them, and keeps its bound."""
+    data = np.random.default_rng(seed)
+    node, inputs, weights = transposed(data, 1, 56, 1, (9, 9), (33, 31), strides=[4, 4], pads=[4] * 4, output_padding=[3, 3])
+    assert "winograd" in classes(make_model(with_relu(node), inputs, weights), target="neoverse-n1")
+    for algorithm in ("auto", "winograd2", "winograd4"):
+        compare(with_relu(node), inputs, weights, conv_algorithm=algorithm)
+
+
 def test_one_pixel_is_a_product(seed):
     """What generators begin with. Windows that are cut, or that leave results without a tap, are right too."""
     data = np.random.default_rng(seed)

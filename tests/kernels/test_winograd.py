@@ -120,6 +120,15 @@ def test_weights_grow_within_the_budget(model):
 
 
 @pytest.mark.usefixtures("both")
+def test_weights_of_a_small_model_may_grow_more():
+    """Those of single layers are less than their code."""
+    node, inputs, weights = convolution(np.random.default_rng(0), 32, 32, 56, 56, [1] * 4)
+    model = make_model([node, helper.make_node("Relu", ["c"], ["y"])], inputs, weights)
+    assert "winograd" in classes(model)
+    assert "winograd" not in classes(model, max_weight_growth=1)
+
+
+@pytest.mark.usefixtures("both")
 def test_strict_floating_point_has_none_of_it(model, tmp_path):
     assert "winograd" not in classes(model, fp="strict")
     with pytest.raises(fathom.Error, match="does not go with --fp strict"):
