@@ -7,17 +7,18 @@
 
 namespace fathom::cost {
 
-// Cycles of beginning a run: its addresses, and streams that hardware does not fetch ahead yet.
-constexpr double runStart = 30;
+// Cycles of beginning a run: its addresses, and streams that hardware does not fetch ahead yet, from the second-level
+// cache and from beyond it, and the share of a cache that streams take from the lines of a run. Measured with 10 sizes
+// on Neoverse-N1.
+constexpr double runStart = 80, farRunStart = 200, streamsTake = 0.75;
 // Instructions of a loop's end and of a square's addresses.
 constexpr double squareEnd = 6;
 
-// Moves of a line for each time that it is needed: one, or as many as there are squares on it, where lines that are
-// visited side by side, at a distance, throw each other out meanwhile.
-static double movesOfLine(double side, int64_t distance, double squaresOfLine, const Target &target) {
-  const CacheLevel &first = target.caches[0];
-  double filled = std::max(setsFilled(side, distance, first), 2 * side * lineBytes / double(first.bytes));
-  return 1 + (squaresOfLine - 1) * std::clamp(filled - 1, 0.0, 1.0);
+// What share of lines that are visited side by side, at a distance, a cache has lost when the next square comes to
+// them, if as much of it as `others` is taken by what passes meanwhile.
+static double lostLines(double side, int64_t distance, double others, const CacheLevel &level) {
+  double filled = std::max(setsFilled(side, distance, level), side * lineBytes / double(level.bytes));
+  return std::clamp(filled + others - 1, 0.0, 1.0);
 }
 
 Estimate estimate(const Reorder &reorder, const ReorderSchedule &schedule, const Target &target) {
@@ -40,18 +41,22 @@ Estimate estimate(const Reorder &reorder, const ReorderSchedule &schedule, const
   double single = rest < schedule.tile ? double(rest * other) : 0;
   if (other < schedule.tile)
     squares = 0, single = double(inner * other);
-  e.arithmetic = double(reorder.matrices) * (squares * cycles + single * 2 * reorder.instructions) +
-                 double(runs) * double(llvm::divideCeil(other, schedule.tile)) * runStart;
-  // Squares pass streams of neighbours on one side, and on the other one lines that later squares complete.
+  bool isFar = target.caches.size() > 1 && reorder.bytes > double(target.caches[1].bytes);
+  e.arithmetic = double(reorder.matrices) * (squares * cycles + single * 2 * reorder.instructions);
+  // Squares pass streams of neighbours on one side, and on the other one lines that later squares complete. A line that
+  // was lost is moved again for each of its squares.
   double squaresOfLine = std::max(1.0, double(8 * lineBytes) / (tile * double(reorder.bits)));
   int64_t streamed = schedule.alongInner ? reorder.resultDistance : reorder.sourceDistance;
   int64_t completed = schedule.alongInner ? reorder.sourceDistance : reorder.resultDistance;
-  double moves = (movesOfLine(tile, streamed, squaresOfLine, target) +
-                  movesOfLine(double(run), completed, squaresOfLine, target)) /
-                 2;
-  Refill once = refill(reorder.bytes, reorder.bytes, target);
-  double near = target.caches.size() > 1 ? reorder.bytes / target.caches[1].bytesPerCycle : 0;
-  e.movement = once.beside(e.arithmetic) + (moves - 1) * near;
+  double starts = double(runs) * double(llvm::divideCeil(other, schedule.tile));
+  e.movement =
+      refill(reorder.bytes, reorder.bytes, target).beside(e.arithmetic) + starts * (isFar ? farRunStart : runStart);
+  for (size_t level = 0; level + 1 < std::min<size_t>(target.caches.size(), 3); ++level) {
+    const CacheLevel &cache = target.caches[level];
+    double lost = (lostLines(tile, streamed, 0, cache) + lostLines(double(run), completed, streamsTake, cache)) / 2;
+    if (reorder.bytes > double(cache.bytes))
+      e.movement += lost * (squaresOfLine - 1) * reorder.bytes / target.caches[level + 1].bytesPerCycle;
+  }
   e.tasks = double(llvm::divideCeil(runs, schedule.grain));
   e.perTask = taskStart;
   return e;

@@ -57,8 +57,12 @@ void overProblem(const cost::Reorder &problem, const Target &target,
       return;
     for (bool alongInner : {false, true}) {
       int64_t inner = alongInner ? problem.along : problem.across;
-      for (int64_t run : fractions(inner, tile, longestRun)) {
-        run = std::min(run, longestRun);
+      // Runs of one length, as far as whole squares allow it.
+      for (int64_t most = longestRun, before = 0; most >= tile; most /= 2) {
+        int64_t run = llvm::alignTo(llvm::divideCeil(inner, llvm::divideCeil(inner, most)), tile);
+        if (run == before)
+          continue;
+        before = run;
         // Fewer elements than a square has would be left for the last run.
         while (run < inner && inner % run > 0 && inner % run < tile)
           run += tile;

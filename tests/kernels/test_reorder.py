@@ -84,6 +84,13 @@ def test_both_borders_of_a_convolution(pads, random):
         compare(nodes, {"x": images(random, 2, c, h, w)}, {"w": images(random, k, c, 3, 3)})
 
 
+@pytest.mark.parametrize("rows,columns", [(64, 65536), (32, 12544), (1024, 49), (2048, 2048)])
+def test_runs_leave_room_for_streams(rows, columns):
+    """Lines that wait for the squares that complete them have a quarter of the first-level cache, or as much of its sets as they can reach."""
+    plan = fathom.compile(transposition((0, 2, 1), (1, rows, columns)), emit="plan", target="neoverse-n1")
+    assert int(re.search(r"run: +(\d+)", plan)[1]) <= 256
+
+
 @pytest.mark.parametrize("tile,run,inner,grain", [(2, 2, 0, 1), (4, 4, 1, 3), (4, 64, 0, 1), (8, 8, 0, 2), (16, 48, 1, 1), (8, 1000, 1, 1000)])
 def test_any_schedule(tile, run, inner, grain, tmp_path, random):
     perm = (0, 2, 3, 1)
