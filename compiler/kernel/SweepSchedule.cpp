@@ -112,6 +112,16 @@ Problem poolProblem(Operation *op) {
   return p;
 }
 
+// The dimension that rows lie along.
+int64_t axisOfRows(Operation *op, RankedTensorType type) {
+  if (auto scatter = dyn_cast<ScatterElementsOp>(op))
+    return *normalizeAxis(scatter.getAxis(), type.getRank());
+  if (auto sums = dyn_cast<CumSumOp>(op))
+    if (auto axis = constantElementsOf(sums.getAxis()))
+      return *normalizeAxis(axis->front(), type.getRank());
+  return orderOf(type).back();
+}
+
 // A transposed convolution counts elements, the others rows along their axis.
 Problem sequentialProblem(Operation *op) {
   Problem p{fusedSweep(op)};
@@ -123,7 +133,7 @@ Problem sequentialProblem(Operation *op) {
   }
   // Classes do not depend on each other.
   auto type = isa<NonMaxSuppressionOp>(op) ? cast<RankedTensorType>(op->getOperand(1).getType()) : operandType(op);
-  p.sweep.length = type.getRank() ? sizeOf(op, sizesOf(type)[orderOf(type).back()]) : 1;
+  p.sweep.length = type.getRank() ? sizeOf(op, sizesOf(type)[axisOfRows(op, type)]) : 1;
   // Its rows are those of a cache along the positions.
   if (auto scatter = dyn_cast<TensorScatterOp>(op))
     p.sweep.length *= sizeOf(op, sizesOf(type)[*normalizeAxis(scatter.getAxis(), type.getRank())]);

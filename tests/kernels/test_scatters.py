@@ -56,7 +56,7 @@ def test_scatter_nd(dtype, reduction, symbolic, random):
 
 @pytest.mark.parametrize("dtype, reduction", [(np.float32, "none"), (np.float32, "mul"), (np.float16, "min"), (np.int64, "add"), (np.bool_, "none")], ids=str)
 def test_scatter_elements(dtype, reduction, random):
-    for shape, axis in [((7, 19, 33), 0), ((7, 19, 33), 1), ((7, 19, 33), 2), ((1, 37, 1), 1), ((40,), 0)]:
+    for shape, axis in [((7, 19, 33), 0), ((7, 19, 33), 1), ((7, 19, 33), 2), ((1, 37, 1), 1), ((40,), 0), ((5, 23, 3, 31), 1)]:
         x = values(random, dtype, shape)
         smaller = tuple(max(1, size - int(random.integers(0, 3))) for size in shape)
         indices = random.integers(-shape[axis], shape[axis], smaller)
@@ -66,6 +66,22 @@ def test_scatter_elements(dtype, reduction, random):
             place = (*at[:axis], indices[at], *at[axis + 1 :])
             want[place] = reduced(want[place], updates[at], reduction)
         got = run("ScatterElements", {"x": x, "i": indices, "u": updates}, False, axis=axis, reduction=reduction)
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("symbolic", [False, True], ids=["static", "symbolic"])
+def test_scatter_elements_of_many_rows(symbolic, random):
+    """Tasks cut rows that lie side by side, and begin and end within them; some of the data have no updates."""
+    for shape, given, axis in [((29, 37, 50, 7), (23, 37, 50, 7), 0), ((3, 29, 37, 50), (3, 31, 37, 50), 1), ((3, 29, 37, 50), (2, 31, 36, 49), 1), ((0, 5, 6), (0, 5, 6), 1)]:
+        if symbolic and 0 in shape:
+            continue  # sizes without a range are 1 or more
+        x, updates = values(random, np.float32, shape), values(random, np.float32, given)
+        indices = random.integers(-shape[axis], shape[axis], given)
+        want = x.copy()
+        part = want[tuple(slice(None) if d == axis else slice(size) for d, size in enumerate(given))]
+        for i in range(given[axis]):  # in their order: the last of equal indices counts
+            np.put_along_axis(part, np.take(indices, [i], axis), np.take(updates, [i], axis), axis)
+        got = run("ScatterElements", {"x": x, "i": indices, "u": updates}, symbolic, axis=axis)
         np.testing.assert_array_equal(got, want)
 
 

@@ -59,41 +59,67 @@ void whenNonEmpty(Emitter &e, Value tensor, ArrayRef<int64_t> dims, llvm::functi
 
 } // namespace
 
-// Rows along the axis are independent of each other.
+// Rows along the axis are independent of each other, and updates of a row are written in their order. Where dimensions
+// lie inside the axis, a task goes over its rows together, position by position of the axis: so everything is read and
+// written as it lies in memory.
 Grid emitScatterElements(KernelBody &k) {
-  Code &c = k.e.c;
+  Emitter &e = k.e;
+  Code &c = e.c;
   auto op = cast<ScatterElementsOp>(k.anchor);
   auto type = op.getType();
   int64_t rank = type.getRank(), axis = *normalizeAxis(op.getAxis(), rank);
-  Value size = k.e.size(op.getInput(), axis);
-  SmallVector<Loop> rows = loopsOver(type, {}, {axis});
+  Value size = e.size(op.getInput(), axis);
+  SmallVector<int64_t> order = layoutOf(type).order;
+  SmallVector<Loop> rows = loopsOver(type, {}, {axis}), outside, inside;
+  for (const Loop &loop : rows)
+    (llvm::find(order, loop.dim) < llvm::find(order, axis) ? outside : inside).push_back(loop);
   Grid grid;
   auto [low, high] = k.taskRange(grid, iterations(rows, k.context()), k.schedule["grain"]);
+  Indices index = e.zeros(rank);
+  // The rows [from, to) of the task among those that differ inside the axis only.
+  auto overBlocks = [&](llvm::function_ref<void(Value from, Value to)> body) {
+    if (inside.empty())
+      return c.loop(low, high, 1, [&](Value row) {
+        delinearize(c, row, outside, index);
+        body(c.i64(0), c.i64(1));
+      });
+    // There are no blocks where one is empty.
+    Value length = c.max(c.expr(iterations(inside, k.context())), c.i64(1));
+    Value end = c.div(c.add(high, c.sub(length, c.i64(1))), length);
+    c.loop(c.div(low, length), end, 1, [&](Value block) {
+      delinearize(c, block, outside, index);
+      Value start = c.mul(block, length);
+      body(c.max(c.sub(low, start), c.i64(0)), c.min(c.sub(high, start), length));
+    });
+  };
   // The copy has its vectors along the axis, or along neighbouring rows.
-  Indices from = k.e.zeros(rank);
-  overStretch(k, low, high, rows, lanesAlong(k, type, rows), from, [&](int64_t lanes) {
+  overBlocks([&](Value from, Value to) {
     int64_t along = lanesAlong(k, type, Loop{axis, sizesOf(type)[axis]});
-    if (lanes > 1)
-      along = 1;
     vectorLoop(c, c.i64(0), size, along, along, [&](Value i, int64_t width) {
-      from[axis] = {i, width > 1 ? 1 : 0};
-      copy(k, op.getInput(), from, lanes * width);
+      index[axis] = {i, width > 1 ? 1 : 0};
+      overStretch(k, from, to, inside, lanesAlong(k, type, inside), index,
+                  [&](int64_t lanes) { copy(k, op.getInput(), index, lanes * width); });
     });
   });
-  c.loop(low, high, 1, [&](Value row) {
-    Indices index = k.e.zeros(rank);
-    delinearize(c, row, rows, index);
-    Value inside = arith::ConstantOp::create(c.b, c.loc, c.b.getBoolAttr(true));
-    for (int64_t d = 0; d < rank; ++d)
-      if (d != axis && sizesOf(op.getIndices())[d] != sizesOf(type)[d])
-        inside = c.both(inside, c.cmp(arith::CmpIPredicate::slt, index[d].base, k.e.size(op.getIndices(), d)));
-    c.when(inside, [&] {
-      c.loop(c.i64(0), k.e.size(op.getIndices(), axis), 1, [&](Value i) {
+  auto hasUpdates = [&](ArrayRef<Loop> loops) {
+    Value has = arith::ConstantOp::create(c.b, c.loc, c.b.getBoolAttr(true));
+    for (const Loop &loop : loops)
+      if (sizesOf(op.getIndices())[loop.dim] != sizesOf(type)[loop.dim])
+        has = c.both(has, c.cmp(arith::CmpIPredicate::slt, index[loop.dim].base, e.size(op.getIndices(), loop.dim)));
+    return has;
+  };
+  overBlocks([&](Value from, Value to) {
+    c.when(hasUpdates(outside), [&] {
+      c.loop(c.i64(0), e.size(op.getIndices(), axis), 1, [&](Value i) {
         index[axis] = {i, 0};
-        Value value = k.e.element(op.getUpdates(), index, 1);
-        Indices at = index;
-        at[axis] = {k.e.checkedIndex(k.e.integerAt(op.getIndices(), index), size), 0};
-        whenNonEmpty(k.e, op.getInput(), axis, [&] { update(k, op.getReduction(), at, value, 1); });
+        overStretch(k, from, to, inside, 1, index, [&](int64_t) {
+          c.when(hasUpdates(inside), [&] {
+            Value value = e.element(op.getUpdates(), index, 1);
+            Indices at = index;
+            at[axis] = {e.checkedIndex(e.integerAt(op.getIndices(), index), size), 0};
+            whenNonEmpty(e, op.getInput(), axis, [&] { update(k, op.getReduction(), at, value, 1); });
+          });
+        });
       });
     });
   });

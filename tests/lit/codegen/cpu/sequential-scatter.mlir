@@ -40,6 +40,24 @@ func.func @main(%x: tensor<3x5xf32>, %i: tensor<2x4xi64>, %u: tensor<2x4xf32>) -
 
 // -----
 
+// Along an outer axis a task goes over its rows together, position by position of the axis, as they lie in memory. Its
+// rows are those along the axis: of 12544 there are several tasks.
+// CHECK-LABEL: func @ScatterElements_ScatterElements.0(
+// CHECK: %[[LOW:.*]] = arith.muli %arg4, %[[GRAIN:.*]] : i64
+// CHECK: scf.for {{.*}} = %c0_i64 to %c147_i64
+// CHECK: scf.for
+// CHECK: llvm.store {{.*}} : vector<4xf32>
+// CHECK: scf.for %[[I:.*]] = %c0_i64 to %c140_i64
+// CHECK: scf.for {{.*}} {
+// CHECK: scf.for %[[ROW:.*]] = {{.*}} step %c1_i64
+// CHECK: llvm.getelementptr inbounds %arg2
+func.func @main(%x: tensor<147x256x49xf32>, %i: tensor<140x256x49xi64>, %u: tensor<140x256x49xf32>) -> tensor<147x256x49xf32> {
+  %0 = graph.ScatterElements(%x, %i, %u) {axis = 0 : i64} : (tensor<147x256x49xf32>, tensor<140x256x49xi64>, tensor<140x256x49xf32>) -> tensor<147x256x49xf32>
+  return %0 : tensor<147x256x49xf32>
+}
+
+// -----
+
 // Without a reduction the old element is not read. Updates keep their order, so that the last of equal indices wins.
 // CHECK-LABEL: func @ScatterND_ScatterND.0(
 // CHECK: scf.for {{.*}} to %c4_i64
