@@ -204,7 +204,7 @@ sound_network("wav2vec2_conformer", "Wav2Vec2ConformerModel", "Wav2Vec2Conformer
 sound_network("sew", "SEWModel", "SEWConfig", **{**_wave, "conv_dim": (32,) * 13})
 sound_network("data2vec_audio", "Data2VecAudioModel", "Data2VecAudioConfig", **{**_wave, "num_conv_pos_embeddings": 2, "conv_pos_kernel_size": 7})
 sound_network("mimi", "MimiModel", "MimiConfig", key="audio_values", shapes=((1, 1, 3840), (2, 1, 5760)), num_filters=8, codebook_size=32,
-              codebook_dim=16, vector_quantization_hidden_dimension=16, num_quantizers=4, upsample_groups=32, use_cache=False, **_small)  # fmt: skip
+              codebook_dim=16, vector_quantization_hidden_dimension=16, num_quantizers=4, upsample_groups=32, num_key_value_heads=4, use_cache=False, **_small)  # fmt: skip
 sound_network("dac", "DacModel", "DacConfig", key="audio_values", shapes=((1, 1, 1024), (2, 1, 2048)), encoder_hidden_size=8,
               decoder_hidden_size=32, codebook_size=32, n_codebooks=2, downsampling_ratios=[2, 4], upsampling_ratios=[4, 2])  # fmt: skip
 
