@@ -10,7 +10,7 @@ import warnings
 import weakref
 from functools import lru_cache
 
-from .errors import Error, raise_diagnostics
+from .errors import Error, raise_diagnostics, without_nul
 
 
 def _compiler():
@@ -163,6 +163,7 @@ def read_model(model, base_folder) -> tuple[str, bytes, str]:
 
 def _encode(text: str | bytes) -> bytes:
     """As the system has it: what Python could not decode is what it was."""
+    without_nul(text)
     return text if isinstance(text, bytes) else text.encode("utf-8", "surrogateescape" if _is_escaped(text) else "surrogatepass")
 
 

@@ -28,6 +28,13 @@ class Error(Exception):
         return (Error, (self.message, self.code, self.exit_code, self.node, self.hint, self.diagnostics))
 
 
+def without_nul(text):
+    """The text, or a path, as it is: what has a NUL would be another one for the system."""
+    if ("\0" if isinstance(text, str) else b"\0") in text:
+        raise Error(f"{text!r} has a NUL character", "F2001", 2)
+    return text
+
+
 def raise_status(number: int, message: str, node: str, index_out_of_range: bool):
     """Raises the error for a status of the runtime; called by the extension module."""
     kind = number // 1000

@@ -8,6 +8,7 @@ import os
 import numpy as np
 
 from . import _runtime
+from .errors import without_nul
 from .sequences import TensorInfo, as_array, bad_input, group, put_together, spell, take_apart
 from .strings import PAIR, pack, unpack
 
@@ -56,7 +57,7 @@ class Session:
 
         With `check`, code and weights are compared with the artifact's checksum first.
         """
-        path = artifact.path if hasattr(artifact, "path") else os.fspath(artifact)
+        path = artifact.path if hasattr(artifact, "path") else without_nul(os.fspath(artifact))
         self._artifact = artifact
         if check:
             _runtime.check(os.fsencode(path))

@@ -356,3 +356,19 @@ def test_verify_by_its_documented_name():
     done = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": ":".join(sys.path)})
     assert done.stdout.split() == ["True", "False"]
     assert fathom.verify.verify(perceptron(), "reference", 3, {"batch": 5})["ok"]
+
+
+@pytest.mark.parametrize("call", [
+    lambda path: fathom.compile(f"{path}\0junk"),
+    lambda path: fathom.compile(str(path), f"{path}\0.fathom"),
+    lambda path: fathom.compile(str(path), target="host\0junk"),
+    lambda path: fathom.Session(f"{path}\0junk"),
+    lambda path: fathom.Session(b"model\0junk"),
+])
+def test_nul_in_names(tmp_path, call):
+    """The system would take what is before it for the name."""
+    path = tmp_path / "m.onnx"
+    path.write_bytes(b"")
+    with pytest.raises(fathom.Error, match=r"\[F2001\].*\\x00.*NUL"):
+        call(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["m.onnx"]

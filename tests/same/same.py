@@ -18,9 +18,6 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "models"))
-from zoo import fill
-
 TARGETS = ["neoverse-v1", "neoverse-n1", "x86-64-v3", "sapphirerapids"]
 MODES = ["fast", "strict", "fastest"]
 # Every class of kernels, in networks that compile in a second or two.
@@ -81,13 +78,21 @@ def compared(old, new, memory, case):
     return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
 
 
+def filled(network):
+    """The path of a model of the zoo with seeded weights."""
+    folder = ROOT / "build" / "models"
+    if not (folder / f"{network}.onnx").exists():
+        subprocess.run([sys.executable, ROOT / "models" / "fill_weights.py", folder, network], check=True)
+    return folder / f"{network}.onnx"
+
+
 def all_cases(options):
     networks = options.networks or (sorted(p.stem for p in (ROOT / "models").glob("*.onnx")) if options.all else QUICK)
     modes = MODES if options.all else MODES[:1]
     for network in networks:
         for target in TARGETS:
             for mode in modes:
-                yield fill(network), target, mode
+                yield filled(network), target, mode
     if options.all and not options.networks:
         for folder in sorted(NODE_CASES.iterdir()):
             for target in TARGETS:
