@@ -16,6 +16,8 @@ import subprocess
 import tempfile
 import types
 
+import pytest
+
 import fathom
 import fathom.session
 from fathom import _runtime
@@ -62,6 +64,9 @@ def architecture_of(path):
     return ARCHITECTURES.get(struct.unpack("<H", head[18:20])[0], HOST) if known else HOST
 
 
+STRING = 8  # ONNX's number of the type
+
+
 class EmulatedModel:
     """What fathom._runtime.Model is, in a process of another architecture."""
 
@@ -79,6 +84,9 @@ class EmulatedModel:
         self._inputs = [self._tensor() for _ in range(self._number())]
         self._outputs = [self._tensor() for _ in range(self._number())]
         self._symbols = [(self._text().decode(), self._number(), self._number()) for _ in range(self._number())]
+        # It has no access to the texts of this one.
+        if any(tensor["dtype_code"] == STRING for tensor in self._inputs + self._outputs):
+            pytest.skip("strings are not passed to an emulated program")
 
     def __del__(self):
         process = getattr(self, "_process", None)

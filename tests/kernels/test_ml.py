@@ -1,5 +1,4 @@
 """The other operators of ai.onnx.ml against ONNX Runtime: linear models, support vectors, features, labels, strings, maps."""
-import os
 
 import forests
 import numpy as np
@@ -9,9 +8,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 import fathom
 from fathom.verify import verify
-
-# An emulated program has no access to the texts of this one.
-strings = pytest.mark.skipif("FATHOM_TEST_TARGET" in os.environ, reason="strings are not passed to an emulated program")
 
 KINDS = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.float64): TensorProto.DOUBLE, np.dtype(object): TensorProto.STRING,
          np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32}
@@ -155,7 +151,6 @@ def words(random, *shape):
     return random.choice(WORDS, shape)
 
 
-@strings
 @pytest.mark.parametrize("zeros", [1, 0])
 def test_one_hot_encoder(random, zeros):
     made = forests.node("OneHotEncoder", ["x"], ["y"], cats_strings=["green", "größer", "", "red"], zeros=zeros)
@@ -166,7 +161,6 @@ def test_one_hot_encoder(random, zeros):
         check([made], {"x": random.choice([4, -1, 7], (13,)).astype(dtype)}, {"y": (F, 2)})
 
 
-@strings
 def test_an_unknown_category_is_refused():
     made = forests.node("OneHotEncoder", ["x"], ["y"], cats_strings=["a"], zeros=0)
     session = fathom.Session(fathom.compile(make([made], {"x": np.array(["a"], object)}, {"y": (F, 2)})))
@@ -174,7 +168,6 @@ def test_an_unknown_category_is_refused():
         session.run(None, {"x": np.array(["a", "b"], object)})
 
 
-@strings
 @pytest.mark.parametrize(
     "keys, values, kind",
     [
@@ -200,14 +193,12 @@ def test_label_encoder(random, keys, values, kind):
     check([made], {"x": given}, {"y": (kind, 2)}, ml=4 if "keys_floats" in keys else 2)
 
 
-@strings
 def test_label_encoder_of_tensors(random):
     made = forests.node("LabelEncoder", ["x"], ["y"], keys_tensor=helper.make_tensor("k", S, [3], [b"red", b"blue", b"x"]),
                         values_tensor=numpy_helper.from_array(np.int64([4, 5, 6])), default_tensor=numpy_helper.from_array(np.int64([-7])))
     check([made], {"x": words(random, 13, 2)}, {"y": (I, 2)}, ml=4)
 
 
-@strings
 def test_the_first_label_encoder(random):
     made = forests.node("LabelEncoder", ["x"], ["y"], classes_strings=["red", "blue", "green"], default_int64=9)
     check([made], {"x": words(random, 13)}, {"y": (I, 1)}, ml=1)
@@ -215,14 +206,12 @@ def test_the_first_label_encoder(random):
     check([made], {"x": random.integers(-1, 5, (13,))}, {"y": (S, 1)}, ml=1)
 
 
-@strings
 def test_category_mapper(random):
     cats = {"cats_strings": ["red", "blue", "green"], "cats_int64s": [3, 1, 9]}
     check([forests.node("CategoryMapper", ["x"], ["y"], **cats)], {"x": words(random, 13)}, {"y": (I, 1)})
     check([forests.node("CategoryMapper", ["x"], ["y"], **cats)], {"x": random.integers(0, 10, (13,))}, {"y": (S, 1)})
 
 
-@strings
 @pytest.mark.parametrize("classes", [2, 4])
 def test_labels_that_are_strings(random, classes):
     model = forests.classifier(random, 8, 3, 3, ["bird", "cat", "dog", "größer"][:classes], lambda tree: [0] if classes == 2 else range(classes))
@@ -233,7 +222,6 @@ def test_labels_that_are_strings(random, classes):
     np.testing.assert_allclose(got[1], want[1], rtol=1e-4, atol=1e-5)
 
 
-@strings
 def test_strings_are_moved_and_compared(random):
     nodes = [
         helper.make_node("Constant", [], ["red"], value=helper.make_tensor("red", S, [1], [b"red"])),
@@ -246,7 +234,6 @@ def test_strings_are_moved_and_compared(random):
     check(nodes, {"x": words(random, 9, 3)}, {"is_red": (TensorProto.BOOL, 2), "y": (S, 2)}, opset=19)
 
 
-@strings
 def test_constant_strings(random):
     """Folded, chosen by a branch, and outputs as they are."""
     branch = [
@@ -275,7 +262,6 @@ def test_constant_strings(random):
         assert [list(array) for array in got] == [["yes", "no"], chosen, [first, "more"]]
 
 
-@strings
 def test_arrays_of_str_and_bytes():
     made = forests.node("LabelEncoder", ["x"], ["y"], keys_strings=["a", "ü"], values_int64s=[1, 2])
     session = fathom.Session(fathom.compile(make([made], {"x": np.array(["a"], object)}, {"y": (I, 1)})))
