@@ -47,18 +47,20 @@ def gather_nd(g):
     g.node(x, tuples(g, 1, lead, x.shape[batch:batch + depth]), batch_dims=batch or None)
 
 
-def reduction(g):
-    """Which reductions this operator set has, and types that have them."""
-    kinds = ["none"] + (["add", "mul"] if g.opset >= 16 else []) + (["max", "min"] if g.opset >= 18 else [])
+def reduction(g, x):
+    """A reduction that this operator set has for the type. A product of several narrow floats overflows on the way or not, depending on the order."""
+    kinds = ["none"]
+    if x.dtype.kind != "b" and g.opset >= 16:
+        kinds += ["add"] if is_float(x.dtype) and x.dtype.itemsize < 4 else ["add", "mul"]
+    if x.dtype.kind != "b" and g.opset >= 18:
+        kinds += ["max", "min"]
     return g.choose(kinds)
 
 
 @op("ScatterElements")
 def scatter_elements(g):
     x = g.arg(0, rank=(1, 3))
-    axis, kind = g.axis(x), reduction(g)
-    if x.dtype.kind == "b" and kind != "none":
-        raise Impossible("no such reduction")
+    axis, kind = g.axis(x), reduction(g, x)
     shape = [g.integer(min(1, size), size) for size in x.shape]
     if kind == "none" or not is_float(x.dtype):
         # Which of two writes to one place comes last is not said.
@@ -75,9 +77,7 @@ def scatter_elements(g):
 @op("ScatterND")
 def scatter_nd(g):
     x = g.arg(0, rank=(1, 4))
-    depth, kind = g.integer(1, x.rank), reduction(g)
-    if x.dtype.kind == "b" and kind != "none":
-        raise Impossible("no such reduction")
+    depth, kind = g.integer(1, x.rank), reduction(g, x)
     lead = g.shape((1, 2), high=4)
     indices = tuples(g, 1, lead, x.shape[:depth], distinct=kind == "none")
     g.node(x, indices, g.arg(2, shape=(*lead, *x.shape[depth:])), reduction=kind if g.takes("reduction") else None)
