@@ -56,7 +56,7 @@ Estimate estimate(const AttentionProblem &p, const AttentionSchedule &s, const T
   auto ofProduct = [&](int64_t columns, int64_t run) {
     Product product{.batches = p.batches, .rows = rows, .columns = columns, .run = run, .coldPanels = false};
     product.unknownRows = p.unknownRows;
-    ProductSchedule schedule{.tileM = s.tileM, .tileN = s.tileN, .unrollK = s.unrollK};
+    ContractSchedule schedule{.tileM = s.tileM, .tileN = s.tileN, .unrollK = s.unrollK};
     schedule.inFlight = target.fmaInFlight(), schedule.packed = packed, schedule.blockK = run;
     schedule.rowsOuter = !packed, schedule.taskM = llvm::alignTo(taskM, s.tileM);
     schedule.taskN = llvm::divideCeil(columns, s.tileN), schedule.loadAhead = s.loadAhead;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/cost/Product.h"
+#include "compiler/schedule/Attention.h"
 
 namespace fathom::cost {
 
@@ -10,14 +11,6 @@ struct AttentionProblem {
   int64_t batches = 1, rows = 1, keys = 1;
   int64_t depth = 1, columns = 1;                // elements of a key, of a value
   bool unknownRows = false, unknownKeys = false; // how many there are is known only at run time
-};
-
-struct AttentionSchedule {
-  int64_t tileM = 1, tileN = 1, unrollK = 1;
-  int64_t blockN = 1; // keys whose scores are kept together
-  int64_t taskM = 1;
-  bool fetchAhead = false; // a tile of rows fetches the panel behind the current one
-  int64_t loadAhead = 0;
 };
 
 // Whether a tile keeps its rows side by side for every key, or one after the other.

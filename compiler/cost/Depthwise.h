@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/cost/Estimate.h"
+#include "compiler/schedule/Depthwise.h"
 
 namespace fathom::cost {
 
@@ -16,12 +17,6 @@ struct DepthwiseConv {
   double consumerCycles = 0;                 // of the math functions fused behind, for a vector
   double bytes = 0;                          // of all operands
   bool unknownWidth = false;                 // pixels are counted only at run time
-};
-
-struct DepthwiseSchedule {
-  int64_t tileW = 1, lanes = 1, blockC = 1;
-  bool fetchAhead = false;
-  int64_t grain = 1;
 };
 
 // Vector registers that a tile occupies: accumulators, a weight and the pixels that it meets.

@@ -25,7 +25,7 @@ static double tile(const PackedProduct &p, int64_t rows, int64_t columns, const 
   return inner + tileStart + addingUp * pairs;
 }
 
-Estimate estimate(const PackedProduct &p, const PackedSchedule &s, const Target &target) {
+Estimate estimate(const PackedProduct &p, const PackedProductSchedule &s, const Target &target) {
   Estimate e;
   auto stripes = [&](int64_t height, int64_t width) {
     int64_t grain = std::min(s.grain, p.columns), tasks = llvm::divideCeil(p.columns, grain);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/cost/Estimate.h"
+#include "compiler/schedule/PackedProduct.h"
 
 namespace fathom::cost {
 
@@ -11,13 +12,8 @@ struct PackedProduct {
   int64_t bits = 4; // of a weight
 };
 
-struct PackedSchedule {
-  int64_t tileM = 1, tileN = 1, rowN = 1; // rows and columns of a tile, and columns of a single row
-  int64_t grain = 1;                      // columns of a task
-};
-
 // Vector registers of a tile: sums of all pairs, a vector of weights for each column and one of input.
 int64_t registersOf(int64_t rows, int64_t columns);
-Estimate estimate(const PackedProduct &product, const PackedSchedule &schedule, const Target &target);
+Estimate estimate(const PackedProduct &product, const PackedProductSchedule &schedule, const Target &target);
 
 } // namespace fathom::cost

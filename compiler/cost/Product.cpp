@@ -67,7 +67,7 @@ int64_t unrolledSteps(int64_t run, const Target &target, unsigned bits) {
 // Read in place, what an ordered loop keeps in registers around it costs more than it saves in fewer steps.
 static int64_t shortestOrdered(bool packed) { return packed ? 0 : 20; }
 
-bool canLoadAhead(const ProductSchedule &s, int64_t run, const Target &target) {
+bool canLoadAhead(const ContractSchedule &s, int64_t run, const Target &target) {
   if (!canLoadAhead(target) || s.tileN % 4)
     return false;
   // Packed rows lie side by side in vectors; two vectors along a row take turns.
@@ -75,7 +75,7 @@ bool canLoadAhead(const ProductSchedule &s, int64_t run, const Target &target) {
   return s.packed ? s.tileM % 4 == 0 : std::max(s.unrollK, sets) % 8 == 0;
 }
 
-int64_t bestLoadAhead(const ProductSchedule &s, int64_t run, const Target &target) {
+int64_t bestLoadAhead(const ContractSchedule &s, int64_t run, const Target &target) {
   // Loads that come 8 multiply-adds ahead are in time; more does no harm.
   return canLoadAhead(s, run, target) && run >= shortestOrdered(s.packed) ? 24 : 0;
 }
@@ -115,7 +115,7 @@ namespace {
 // A product and its schedule, with the numbers that several parts of the estimate need.
 struct Scheduled {
   const Product &p;
-  const ProductSchedule &s;
+  const ContractSchedule &s;
   const Target &target;
   double element = p.bits / 8.0;
   int64_t lanes = target.lanes(p.bits);
@@ -276,7 +276,7 @@ struct Scheduled {
 
 } // namespace
 
-Estimate estimate(const Product &product, const ProductSchedule &schedule, const Target &target) {
+Estimate estimate(const Product &product, const ContractSchedule &schedule, const Target &target) {
   Scheduled scheduled{product, schedule, target};
   Estimate e;
   e.tasks = double(product.batches * scheduled.rowTasks * scheduled.panelTasks);

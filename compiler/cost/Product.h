@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/cost/Estimate.h"
+#include "compiler/schedule/Contract.h"
 #include <algorithm>
 
 namespace fathom::cost {
@@ -25,33 +26,21 @@ struct Product {
   int64_t depth() const { return taps * run; }
 };
 
-struct ProductSchedule {
-  int64_t tileM = 1, tileN = 1, unrollK = 1, inFlight = 1;
-  bool packed = false;
-  int64_t blockK = 1;
-  bool rowsOuter = false;
-  int64_t taskM = 1, taskN = 1;
-  bool throughScratch = false;
-  int64_t streams = 1;     // panels that a tile is multiplied with together
-  bool fetchAhead = false; // while rows pass a panel, they fetch the next one
-  int64_t loadAhead = 0;   // multiply-adds that loads of the inner loop come ahead of their use; 0: LLVM orders it
-};
-
 // Whether the loops of a target's 32-bit floats can be ordered ahead of LLVM: at all, and in tiles of whole vectors.
 inline bool canLoadAhead(const Target &target) { return target.laneFma && target.lanes(32) == 4; }
-bool canLoadAhead(const ProductSchedule &schedule, int64_t run, const Target &target);
+bool canLoadAhead(const ContractSchedule &schedule, int64_t run, const Target &target);
 // How far ahead loads come best in a reduction of so many steps, where they can.
-int64_t bestLoadAhead(const ProductSchedule &schedule, int64_t run, const Target &target);
+int64_t bestLoadAhead(const ContractSchedule &schedule, int64_t run, const Target &target);
 // What such a reduction takes in the order that a schedule gives it, in parts of what it takes in the best one.
 double inOrder(int64_t loadAhead, int64_t run, bool packed, const Target &target);
 
 // Whether a schedule can fetch ahead: several tiles of so many rows pass a panel, one at a time. Several panels are as
 // many streams, which the hardware follows from one tile to the next.
-inline bool canFetchAhead(const ProductSchedule &s, int64_t rows) {
+inline bool canFetchAhead(const ContractSchedule &s, int64_t rows) {
   return !s.rowsOuter && std::min(s.taskM, rows) > s.tileM && s.streams == 1;
 }
 
-Estimate estimate(const Product &product, const ProductSchedule &schedule, const Target &target);
+Estimate estimate(const Product &product, const ContractSchedule &schedule, const Target &target);
 
 // Cycles of one step of the reduction for a tile of rows x columns with `sets` sets of accumulators.
 double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/cost/Estimate.h"
+#include "compiler/schedule/Reorder.h"
 
 namespace fathom::cost {
 
@@ -16,13 +17,6 @@ struct Reorder {
   double sources = 1;      // tensors that are transposed
   double instructions = 2; // for a vector of results, with loads and stores
   double bytes = 0;        // that are read and written
-};
-
-struct ReorderSchedule {
-  int64_t tile = 4;        // the side of a square
-  int64_t run = 16;        // elements that squares pass before the next ones beside them
-  bool alongInner = false; // whether they pass along the results' neighbours, or along the sources'
-  int64_t grain = 1;       // runs of a task
 };
 
 Estimate estimate(const Reorder &reorder, const ReorderSchedule &schedule, const Target &target);

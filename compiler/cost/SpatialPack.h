@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/cost/Product.h"
+#include "compiler/schedule/SpatialPack.h"
 
 namespace fathom::cost {
 
@@ -16,21 +17,6 @@ struct SpatialPackConv {
   double consumerCycles = 0;                    // of the math functions fused behind, for a vector
   bool unknownWidth = false;                    // it is known only at run time
   bool swapsPairs = false;                      // of two channels: lanes multiply their own first, as it is loaded
-};
-
-struct SpatialPackSchedule {
-  int64_t tileW = 1;      // pixels of the register tile
-  int64_t tileO = 1;      // output channels of a group in a panel
-  int64_t groups = 1;     // groups in a panel; several of them are there as a whole
-  int64_t tileI = 1;      // input channels of a step
-  bool unrollW = false;   // the window's pixels along a row are unrolled, and share what they load
-  bool rowsOuter = false; // panels pass by a row, not rows by a panel
-  int64_t taskRows = 1, taskPanels = 1;
-  int64_t loadAhead = 0;
-
-  int64_t panel() const { return tileO * groups; }
-  // Loads that are shared, and lanes that are shuffled, are left to LLVM.
-  bool canLoadAhead() const { return groups == 1 && !unrollW; }
 };
 
 int64_t panelsOf(const SpatialPackConv &conv, const SpatialPackSchedule &schedule);

@@ -16,9 +16,9 @@ constexpr double restSums = 1, restLoads = 2, restStores = 1;
 // Rows side by side, as lane-wise multiply-adds take them, are transposed on their way.
 constexpr double transposing = 0.5;
 
-ProductSchedule ofQuarter(const StrassenProduct &p, const StrassenSchedule &s, const Target &target) {
-  ProductSchedule inner{s.tileM,       s.tileN, s.unrollK, s.inFlight, target.laneFma,
-                        p.halfDepth(), false,   s.taskM,   s.taskN};
+ContractSchedule ofQuarter(const StrassenProduct &p, const StrassenSchedule &s, const Target &target) {
+  ContractSchedule inner{s.tileM,       s.tileN, s.unrollK, s.inFlight, target.laneFma,
+                         p.halfDepth(), false,   s.taskM,   s.taskN};
   inner.fetchAhead = s.fetchAhead, inner.loadAhead = s.loadAhead;
   return inner;
 }

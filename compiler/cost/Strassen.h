@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/cost/Product.h"
+#include "compiler/schedule/Strassen.h"
 
 namespace fathom::cost {
 
@@ -17,15 +18,8 @@ struct StrassenProduct {
   int64_t halfDepth() const { return depth / 2; }
 };
 
-struct StrassenSchedule {
-  int64_t tileM = 1, tileN = 1, unrollK = 1, inFlight = 1;
-  bool fetchAhead = false;
-  int64_t taskM = 1, taskN = 1; // pairs of rows, panels
-  int64_t loadAhead = 0;
-};
-
 // The schedule of the product of two quarters.
-ProductSchedule ofQuarter(const StrassenProduct &product, const StrassenSchedule &schedule, const Target &target);
+ContractSchedule ofQuarter(const StrassenProduct &product, const StrassenSchedule &schedule, const Target &target);
 
 Estimate estimate(const StrassenProduct &product, const StrassenSchedule &schedule, const Target &target);
 

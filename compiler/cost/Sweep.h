@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/cost/Estimate.h"
+#include "compiler/schedule/Sweep.h"
 
 namespace fathom::cost {
 
@@ -22,11 +23,6 @@ struct Sweep {
   bool acrossLanes = false;
   int64_t passes = 1;
   double bytes = 0; // that all rows read and write
-};
-
-struct SweepSchedule {
-  int64_t lanes = 1;
-  int64_t grain = 1; // rows of a task, or elements of one row where tasks cut rows
 };
 
 Estimate estimate(const Sweep &sweep, const SweepSchedule &schedule, const Target &target);

@@ -10,15 +10,15 @@ namespace fathom::cost {
 constexpr double tapStart = 2;
 
 int64_t panelsOf(const TransposedConv &conv, const TransposedSchedule &s) {
-  return (conv.sideBySide ? 1 : conv.groups) * llvm::divideCeil(conv.panelColumns(), s.product.tileN);
+  return (conv.sideBySide ? 1 : conv.groups) * llvm::divideCeil(conv.panelColumns(), s.tileN);
 }
 
 int64_t registersOf(const TransposedConv &conv, const TransposedSchedule &s, const Target &target) {
   if (!conv.sideBySide)
-    return registersOf(s.product.tileM, s.product.tileN, /*packed=*/false, target, conv.bits);
+    return registersOf(s.tileM, s.tileN, /*packed=*/false, target, conv.bits);
   // Weights, and a vector of the input at a time.
-  int64_t vectors = llvm::divideCeil(s.product.tileN, target.lanes(conv.bits));
-  return s.product.tileM * vectors + vectors + 1;
+  int64_t vectors = llvm::divideCeil(s.tileN, target.lanes(conv.bits));
+  return s.tileM * vectors + vectors + 1;
 }
 
 // The product of a phase with so many taps.
@@ -36,12 +36,12 @@ static Product productOf(const TransposedConv &conv, int64_t taps) {
 // Every tap loads its pixels as vectors of channels.
 static double sideBySideCycles(const TransposedConv &conv, const TransposedSchedule &s, int64_t taps,
                                const Target &target) {
-  int64_t vectors = llvm::divideCeil(s.product.tileN, target.lanes(conv.bits));
-  double multiplyAdds = double(s.product.tileM * vectors), loads = multiplyAdds + double(vectors);
+  int64_t vectors = llvm::divideCeil(s.tileN, target.lanes(conv.bits));
+  double multiplyAdds = double(s.tileM * vectors), loads = multiplyAdds + double(vectors);
   double tap = std::max({multiplyAdds / target.fmaPerCycle, loads / target.loadsPerCycle, double(target.fmaLatency),
                          (multiplyAdds + loads) / target.issuedPerCycle}) +
                tapStart;
-  double tiles = double(llvm::divideCeil(conv.rows, s.product.tileM) * panelsOf(conv, s));
+  double tiles = double(llvm::divideCeil(conv.rows, s.tileM) * panelsOf(conv, s));
   return tiles * (double(taps) * tap + multiplyAdds / target.storesPerCycle + 30);
 }
 
@@ -49,16 +49,18 @@ Estimate estimate(const TransposedConv &conv, const TransposedSchedule &s, const
   std::map<int64_t, int64_t> phasesWith;
   for (int64_t taps : conv.taps)
     ++phasesWith[taps];
+  ContractSchedule phase = s;
+  phase.blockK = conv.channels;
   Estimate e;
   for (auto [taps, phases] : phasesWith) {
     // Results without a tap are stored all the same.
-    Estimate one = estimate(productOf(conv, std::max<int64_t>(1, taps)), s.product, target);
+    Estimate one = estimate(productOf(conv, std::max<int64_t>(1, taps)), phase, target);
     e.arithmetic += double(phases) * (conv.sideBySide ? sideBySideCycles(conv, s, taps, target) : one.arithmetic);
     e.movement += double(phases) * one.movement;
     e.results += double(phases) * one.results;
   }
-  int64_t rowTasks = llvm::divideCeil(conv.rows, std::min(s.product.taskM, conv.rows));
-  int64_t panelTasks = llvm::divideCeil(panelsOf(conv, s), s.product.taskN);
+  int64_t rowTasks = llvm::divideCeil(conv.rows, std::min(s.taskM, conv.rows));
+  int64_t panelTasks = llvm::divideCeil(panelsOf(conv, s), s.taskN);
   int64_t phaseTasks = llvm::divideCeil(conv.phases(), s.taskP);
   e.tasks = double(rowTasks * panelTasks * phaseTasks);
   e.perTask = taskStart;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/cost/Product.h"
+#include "compiler/schedule/Transposed.h"
 #include <vector>
 
 namespace fathom::cost {
@@ -20,11 +21,6 @@ struct TransposedConv {
 
   int64_t phases() const { return int64_t(taps.size()); }
   int64_t panelColumns() const { return sideBySide ? groups * columns : columns; }
-};
-
-struct TransposedSchedule {
-  ProductSchedule product; // of a phase
-  int64_t taskP = 1;       // phases of a task
 };
 
 // Panels of all groups.

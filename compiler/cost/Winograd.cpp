@@ -21,7 +21,7 @@ Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Tar
   // The last panel is computed whole.
   int64_t columns = panels * s.tileN;
   Product product{.rows = taskTiles, .columns = columns, .run = conv.groupChannels(), .coldPanels = false};
-  ProductSchedule inner{s.tileM, s.tileN, s.unrollK, s.inFlight, false, 1, false, taskTiles, taskPanels};
+  ContractSchedule inner{s.tileM, s.tileN, s.unrollK, s.inFlight, false, 1, false, taskTiles, taskPanels};
   inner.loadAhead = s.loadAhead;
   product.resultStreams = 0;
   Estimate e = estimate(product, inner, target);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/cost/Product.h"
+#include "compiler/schedule/Winograd.h"
 
 namespace fathom::cost {
 
@@ -17,13 +18,6 @@ struct WinogradConv {
   int64_t positions() const { return (size + 2) * (size + 2); }
   int64_t groupChannels() const { return channels / groups; }
   int64_t groupColumns() const { return columns / groups; }
-};
-
-struct WinogradSchedule {
-  int64_t tileM = 1, tileN = 1, unrollK = 1, inFlight = 1;
-  int64_t taskTiles = 1, taskN = 1;
-  int64_t loadAhead = 0;
-  bool fetchAhead = true; // the weights of the next position, while tiles pass those of the current one
 };
 
 Estimate estimate(const WinogradConv &conv, const WinogradSchedule &schedule, const Target &target);

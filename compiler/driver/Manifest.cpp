@@ -172,6 +172,7 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
       {"source_weight_bytes", program.sourceWeightBytes},
       {"arena_bytes", memory.slots.empty() ? llvm::json::Value(memory.fixedBytes) : llvm::json::Value(nullptr)},
       {"scratch_bytes", memory.scratchBytes},
+      {"plan", printPlan(program.plan)},
       {"kernels", std::move(kernels)},
       {"other_ops", describeOps(explainOthers(program))}};
 }

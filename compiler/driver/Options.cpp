@@ -74,7 +74,7 @@ static const Option table[] = {
      "compare the artifact's code and weights with its checksum before they are used; 'fathom inspect' always does"},
     {"run", 0, OptionType::Flag, "", "", ExplainBit, false, false,
      "run the model and tell the time of every kernel, beside what this machine could do at most"},
-    {"json", 0, OptionType::Flag, "", "", compiles | RunBit | CheckBit | InspectBit | DoctorBit, false, false,
+    {"json", 0, OptionType::Flag, "", "", compiles | RunBit | CheckBit | InspectBit | DoctorBit | DiffBit, false, false,
      "print the result as one line of JSON"},
     {"quiet", 'q', OptionType::Flag, "", "", compiles | RunBit, false, false, "print no report and no progress"},
 };

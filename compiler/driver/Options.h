@@ -20,6 +20,8 @@ enum CommandBit : unsigned {
   InspectBit = 32,
   DoctorBit = 64,
   ExplainBit = 128,
+  PlanBit = 256,
+  DiffBit = 512,
 };
 
 struct Option {

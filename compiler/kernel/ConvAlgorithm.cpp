@@ -45,7 +45,7 @@ std::string algorithmName(Operation *anchor, const Schedule &schedule) {
     return "depthwise";
   if (takesSpatialPack(anchor))
     return spatialPackName(anchor).str();
-  return schedule["pack_a"] ? "gemm" : "direct";
+  return typed<ContractSchedule>(schedule).packed ? "gemm" : "direct";
 }
 
 std::string whyOtherAlgorithm(Operation *anchor, const Schedule &schedule) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler/graph/Graph.h"
-#include "compiler/kernel/Schedule.h"
+#include "compiler/schedule/Schedule.h"
 
 namespace fathom {
 

@@ -1,33 +1,21 @@
-// What all families share: the best of a space, and a few of it by chance.
+// What all families share: a few schedules of a space by chance, and constraints that several have.
 #include "compiler/kernel/Families.h"
 
+#include "compiler/cost/Product.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
-#include <limits>
 #include <random>
 
 using namespace mlir;
 
 namespace fathom {
 
-Schedule bestSchedule(const Family &family, Operation *op, const Target &target) {
-  if (family.best)
-    return family.best(op, target);
-  Schedule best;
-  double least = std::numeric_limits<double>::infinity();
-  family.space(op, target, [&](const Schedule &schedule) {
-    if (double score = family.score(op, schedule, target); score < least)
-      best = schedule, least = score;
-  });
-  return best;
-}
-
-std::vector<Schedule> sampleSchedules(const Family &family, Operation *op, const Target &target, size_t count,
-                                      uint64_t seed) {
+std::vector<Schedule> sampleSchedules(const Space &space, size_t count, uint64_t seed) {
   // Whoever comes later takes the place of an earlier one with the chance that keeps all equally likely.
   std::vector<Schedule> chosen;
   std::mt19937_64 random(seed);
   size_t seen = 0;
-  family.space(op, target, [&](const Schedule &schedule) {
+  space.enumerate([&](const Schedule &schedule) {
     ++seen;
     if (chosen.size() < count)
       chosen.push_back(schedule);
@@ -37,25 +25,27 @@ std::vector<Schedule> sampleSchedules(const Family &family, Operation *op, const
   return chosen;
 }
 
-std::string loadAheadViolation(const cost::ProductSchedule &s, int64_t run, const Target &target) {
+std::string loadAheadViolation(const ContractSchedule &s, int64_t run, const Target &target) {
   if (!s.loadAhead || cost::canLoadAhead(s, run, target))
     return "";
   if (!cost::canLoadAhead(target))
     return "load_ahead must be 0: LLVM orders the loops of " + target.cpu;
   return "load_ahead must be 0: LLVM orders loops of other tiles than of whole vectors, with packed rows a multiple of "
-         "4 "
-         "or, in place, a multiple of 8 steps per iteration";
+         "4 or, in place, a multiple of 8 steps per iteration";
 }
 
-void withAndWithout(const Schedule &schedule, ArrayRef<StringRef> knobs,
-                    llvm::function_ref<void(const Schedule &)> body) {
-  if (knobs.empty())
-    return body(schedule);
-  withAndWithout(schedule, knobs.drop_front(), body);
-  if (Schedule without = schedule; schedule[knobs[0]]) {
-    without.set(knobs[0], 0);
-    withAndWithout(without, knobs.drop_front(), body);
-  }
+std::string registerViolation(int64_t rows, int64_t columns, int64_t needed, const Target &target) {
+  if (needed <= target.vectorRegisters)
+    return "";
+  return llvm::formatv("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", rows, columns, needed,
+                       target.cpu, target.vectorRegisters)
+      .str();
+}
+
+std::string panelViolation(int64_t width, int64_t packed) {
+  if (!packed || packed == width)
+    return "";
+  return llvm::formatv("tile_n = {0} differs from the width {1} of the packed weights", width, packed).str();
 }
 
 SmallVector<int64_t> fractions(int64_t count, int64_t each, int64_t most) {

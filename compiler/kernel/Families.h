@@ -1,43 +1,25 @@
-// Families of kernels: for each of them the space of its schedules, and what a schedule is judged by.
+// All families of kernels, and what they share.
 #pragma once
 
-#include "compiler/cost/Product.h"
-#include "compiler/kernel/Schedule.h"
-#include "compiler/target/Target.h"
-#include "mlir/IR/Operation.h"
-#include <vector>
+#include "compiler/kernel/Family.h"
+#include "compiler/schedule/Contract.h"
 
 namespace fathom {
 
-// `op` is the anchor, or the end of a kernel without one.
-struct Family {
-  // Every schedule that is worth a look, each of them legal.
-  void (*space)(mlir::Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body);
-  // Estimated cycles at the sizes that are likely, of one thread and of all the target's cores together.
-  double (*score)(mlir::Operation *op, const Schedule &schedule, const Target &target);
-  // The first constraint that a schedule breaks, or an empty string. Ranges of knobs are checked before.
-  std::string (*violation)(const Schedule &schedule, mlir::Operation *op, const Target &target);
-  // The best of the space, where there is a quicker way to it than trying all.
-  Schedule (*best)(mlir::Operation *op, const Target &target) = nullptr;
-};
+extern const Family &mapFamily, &concatFamily, &rowFamily, &poolFamily, &sequentialFamily; // SweepSpace.cpp
+extern const Family &attentionFamily, &contractFamily, &depthwiseFamily, &packedProductFamily, &reorderFamily,
+    &spatialPackFamily, &strassenFamily, &transposedFamily, &treesFamily, &winogradFamily;
 
-extern const Family mapFamily, concatFamily, rowFamily, poolFamily, sequentialFamily; // SweepSchedule.cpp
-extern const Family attentionFamily, contractFamily, depthwiseFamily, packedProductFamily, reorderFamily,
-    spatialPackFamily, strassenFamily, transposedFamily, treesFamily, winogradFamily;
-
-// The schedule of least score; the first of several.
-Schedule bestSchedule(const Family &family, mlir::Operation *op, const Target &target);
-// So many schedules of the space, each as likely as any other; all of them where there are fewer.
-std::vector<Schedule> sampleSchedules(const Family &family, mlir::Operation *op, const Target &target, size_t count,
-                                      uint64_t seed);
+// So many schedules of a space, each as likely as any other; all of them where there are fewer.
+std::vector<Schedule> sampleSchedules(const Space &space, size_t count, uint64_t seed);
 
 // Why loads cannot come ahead in the loops of such a tile, for a reduction of so many steps; empty if they can, or need
 // not.
-std::string loadAheadViolation(const cost::ProductSchedule &schedule, int64_t run, const Target &target);
-
-// A schedule, and what it is with any of these knobs at 0.
-void withAndWithout(const Schedule &schedule, llvm::ArrayRef<llvm::StringRef> knobs,
-                    llvm::function_ref<void(const Schedule &)> body);
+std::string loadAheadViolation(const ContractSchedule &schedule, int64_t run, const Target &target);
+// Why a tile does not fit the registers that it needs; empty if it does.
+std::string registerViolation(int64_t rows, int64_t columns, int64_t needed, const Target &target);
+// Why panels of this width are not those of weights that are packed already (0: they are not); empty if they are.
+std::string panelViolation(int64_t width, int64_t packed);
 
 // Fractions of a number of units, each rounded up to whole units of `each`: the number itself, a half, a third, ...
 // down to a 64th, as far as they are at most `most`; where none is, the most whole units that are.

@@ -1,26 +1,19 @@
-// The classes of kernels: which ops anchor them, their knobs, and the family whose space these span.
+// The classes of kernels: which ops anchor them, and the family whose schedules they take.
 #pragma once
 
 #include "compiler/graph/Graph.h"
 #include "compiler/kernel/Families.h"
-#include "compiler/kernel/Schedule.h"
 #include "compiler/target/Target.h"
 #include "llvm/Support/Error.h"
 
 namespace fathom {
 
-struct Knob {
-  llvm::StringLiteral name;
-  int64_t min, max;
-  llvm::StringLiteral meaning;
-};
-
 struct KernelClass {
   llvm::StringLiteral name;
   llvm::StringLiteral meaning;
-  llvm::ArrayRef<Knob> knobs;
   const Family &family;
   bool takesConsumers = true; // whether elementwise ops behind the anchor can be computed with it
+  bool goesByStrides = true;  // whether its operands and results may be pieces of larger tensors
   // The size by which versions of a kernel are told apart, and what it counts; null where there are none.
   mlir::AffineExpr (*extent)(mlir::Operation *anchor) = nullptr;
   llvm::StringLiteral extentName = "";
@@ -41,11 +34,9 @@ bool isDepthwise(mlir::Operation *op);
 // tiles there are unrolled, which needs a known width, and few of them.
 bool leavesOutEnds(mlir::Operation *depthwise);
 
-// Columns of the panels that weights are packed into.
-int64_t panelWidth(const Schedule &schedule);
-
-// Checks that a schedule names exactly the class's knobs and breaks no constraint.
-llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, mlir::Operation *anchor,
+// Checks that a schedule names exactly the class's knobs and breaks no constraint. `site` is the anchor, or the end of
+// a kernel without one.
+llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, mlir::Operation *site,
                           const Target &target);
 
 // The anchor among a kernel's ops, or null.

@@ -136,24 +136,25 @@ std::vector<Version> chooseVersions(func::FuncOp kernel, const KernelClass &klas
   if (likely.value_or(0) < 1)
     likely.reset();
   std::vector<int64_t> sizes = sizesOf(extent, symbols, likely);
+  std::vector<std::unique_ptr<Space>> spaces;
   std::vector<Schedule> made;
   for (int64_t size : sizes) {
     setSymbols(kernel, symbolsAt(symbols, extent, size));
-    made.push_back(bestSchedule(klass.family, anchor, target));
+    spaces.push_back(klass.family.spaceOf(anchor, target));
+    made.push_back(spaces.back()->best());
   }
+  setSymbols(kernel, symbols);
 
   // The size to be good at counts as much as many others.
   constexpr double likelyWeight = 16;
   std::vector<std::vector<double>> loss(made.size(), std::vector<double>(sizes.size()));
   for (size_t i = 0; i < sizes.size(); ++i) {
     double fastest = std::numeric_limits<double>::infinity();
-    setSymbols(kernel, symbolsAt(symbols, extent, sizes[i]));
     for (size_t c = 0; c < made.size(); ++c)
-      fastest = std::min(fastest, loss[c][i] = klass.family.score(anchor, made[c], target));
+      fastest = std::min(fastest, loss[c][i] = spaces[i]->score(made[c]));
     for (size_t c = 0; c < made.size(); ++c)
       loss[c][i] = std::log(loss[c][i] / fastest) * (sizes[i] == likely ? likelyWeight : 1);
   }
-  setSymbols(kernel, symbols);
   // A tenth at two neighbouring sizes, or more at one: a version is code to compile and to load.
   constexpr double price = 0.2;
   std::vector<Version> versions;

@@ -75,7 +75,7 @@ Steps winogradSteps(ConvOp conv, double otherwise, const Target &target) {
   auto weight = cast<RankedTensorType>(conv.getWeight().getType());
   auto step = [&](int64_t tile) {
     cost::WinogradConv problem = winogradProblem(conv, conv.getInput(), tile, conv.getGroup());
-    Choice<cost::WinogradSchedule> best = bestWinograd(problem, 0, target);
+    Choice<WinogradSchedule> best = bestWinograd(problem, target);
     // With what fills the last panel.
     int64_t columns = llvm::alignTo(problem.columns, best.schedule.tileN);
     int64_t elements = problem.positions() * problem.groupChannels() * columns - weight.getNumElements();
@@ -93,7 +93,7 @@ Steps strassenSteps(Operation *op, Value weight, int64_t depth, int64_t columns,
   Steps rewrites;
   for (int64_t stored = strassen::basis; stored <= strassen::products; ++stored) {
     cost::StrassenProduct problem = strassenProblem(op, depth, columns, stored);
-    Choice<cost::StrassenSchedule> best = bestStrassen(problem, 0, target);
+    Choice<StrassenSchedule> best = bestStrassen(problem, target);
     int64_t elements = stored * problem.halfDepth() * llvm::alignTo(columns / 2, best.schedule.tileN);
     int64_t bytes = (elements - depth * columns) * 4;
     // What more there is to read counts as if nothing hid it: others read, too.
@@ -204,7 +204,7 @@ LogicalResult strassenAsPlanned(Op op, const PlannedKernel &kernel, const Algori
   if (!takesStrassen(op))
     return refusePlan(op, kernel, needOfStrassen);
   // Another number is refused with the schedule.
-  useStrassen(op, std::clamp(kernel.schedule["stored"], strassen::basis, strassen::products));
+  useStrassen(op, std::clamp(typed<StrassenSchedule>(kernel.schedule).stored, strassen::basis, strassen::products));
   return success();
 }
 
@@ -221,7 +221,7 @@ LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &o
     return success();
   if (!options.transformsWeights())
     return hint(refusePlan(conv, *kernel, "results that may round differently"), "Winograd's method needs --fp fast");
-  int64_t tile = kernel->schedule["tile"];
+  int64_t tile = typed<WinogradSchedule>(kernel->schedule).tile;
   if (!takesWinograd(conv) || (tile != 2 && tile != 4))
     return refusePlan(conv, *kernel,
                       "constant windows of 3 x 3 that move by one over several channels, with tile = 2 or 4");

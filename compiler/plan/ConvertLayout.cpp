@@ -404,11 +404,11 @@ private:
     const KernelClass &klass = isAlone ? *findKernelClass("contract") : kernelClassOf(anchor);
     const PlannedKernel *planned = plan ? plan->kernelOf(opName(op)) : nullptr;
     if (!planned)
-      return panelWidth(bestSchedule(klass.family, anchor, target));
+      return klass.family.panelWidth(klass.family.spaceOf(anchor, target)->best());
     if (llvm::Error error = checkSchedule(klass, planned->schedule, anchor, target))
       return emitError(op, ErrorCode::BadPlan)
              << "kernel '" << planned->name << "': " << llvm::toString(std::move(error));
-    return panelWidth(planned->schedule);
+    return klass.family.panelWidth(planned->schedule);
   }
 
   func::FuncOp main;

@@ -18,8 +18,7 @@ static constexpr double rowsTogether = 16;
 bool goesByStrides(Operation *op) {
   if (needsNoKernel(op) && !isInPlace(op))
     return false;
-  StringRef name = kernelClassOf(op).name;
-  return name != "sequential" && name != "packed_product";
+  return kernelClassOf(op).goesByStrides;
 }
 
 bool leavesBlock(Value value) {

@@ -2,7 +2,7 @@
 // changed field changes the code or is refused with the reason.
 #pragma once
 
-#include "compiler/kernel/Schedule.h"
+#include "compiler/schedule/Schedule.h"
 #include "llvm/Support/Error.h"
 #include <vector>
 

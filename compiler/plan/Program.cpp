@@ -247,12 +247,12 @@ private:
   LogicalResult chooseSchedule(Kernel &kernel, const FusionGroup &group, func::FuncOp function, Operation *anchor,
                                StringRef text) {
     const PlannedKernel *planned = plan ? plan->kernelOf(opName(group.back())) : nullptr;
+    Operation *site = anchor ? anchor : function.getBody().front().getTerminator();
     if (!planned) {
       auto [known, isNew] = defaults.try_emplace(text);
       auto &[schedule, versions] = known->second;
       if (isNew) {
-        Operation *site = anchor ? anchor : function.getBody().front().getTerminator();
-        schedule = bestSchedule(kernel.kernelClass->family, site, target);
+        schedule = kernel.kernelClass->family.spaceOf(site, target)->best();
         versions = chooseVersions(function, *kernel.kernelClass, anchor, target, schedule);
       }
       kernel.schedule = schedule, kernel.versions = versions;
@@ -265,15 +265,15 @@ private:
       return refuse("its ops make it class '" + kernel.kernelClass->name + "', not '" + planned->kernelClass + "'");
     if (planned->name != kernel.name)
       return refuse("it computes '" + kernel.name + "' and must be named so");
-    if (llvm::Error error = checkSchedule(*kernel.kernelClass, planned->schedule, anchor, target))
+    if (llvm::Error error = checkSchedule(*kernel.kernelClass, planned->schedule, site, target))
       return refuse(llvm::toString(std::move(error)));
     if (llvm::Error error = checkVersions(planned->versions, *kernel.kernelClass, anchor, target))
       return refuse(llvm::toString(std::move(error)));
     // In the class's order, so that the plan prints the same however it was written.
     auto ordered = [&](const Schedule &given) {
       Schedule schedule;
-      for (const Knob &knob : kernel.kernelClass->knobs)
-        schedule.set(knob.name, given[knob.name]);
+      for (const Knob &knob : kernel.kernelClass->family.knobs())
+        schedule.set(knob.name, given.value(knob.name));
       return schedule;
     };
     kernel.schedule = ordered(planned->schedule);

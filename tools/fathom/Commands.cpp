@@ -34,6 +34,15 @@ static const Command commands[] = {
      "operations and bytes; why it is sequential, where it has one task or elements wait for others; and\n"
      "with --run its time and its share of what this machine could do.",
      explainCommand},
+    {PlanBit, "plan", "knobs", "list what a plan's schedules can say",
+     "For every class of kernels: the numbers of its schedules in a plan (fathom compile --emit plan), with their "
+     "ranges\nand meanings.",
+     planCommand},
+    {DiffBit, "diff", "A B", "show what two plans, or two compiled models, decide otherwise",
+     "A and B are plans (fathom compile --emit plan) or compiled models, which have theirs in them. Kernel by kernel: "
+     "what\nonly one of them has, other classes, other ops, other numbers in schedules, and other layouts. Exit code 4 "
+     "if\nanything differs.",
+     diffCommand},
     {DoctorBit, "doctor", "", "show versions, CPU, Python packages and GPU driver",
      "What a report of a problem should contain. With --target or --measure it prints the description of a machine\n"
      "instead, which can be edited and given to fathom compile --target FILE.yaml.",
@@ -89,12 +98,14 @@ Expected<Arguments> parseArguments(const Command &command, ArrayRef<const char *
     if (Error error = arguments.options.set(*option, value))
       return usage(command, toString(std::move(error)));
   }
-  size_t wanted = command.operand.empty() ? 0 : 1;
+  SmallVector<StringRef> operands;
+  command.operand.split(operands, ' ', -1, /*KeepEmpty=*/false);
+  size_t wanted = operands.size();
   if (arguments.positional.size() > wanted)
     return usage(command, "unexpected argument '" + arguments.positional[wanted] + "'");
   // A list of targets needs no model.
   if (arguments.positional.size() < wanted && arguments.options.text("target") != "help")
-    return usage(command, command.operand + " is missing");
+    return usage(command, operands[arguments.positional.size()] + " is missing");
   return arguments;
 }
 

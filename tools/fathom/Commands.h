@@ -14,7 +14,7 @@ struct Arguments {
 struct Command {
   CommandBit bit;
   llvm::StringRef name;
-  llvm::StringRef operand; // what help calls the argument; empty: the command takes none
+  llvm::StringRef operand; // what help calls the arguments, a word each; empty: the command takes none
   llvm::StringRef summary;
   llvm::StringRef details;
   llvm::Expected<int> (*run)(const Arguments &arguments); // gives the exit code
@@ -44,6 +44,8 @@ llvm::Expected<int> checkCommand(const Arguments &arguments);
 llvm::Expected<int> inspectCommand(const Arguments &arguments);
 llvm::Expected<int> explainCommand(const Arguments &arguments);
 llvm::Expected<int> doctorCommand(const Arguments &arguments);
+llvm::Expected<int> planCommand(const Arguments &arguments);
+llvm::Expected<int> diffCommand(const Arguments &arguments);
 
 // What --target takes, for `--target help`; gives the exit code.
 int printTargets(const OptionValues &options);

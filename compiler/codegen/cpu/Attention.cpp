@@ -15,12 +15,12 @@ namespace {
 
 class FusedAttention {
 public:
-  explicit FusedAttention(KernelBody &k)
-      : k(k), e(k.e), c(k.e.c), f32(c.b.getF32Type()), attention(*attentionOf(k.anchor)),
+  FusedAttention(KernelBody &k, const AttentionSchedule &schedule)
+      : k(k), schedule(schedule), e(k.e), c(k.e.c), f32(c.b.getF32Type()), attention(*attentionOf(k.anchor)),
         keyBuffer(e.buffer(attention.scores.getRhs())), valueBuffer(e.buffer(attention.product.getRhs())),
-        type(attention.product.getType()), rowDim(type.getRank() - 2), lanes(e.target.lanes(32)),
-        tileM(k.schedule["tile_m"]), tileN(k.schedule["tile_n"]), blockN(k.schedule["block_n"]),
-        depth(keyDepth(attention)), columns(valueDepth(attention)), unit(cost::rowUnit(e.target)) {
+        type(attention.product.getType()), rowDim(type.getRank() - 2), lanes(e.target.lanes(32)), tileM(schedule.tileM),
+        tileN(schedule.tileN), blockN(schedule.blockN), depth(keyDepth(attention)), columns(valueDepth(attention)),
+        unit(cost::rowUnit(e.target)) {
     AffineExpr size = keysOf(attention), rows = queriesOf(attention);
     SmallVector<Symbol> symbols = symbolsFor(k.anchor);
     hasBlocks = size::upperBound(size, symbols).value_or(INT64_MAX) > blockN;
@@ -30,7 +30,7 @@ public:
     rowsAt = tileAt + tileM * tileN;
     statisticsAt = depth, waitingAt = depth + std::max(tileFor(tileM).statisticsOfRow(), tileFor(1).statisticsOfRow());
     perRow = waitingAt + (hasBlocks ? llvm::alignTo(columns, tileN) : 0);
-    int64_t most = std::min(k.schedule["task_m"], size::upperBound(rows, symbols).value_or(INT64_MAX));
+    int64_t most = std::min(schedule.taskM, size::upperBound(rows, symbols).value_or(INT64_MAX));
     rowsKept = hasBlocks ? llvm::alignTo(most, tileM) : tileM;
   }
 
@@ -38,7 +38,7 @@ public:
     SmallVector<Loop> batchLoops;
     for (int64_t d = 0; d < rowDim; ++d)
       batchLoops.push_back({d, sizesOf(type)[d]});
-    int64_t taskM = k.schedule["task_m"];
+    int64_t taskM = schedule.taskM;
     AffineExpr rows = queriesOf(attention), rowTasks = size::simplified(rows.ceilDiv(taskM));
     Grid grid;
     grid.tasks = size::simplified(iterations(batchLoops, k.context()) * rowTasks);
@@ -99,15 +99,14 @@ private:
     return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, areTogether(height)};
   }
   RegisterTile registers(const Buffer &right) {
-    const Schedule &s = k.schedule;
-    return {e, f32, tileN, s["unroll_k"], e.target.fmaInFlight(), s["load_ahead"], right.pointer, f32};
+    return {e, f32, tileN, schedule.unrollK, e.target.fmaInFlight(), schedule.loadAhead, right.pointer, f32};
   }
 
   // The panel behind this one, to be fetched meanwhile, where the schedule says so. Where the number of rows is not
   // known, a tile that is not full may be all there is; others come behind a full one.
   Ahead panelBehind(const Buffer &buffer, Value start) {
     bool isKnown = constantSize(queriesOf(attention)).has_value();
-    bool fetches = k.schedule["fetch_ahead"] && (isKnown || !stored || *stored < tileM);
+    bool fetches = schedule.fetchAhead && (isKnown || !stored || *stored < tileM);
     return fetches ? Ahead{c.add(start, c.expr(buffer.layout.blockStride)), tileN} : Ahead();
   }
 
@@ -372,6 +371,7 @@ private:
   }
 
   KernelBody &k;
+  const AttentionSchedule &schedule;
   Emitter &e;
   Code &c;
   Type f32;
@@ -396,6 +396,6 @@ private:
 
 } // namespace
 
-Grid emitAttention(KernelBody &k) { return FusedAttention(k).emit(); }
+Grid emitAttention(KernelBody &k, const AttentionSchedule &schedule) { return FusedAttention(k, schedule).emit(); }
 
 } // namespace fathom

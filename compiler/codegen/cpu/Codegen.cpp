@@ -5,27 +5,33 @@ using namespace mlir;
 
 namespace fathom {
 
-using ClassEmitter = Grid (*)(KernelBody &);
+using ClassEmitter = Grid (*)(KernelBody &, const Schedule &);
+
+// An emitter of one class, which takes schedules of its own type.
+template <typename S, Grid (*emit)(KernelBody &, const S &)> static Grid with(KernelBody &k, const Schedule &schedule) {
+  return emit(k, typed<S>(schedule));
+}
+
 static ClassEmitter emitterOf(StringRef name) {
   return llvm::StringSwitch<ClassEmitter>(name)
-      .Case("map", emitMap)
-      .Case("reorder", emitReorder)
-      .Case("concat", emitConcat)
-      .Case("reduce", emitReduce)
-      .Case("arg_reduce", emitArgReduce)
-      .Case("softmax", emitSoftmax)
-      .Case("layer_norm", emitLayerNorm)
-      .Case("pool", emitPool)
-      .Case("contract", emitContract)
-      .Case("attention", emitAttention)
-      .Case("depthwise", emitDepthwise)
-      .Case("winograd", emitWinograd)
-      .Case("strassen", emitStrassen)
-      .Case("spatial_pack", emitSpatialPack)
-      .Case("transposed", emitTransposed)
-      .Case("packed_product", emitPackedProduct)
-      .Case("trees", emitTrees)
-      .Case("sequential", emitSequential)
+      .Case("map", with<MapSchedule, emitMap>)
+      .Case("reorder", with<ReorderSchedule, emitReorder>)
+      .Case("concat", with<ConcatSchedule, emitConcat>)
+      .Case("reduce", with<RowSchedule, emitReduce>)
+      .Case("arg_reduce", with<RowSchedule, emitArgReduce>)
+      .Case("softmax", with<RowSchedule, emitSoftmax>)
+      .Case("layer_norm", with<RowSchedule, emitLayerNorm>)
+      .Case("pool", with<PoolSchedule, emitPool>)
+      .Case("contract", with<ContractSchedule, emitContract>)
+      .Case("attention", with<AttentionSchedule, emitAttention>)
+      .Case("depthwise", with<DepthwiseSchedule, emitDepthwise>)
+      .Case("winograd", with<WinogradSchedule, emitWinograd>)
+      .Case("strassen", with<StrassenSchedule, emitStrassen>)
+      .Case("spatial_pack", with<SpatialPackSchedule, emitSpatialPack>)
+      .Case("transposed", with<TransposedSchedule, emitTransposed>)
+      .Case("packed_product", with<PackedProductSchedule, emitPackedProduct>)
+      .Case("trees", with<TreesSchedule, emitTrees>)
+      .Case("sequential", with<SequentialSchedule, emitSequential>)
       .Default(nullptr);
 }
 
@@ -97,7 +103,6 @@ FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const 
     e.addBuffer(argument, function.getArgument(i));
   KernelBody body{e,
                   kernel,
-                  schedule,
                   function.getArgument(pointers + symbolCount),
                   function.getArgument(pointers + symbolCount + 1),
                   function.getArgument(pointers + symbolCount + 2),
@@ -110,7 +115,7 @@ FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const 
     body.returned.push_back(value);
     body.outputs.push_back({function.getArgument(inputs + i), type, layoutOf(type)});
   }
-  Grid grid = emitterOf(klass.name)(body);
+  Grid grid = emitterOf(klass.name)(body, schedule);
   if (grid.tasks)
     body.clearHalos(grid.tasks);
   Value fault = LLVM::LoadOp::create(b, loc, i32, e.fault);

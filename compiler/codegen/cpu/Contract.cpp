@@ -13,15 +13,15 @@ namespace fathom {
 
 static AffineExpr simplify(AffineExpr expr) { return graph::size::simplified(expr); }
 
-Contraction::Contraction(KernelBody &k)
-    : k(k), e(k.e), c(k.e.c), op(k.anchor), lhs(op->getOperand(0)), rhs(op->getOperand(1)),
+Contraction::Contraction(KernelBody &k, const ContractSchedule &schedule)
+    : k(k), schedule(schedule), e(k.e), c(k.e.c), op(k.anchor), lhs(op->getOperand(0)), rhs(op->getOperand(1)),
       type(cast<RankedTensorType>(op->getResult(0).getType())), left(operandBuffer(k, lhs)), right(k.e.buffer(rhs)),
-      leftType(left.type.getElementType()), rightType(right.type.getElementType()), packed(k.schedule["pack_a"]) {
+      leftType(left.type.getElementType()), rightType(right.type.getElementType()), packed(schedule.packed) {
   Type element = type.getElementType();
   bool half = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
   acc = half ? Type(c.b.getF32Type()) : registerType(element);
   lanes = e.target.lanes(acc.getIntOrFloatBitWidth());
-  tileM = k.schedule["tile_m"];
+  tileM = schedule.tileM;
   tileN = right.layout.block;
   if (auto matmul = dyn_cast<MatMulOp>(op))
     describeMatMul(matmul);
@@ -75,8 +75,7 @@ void Contraction::describeConv(ConvOp op) {
 }
 
 RegisterTile Contraction::registers() {
-  const Schedule &s = k.schedule;
-  return {e, acc, tileN, s["unroll_k"], s["in_flight"], s["load_ahead"], right.pointer, rightType};
+  return {e, acc, tileN, schedule.unrollK, schedule.inFlight, schedule.loadAhead, right.pointer, rightType};
 }
 
 Value Contraction::rowStart(ArrayRef<Index> index, Value panel) {
@@ -105,9 +104,9 @@ Value Contraction::rowStart(ArrayRef<Index> index, Value panel) {
 // The share of a tile of rows in fetching the next panel, where the schedule says so, while all tiles of the task pass
 // the current one: weights come from memory, and the hardware does not know where the next panel of this block lies.
 Ahead Contraction::nextPanel(Value row, Value panelStart, Value depth) {
-  if (!k.schedule["fetch_ahead"])
+  if (!schedule.fetchAhead)
     return {};
-  int64_t rows = std::min(k.schedule["task_m"], constantSize(iterations(rowLoops, k.context())).value_or(INT64_MAX));
+  int64_t rows = std::min(schedule.taskM, constantSize(iterations(rowLoops, k.context())).value_or(INT64_MAX));
   Value tile = c.div(c.sub(row, rowLow), c.i64(tileM));
   Value next = c.add(panelStart, c.expr(right.layout.blockStride));
   return shareOfPanel(c, next, tile, llvm::divideCeil(rows, tileM), depth, tileN);
@@ -256,7 +255,7 @@ void Contraction::tailRows(Value row, ArrayRef<Value> panels, std::optional<int6
 // The panels of a task. As many full ones as there are streams are read side by side, each from a part of the weights
 // of its own: a unit of the tasks is a panel, and neighbouring units lie that far apart.
 void Contraction::overPanels(Value low, Value high, PanelBody body) {
-  if (int64_t streams = k.schedule["streams"]; streams > 1) {
+  if (int64_t streams = schedule.streams; streams > 1) {
     Value apart = c.div(fullPanels, c.i64(streams)), end = c.mul(apart, streams);
     c.loop(low, c.min(high, end), streams, [&](Value unit) {
       SmallVector<Value> panels{c.div(unit, c.i64(streams))};
@@ -278,7 +277,7 @@ Grid Contraction::emit() {
   Grid grid;
   AffineExpr rows = iterations(rowLoops, k.context());
   AffineExpr panels = simplify(columns.ceilDiv(tileN));
-  int64_t taskM = k.schedule["task_m"], taskN = k.schedule["task_n"];
+  int64_t taskM = schedule.taskM, taskN = schedule.taskN;
   AffineExpr rowTasks = simplify(rows.ceilDiv(taskM)), panelTasks = simplify(panels.ceilDiv(taskN));
   SmallVector<Loop> batchLoops;
   for (int64_t d : batch)
@@ -323,12 +322,12 @@ Grid Contraction::emit() {
     sharedTail = tailColumns;
   // Behind the last column there is no bias.
   startsWithBias = bias && known && !isShared;
-  throughScratch = k.schedule["through_scratch"];
+  throughScratch = schedule.throughScratch;
   int64_t tileBytes = throughScratch || !tailColumns ? tileM * tileN * elementBytes(acc) : 0;
   grid.scratchBytes = tileBytes;
   auto overTiles = [&] {
     Value full = c.sub(rowHigh, c.rem(c.sub(rowHigh, rowLow), c.i64(tileM)));
-    if (!k.schedule["rows_outer"])
+    if (!schedule.rowsOuter)
       return overPanels(panelLow, panelHigh, [&](ArrayRef<Value> panels, std::optional<int64_t> count) {
         c.loop(rowLow, full, tileM, [&](Value row) { tile(row, tileM, panels, count); });
         tailRows(full, panels, count);
@@ -346,7 +345,7 @@ Grid Contraction::emit() {
     overTiles();
     return grid;
   }
-  blockK = std::min(k.schedule["block_k"], constantSize(run).value_or(INT64_MAX));
+  blockK = std::min(schedule.blockK, constantSize(run).value_or(INT64_MAX));
   packedRow = blockK;
   // Rows that would share sets of the first-level cache lie a vector further apart.
   if (!e.target.laneFma && cost::setsFilled(double(tileM), blockK * elementBytes(leftType), e.target.caches[0]) > 0.5)
@@ -358,6 +357,6 @@ Grid Contraction::emit() {
   return grid;
 }
 
-Grid emitContract(KernelBody &k) { return Contraction(k).emit(); }
+Grid emitContract(KernelBody &k, const ContractSchedule &schedule) { return Contraction(k, schedule).emit(); }
 
 } // namespace fathom

@@ -15,7 +15,7 @@ struct Tap {
 
 class Contraction {
 public:
-  explicit Contraction(KernelBody &k);
+  Contraction(KernelBody &k, const ContractSchedule &schedule);
   Grid emit();
 
 private:
@@ -55,6 +55,7 @@ private:
   void storeElement(llvm::ArrayRef<Index> index, mlir::Value value, int64_t lanes);
 
   KernelBody &k;
+  const ContractSchedule &schedule;
   Emitter &e;
   Code &c;
   mlir::Operation *op;

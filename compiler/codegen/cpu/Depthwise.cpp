@@ -11,8 +11,8 @@ namespace fathom {
 namespace {
 
 struct DepthwiseConvolution {
-  explicit DepthwiseConvolution(KernelBody &k)
-      : k(k), op(cast<ConvOp>(k.anchor)), window(*getWindow(op)), sizes(sizesOf(op.getType())) {}
+  DepthwiseConvolution(KernelBody &k, const DepthwiseSchedule &schedule)
+      : k(k), schedule(schedule), op(cast<ConvOp>(k.anchor)), window(*getWindow(op)), sizes(sizesOf(op.getType())) {}
 
   // A row is all pixels along the last spatial dimension. A task is a number of rows for a block of channels: what
   // windows share with those of the next row, and the weights, stay in the first-level cache.
@@ -44,6 +44,7 @@ struct DepthwiseConvolution {
                         SmallVectorImpl<Line> &lines);
 
   KernelBody &k;
+  const DepthwiseSchedule &schedule;
   ConvOp op;
   Window window;
   Sizes sizes;
@@ -56,14 +57,14 @@ struct DepthwiseConvolution {
   int64_t spatial = window.kernel.size(), last = 1 + spatial;
   SmallVector<Span> outerTaps; // those of the row's windows that lie in the image, of all dimensions but the last
   Value below;                 // how far behind the row the first pixels below its windows lie
-  int64_t tileW = k.schedule["tile_w"], wide = k.schedule["lanes"], blockC = k.schedule["block_c"];
+  int64_t tileW = schedule.tileW, wide = schedule.lanes, blockC = schedule.blockC;
 };
 
 Grid DepthwiseConvolution::emit() {
   SmallVector<Loop> rows = loopsOver(op.getType(), {}, {1, last});
   Grid grid;
   // Neighbouring tasks, which go to the same thread, have the same rows: so have its tasks of other kernels.
-  auto [channels, range] = k.taskRange(grid, {sizes[1], blockC}, {iterations(rows, k.context()), k.schedule["grain"]});
+  auto [channels, range] = k.taskRange(grid, {sizes[1], blockC}, {iterations(rows, k.context()), schedule.grain});
   c.loop(range.first, range.second, 1, [&, &channels = channels, end = range.second](Value position) {
     row(position, rows, channels, c.cmp(arith::CmpIPredicate::eq, c.add(position, 1), end));
   });
@@ -147,7 +148,7 @@ void DepthwiseConvolution::tile(Indices index, Value x, int64_t count, Value cor
   SmallVector<Value> sums = addUp(0, corner, SmallVector<Value>(count, first));
 
   SmallVector<Line> ahead;
-  if (spatial > 1 && k.schedule["fetch_ahead"]) {
+  if (spatial > 1 && schedule.fetchAhead) {
     Value pixel = corner;
     for (auto [stride, pad] : llvm::zip_equal(strides, window.padsBegin))
       pixel = c.add(pixel, c.mul(c.expr(stride), pad));
@@ -197,7 +198,7 @@ void DepthwiseConvolution::linesOfNextBlock(Value row, Value pixel, int64_t coun
                                             SmallVectorImpl<Line> &lines) {
   int64_t down = spatial - 2, across = spatial - 1, inLine = lineBytes / elementBytes(element);
   std::optional<int64_t> channels = constantSize(sizes[1]);
-  if (!channels || blockC >= *channels || k.schedule["grain"] > 3 * extent(down) || !e.isBuffer(op.getWeight()))
+  if (!channels || blockC >= *channels || schedule.grain > 3 * extent(down) || !e.isBuffer(op.getWeight()))
     return;
   const Buffer &weight = e.buffer(op.getWeight());
   Value tap = c.add(c.expr(weight.layout.offset), c.mul(channel, c.expr(weight.layout.strides[0])));
@@ -214,6 +215,8 @@ void DepthwiseConvolution::linesOfNextBlock(Value row, Value pixel, int64_t coun
 
 } // namespace
 
-Grid emitDepthwise(KernelBody &k) { return DepthwiseConvolution(k).emit(); }
+Grid emitDepthwise(KernelBody &k, const DepthwiseSchedule &schedule) {
+  return DepthwiseConvolution(k, schedule).emit();
+}
 
 } // namespace fathom

@@ -220,7 +220,7 @@ void Reducer::visit(Indices index, int64_t lanes, llvm::function_ref<void(ArrayR
   nest(0);
 }
 
-Grid overRows(KernelBody &k, RankedTensorType type, ArrayRef<int64_t> axes,
+Grid overRows(KernelBody &k, const RowSchedule &schedule, RankedTensorType type, ArrayRef<int64_t> axes,
               llvm::function_ref<void(Indices, int64_t)> body) {
   Code &c = k.e.c;
   Grid grid;
@@ -232,7 +232,7 @@ Grid overRows(KernelBody &k, RankedTensorType type, ArrayRef<int64_t> axes,
   SmallVector<Loop> loops = loopsOver(type, {}, without);
   AffineExpr rows = iterations(loops, k.context());
   if (!lanesKept) {
-    auto [low, high] = k.taskRange(grid, rows, k.schedule["grain"]);
+    auto [low, high] = k.taskRange(grid, rows, schedule.grain);
     c.loop(low, high, 1, [&](Value row) {
       Indices index = k.e.zeros(type.getRank());
       delinearize(c, row, loops, index);
@@ -241,12 +241,12 @@ Grid overRows(KernelBody &k, RankedTensorType type, ArrayRef<int64_t> axes,
     return grid;
   }
   // Lanes run along a kept dimension: a task is a stretch of it for one row.
-  auto [stretch, row] = k.taskRange(grid, {graph::sizesOf(type)[innermost], k.schedule["grain"]}, {rows, 1});
+  auto [stretch, row] = k.taskRange(grid, {graph::sizesOf(type)[innermost], schedule.grain}, {rows, 1});
   Indices index = k.e.zeros(type.getRank());
   delinearize(c, row.first, loops, index);
   // Every vector passes the whole column below it: what is left is halved instead of passed in many narrow ones.
   SmallVector<int64_t> widths;
-  for (int64_t lanes = k.schedule["lanes"]; lanes > 1 && (widths.empty() || lanes >= k.e.target.lanes(32)); lanes /= 2)
+  for (int64_t lanes = schedule.lanes; lanes > 1 && (widths.empty() || lanes >= k.e.target.lanes(32)); lanes /= 2)
     widths.push_back(lanes);
   widths.push_back(1);
   vectorLoop(c, stretch.first, stretch.second, widths, [&](Value iv, int64_t lanes) {

@@ -40,12 +40,12 @@ static Value packedAcrossRows(KernelBody &k) {
   return enough(along) && enough(output.blockedDim) ? input : Value();
 }
 
-static Grid emitTransposed(KernelBody &k, Value input) {
+static Grid emitTransposed(KernelBody &k, const MapSchedule &schedule, Value input) {
   Code &c = k.e.c;
   Grid grid;
   auto type = cast<RankedTensorType>(input.getType());
   const Layout &layout = k.outputs[0].layout;
-  int64_t across = layout.blockedDim, along = innermostDim(type), grain = k.schedule["grain"];
+  int64_t across = layout.blockedDim, along = innermostDim(type), grain = schedule.grain;
   SmallVector<Loop> outer = loopsOver(type, {}, {across, along});
   AffineExpr columns = graph::sizesOf(type)[across], depth = graph::sizesOf(type)[along];
   AffineExpr panels = graph::size::simplified(columns.ceilDiv(layout.block));
@@ -120,13 +120,13 @@ static void storeInterleaved(KernelBody &k, Indices index, const Loop &middle, c
   k.e.store(k.outputs[0], index, vector::ShuffleOp::create(c.b, c.loc, all, all, order), few * lanes);
 }
 
-Grid emitMap(KernelBody &k) {
+Grid emitMap(KernelBody &k, const MapSchedule &schedule) {
   if (Value input = packedAcrossRows(k))
-    return emitTransposed(k, input);
+    return emitTransposed(k, schedule, input);
   Code &c = k.e.c;
   Grid grid;
   auto type = cast<RankedTensorType>(k.returned[0].getType());
-  int64_t wide = k.schedule["lanes"], grain = k.schedule["grain"];
+  int64_t wide = schedule.lanes, grain = schedule.grain;
   int64_t native = k.e.target.lanes(type.getElementType().getIntOrFloatBitWidth()), narrow = std::min(wide, native);
   // Such a copy reads in the order of memory, and vectors do not leave a panel.
   Value input = packedAlongRows(k);
@@ -189,7 +189,7 @@ Grid emitMap(KernelBody &k) {
   return grid;
 }
 
-Grid emitConcat(KernelBody &k) {
+Grid emitConcat(KernelBody &k, const ConcatSchedule &schedule) {
   Code &c = k.e.c;
   Grid grid;
   auto op = cast<graph::ConcatOp>(k.anchor);
@@ -202,7 +202,7 @@ Grid emitConcat(KernelBody &k) {
   SmallVector<Loop> rows = loopsOver(type, {}, inside);
   AffineExpr rowCount = iterations(rows, k.context());
   int64_t inputs = op.getInputs().size();
-  int64_t each = k.schedule["grain"];
+  int64_t each = schedule.grain;
   // One task per input and stretch of rows, so that a concatenation of few rows still spreads over workers.
   AffineExpr stretches = graph::size::simplified(rowCount.ceilDiv(each));
   grid.tasks = graph::size::simplified(stretches * inputs);
@@ -232,11 +232,10 @@ Grid emitConcat(KernelBody &k) {
             return copy(1);
           Value size = c.expr(run[depth].size);
           if (depth + 1 == run.size())
-            return vectorLoop(c, c.i64(0), size, k.schedule["lanes"], k.e.target.lanes(32),
-                              [&](Value iv, int64_t lanes) {
-                                index[run[depth].dim] = {iv, lanes > 1 ? 1 : 0};
-                                copy(lanes);
-                              });
+            return vectorLoop(c, c.i64(0), size, schedule.lanes, k.e.target.lanes(32), [&](Value iv, int64_t lanes) {
+              index[run[depth].dim] = {iv, lanes > 1 ? 1 : 0};
+              copy(lanes);
+            });
           c.loop(c.i64(0), size, 1, [&](Value iv) {
             index[run[depth].dim] = {iv, 0};
             nest(depth + 1);

@@ -13,8 +13,8 @@ Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).get
 
 class PackedProduct {
 public:
-  explicit PackedProduct(KernelBody &k)
-      : k(k), e(k.e), c(k.e.c), op(cast<MatMulNBitsOp>(k.anchor)), input(op.getInput().getType()),
+  PackedProduct(KernelBody &k, const PackedProductSchedule &schedule)
+      : k(k), schedule(schedule), e(k.e), c(k.e.c), op(cast<MatMulNBitsOp>(k.anchor)), input(op.getInput().getType()),
         element(input.getElementType()), lanes(std::min<int64_t>(2 * e.target.lanes(32), unit)),
         block(op.getBlockSize()), bits(op.getBits()), depth(op.getK()), chunk(std::min<int64_t>(block, 32)),
         f32(c.b.getF32Type()) {
@@ -28,9 +28,9 @@ public:
     Grid grid;
     rowLoops = loopsOver(input, {}, {input.getRank() - 1});
     AffineExpr rowCount = iterations(rowLoops, k.context());
-    int64_t sharedRows = k.schedule["tile_m"];
+    int64_t sharedRows = schedule.tileM;
     Value rows = c.expr(rowCount), wholeRows = c.sub(rows, c.rem(rows, c.i64(sharedRows)));
-    auto [low, high] = k.taskRange(grid, getAffineConstantExpr(op.getN(), k.context()), k.schedule["grain"]);
+    auto [low, high] = k.taskRange(grid, getAffineConstantExpr(op.getN(), k.context()), schedule.grain);
     auto fill = [&](Value firstRow, Value lastRow, int64_t height, int64_t width) {
       auto stripe = [&](Value column, int64_t columns) {
         c.loop(firstRow, lastRow, height, [&](Value row) { tile(row, height, column, columns); });
@@ -40,8 +40,8 @@ public:
       c.loop(whole, high, 1, [&](Value column) { stripe(column, 1); });
     };
     if (!isConstant(rowCount, 1))
-      fill(c.i64(0), wholeRows, sharedRows, k.schedule["tile_n"]);
-    fill(isConstant(rowCount, 1) ? c.i64(0) : wholeRows, rows, 1, k.schedule["row_n"]);
+      fill(c.i64(0), wholeRows, sharedRows, schedule.tileN);
+    fill(isConstant(rowCount, 1) ? c.i64(0) : wholeRows, rows, 1, schedule.rowN);
     return grid;
   }
 
@@ -232,6 +232,7 @@ private:
   }
 
   KernelBody &k;
+  const PackedProductSchedule &schedule;
   Emitter &e;
   Code &c;
   MatMulNBitsOp op;
@@ -245,6 +246,8 @@ private:
 
 } // namespace
 
-Grid emitPackedProduct(KernelBody &k) { return PackedProduct(k).run(); }
+Grid emitPackedProduct(KernelBody &k, const PackedProductSchedule &schedule) {
+  return PackedProduct(k, schedule).run();
+}
 
 } // namespace fathom

@@ -6,7 +6,7 @@ using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
-Grid emitPool(KernelBody &k) {
+Grid emitPool(KernelBody &k, const PoolSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   Operation *op = k.anchor;
@@ -31,7 +31,7 @@ Grid emitPool(KernelBody &k) {
   if (lanesOverChannels)
     without.push_back(innermost);
   SmallVector<Loop> loops = loopsOver(type, {}, without);
-  auto [low, high] = k.taskRange(grid, iterations(loops, k.context()), k.schedule["grain"]);
+  auto [low, high] = k.taskRange(grid, iterations(loops, k.context()), schedule.grain);
   c.loop(low, high, 1, [&](Value row) {
     Indices index = e.zeros(type.getRank());
     delinearize(c, row, loops, index);
@@ -130,7 +130,7 @@ Grid emitPool(KernelBody &k) {
     };
     if (!lanesOverChannels)
       return body(1);
-    vectorLoop(c, c.i64(0), c.expr(sizesOf(type)[innermost]), k.schedule["lanes"], e.target.lanes(32),
+    vectorLoop(c, c.i64(0), c.expr(sizesOf(type)[innermost]), schedule.lanes, e.target.lanes(32),
                [&](Value iv, int64_t lanes) {
                  index[innermost] = {iv, lanes > 1 ? 1 : 0};
                  body(lanes);

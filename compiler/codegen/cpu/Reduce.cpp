@@ -48,7 +48,7 @@ Type likeLanes(Value value, Type element) {
 
 } // namespace
 
-Grid emitReduce(KernelBody &k) {
+Grid emitReduce(KernelBody &k, const RowSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   Operation *op = k.anchor;
@@ -90,8 +90,8 @@ Grid emitReduce(KernelBody &k) {
     return isHalf(element) ? Value(arith::ExtFOp::create(c.b, c.loc, likeLanes(x, acc), x)) : x;
   };
 
-  Reducer reducer{e, type, axes, k.schedule["lanes"], e.target.lanes(32)};
-  return overRows(k, type, axes, [&](Indices index, int64_t lanes) {
+  Reducer reducer{e, type, axes, schedule.lanes, e.target.lanes(32)};
+  return overRows(k, schedule, type, axes, [&](Indices index, int64_t lanes) {
     auto sum = [&](llvm::function_ref<Value(Value)> f) {
       return reducer.reduce(index, lanes, c.number(acc, 0), add,
                             [&](ArrayRef<Index> i, int64_t n) { return f(item(i, n)); });
@@ -165,7 +165,7 @@ Grid emitReduce(KernelBody &k) {
   });
 }
 
-Grid emitArgReduce(KernelBody &k) {
+Grid emitArgReduce(KernelBody &k, const RowSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   Operation *op = k.anchor;
@@ -187,7 +187,7 @@ Grid emitArgReduce(KernelBody &k) {
                         : (isUnsigned ? (last ? P::ule : P::ult) : (last ? P::sle : P::slt));
     return arith::CmpIOp::create(c.b, c.loc, predicate, x, best);
   };
-  return overRows(k, type, {axis}, [&](Indices index, int64_t lanes) {
+  return overRows(k, schedule, type, {axis}, [&](Indices index, int64_t lanes) {
     Type position = lanes == 1 ? Type(c.b.getI64Type()) : VectorType::get({lanes}, c.b.getI64Type());
     index[axis] = {c.i64(0), 0};
     Value first = e.element(op->getOperand(0), index, lanes);

@@ -34,16 +34,16 @@ static void emitSquare(KernelBody &k, const Reorder &reorder, Indices index, int
     k.e.unbind(source);
 }
 
-Grid emitReorder(KernelBody &k) {
+Grid emitReorder(KernelBody &k, const ReorderSchedule &schedule) {
   Code &c = k.e.c;
   Grid grid;
   Reorder reorder = *reorderOf(k.kernel);
-  int64_t tile = k.schedule["tile"], run = k.schedule["run"];
-  const Loop &inner = k.schedule["along_inner"] ? reorder.along : reorder.across;
-  const Loop &other = k.schedule["along_inner"] ? reorder.across : reorder.along;
+  int64_t tile = schedule.tile, run = schedule.run;
+  const Loop &inner = schedule.alongInner ? reorder.along : reorder.across;
+  const Loop &other = schedule.alongInner ? reorder.across : reorder.along;
   AffineExpr runs = graph::size::simplified(inner.size.ceilDiv(run));
   auto [first, last] =
-      k.taskRange(grid, graph::size::simplified(iterations(reorder.outer, k.context()) * runs), k.schedule["grain"]);
+      k.taskRange(grid, graph::size::simplified(iterations(reorder.outer, k.context()) * runs), schedule.grain);
   auto type = cast<RankedTensorType>(k.returned[0].getType());
   Value innerSize = c.expr(inner.size), otherSize = c.expr(other.size);
   c.loop(first, last, 1, [&](Value at) {

@@ -34,7 +34,7 @@ Value convert(Code &c, Value x, Type to) {
 
 } // namespace
 
-Grid emitSoftmax(KernelBody &k) {
+Grid emitSoftmax(KernelBody &k, const RowSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   Float f{c};
@@ -43,10 +43,10 @@ Grid emitSoftmax(KernelBody &k) {
   auto type = cast<RankedTensorType>(input.getType());
   Type element = type.getElementType(), acc = isHalf(element) ? Type(c.b.getF32Type()) : element;
   int64_t axis = rowAxes(op).front();
-  Reducer reducer{e, type, {axis}, k.schedule["lanes"], e.target.lanes(32)};
+  Reducer reducer{e, type, {axis}, schedule.lanes, e.target.lanes(32)};
   // Exponentials are kept in the result's buffer between the passes when it has their type.
   bool keep = isa<SoftmaxOp>(op) && element == acc && k.outputs[0].type.getElementType() == acc;
-  return overRows(k, type, {axis}, [&](Indices row, int64_t lanes) {
+  return overRows(k, schedule, type, {axis}, [&](Indices row, int64_t lanes) {
     auto item = [&](ArrayRef<Index> index, int64_t n) { return convert(c, e.element(input, index, n), acc); };
     Value top =
         reducer.reduce(row, lanes, c.number(acc, -INFINITY), [&](Value x, Value y) { return f.max(x, y); }, item);
@@ -90,7 +90,7 @@ Grid emitSoftmax(KernelBody &k) {
   });
 }
 
-Grid emitLayerNorm(KernelBody &k) {
+Grid emitLayerNorm(KernelBody &k, const RowSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   Float f{c};
@@ -104,9 +104,9 @@ Grid emitLayerNorm(KernelBody &k) {
   AffineExpr count = getAffineConstantExpr(1, k.context());
   for (int64_t axis : axes)
     count = count * sizesOf(type)[axis];
-  Reducer reducer{e, type, axes, k.schedule["lanes"], e.target.lanes(32)};
+  Reducer reducer{e, type, axes, schedule.lanes, e.target.lanes(32)};
   auto add = [&](Value x, Value y) { return f.add(x, y); };
-  return overRows(k, type, axes, [&](Indices row, int64_t lanes) {
+  return overRows(k, schedule, type, axes, [&](Indices row, int64_t lanes) {
     auto item = [&](ArrayRef<Index> index, int64_t n) { return convert(c, e.element(input, index, n), acc); };
     Value n = arith::SIToFPOp::create(c.b, c.loc, acc, c.expr(count));
     auto mean = [&](Reducer::Item what) {

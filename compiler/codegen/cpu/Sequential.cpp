@@ -6,9 +6,10 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-Grid overElements(KernelBody &k, ArrayRef<Loop> loops, int64_t rank, llvm::function_ref<void(Indices &)> body) {
+Grid overElements(KernelBody &k, const SequentialSchedule &schedule, ArrayRef<Loop> loops, int64_t rank,
+                  llvm::function_ref<void(Indices &)> body) {
   Grid grid;
-  auto [low, high] = k.taskRange(grid, iterations(loops, k.context()), k.schedule["grain"]);
+  auto [low, high] = k.taskRange(grid, iterations(loops, k.context()), schedule.grain);
   k.e.c.loop(low, high, 1, [&](Value position) {
     Indices index = k.e.zeros(rank);
     delinearize(k.e.c, position, loops, index);
@@ -74,7 +75,7 @@ static void scanRow(KernelBody &k, CumSumOp op, Indices index, int64_t axis, int
          });
 }
 
-Grid emitCumSum(KernelBody &k) {
+Grid emitCumSum(KernelBody &k, const SequentialSchedule &schedule) {
   Code &c = k.e.c;
   auto op = cast<CumSumOp>(k.anchor);
   auto type = op.getType();
@@ -83,7 +84,7 @@ Grid emitCumSum(KernelBody &k) {
     int64_t axis = *normalizeAxis(known->front(), rank);
     SmallVector<Loop> loops = loopsOver(type, {}, {axis});
     Grid grid;
-    auto [low, high] = k.taskRange(grid, iterations(loops, k.context()), k.schedule["grain"]);
+    auto [low, high] = k.taskRange(grid, iterations(loops, k.context()), schedule.grain);
     Indices index = k.e.zeros(rank);
     overStretch(k, low, high, loops, lanesAlong(k, type, loops), index,
                 [&](int64_t lanes) { scanRow(k, op, index, axis, lanes); });
@@ -102,17 +103,17 @@ Grid emitCumSum(KernelBody &k) {
   return Grid{getAffineConstantExpr(1, k.context()), 0};
 }
 
-Grid emitSequential(KernelBody &k) {
+Grid emitSequential(KernelBody &k, const SequentialSchedule &schedule) {
   return TypeSwitch<Operation *, Grid>(k.anchor)
-      .Case([&](CumSumOp) { return emitCumSum(k); })
-      .Case([&](ScatterElementsOp) { return emitScatterElements(k); })
-      .Case([&](ScatterNDOp) { return emitScatterND(k); })
-      .Case([&](TopKOp) { return emitTopK(k); })
-      .Case([&](ConvTransposeOp) { return emitConvTranspose(k); })
-      .Case([&](NonZeroOp) { return emitNonZero(k); })
-      .Case([&](NonMaxSuppressionOp) { return emitNonMaxSuppression(k); })
-      .Case([&](TensorScatterOp) { return emitTensorScatter(k); })
-      .Case([&](UniqueOp) { return emitUnique(k); })
+      .Case([&](CumSumOp) { return emitCumSum(k, schedule); })
+      .Case([&](ScatterElementsOp) { return emitScatterElements(k, schedule); })
+      .Case([&](ScatterNDOp) { return emitScatterND(k, schedule); })
+      .Case([&](TopKOp) { return emitTopK(k, schedule); })
+      .Case([&](ConvTransposeOp) { return emitConvTranspose(k, schedule); })
+      .Case([&](NonZeroOp) { return emitNonZero(k, schedule); })
+      .Case([&](NonMaxSuppressionOp) { return emitNonMaxSuppression(k, schedule); })
+      .Case([&](TensorScatterOp) { return emitTensorScatter(k, schedule); })
+      .Case([&](UniqueOp) { return emitUnique(k, schedule); })
       .Default([&](Operation *) { return k.e.failed = true, Grid(); });
 }
 

@@ -5,18 +5,18 @@
 
 namespace fathom {
 
-Grid emitCumSum(KernelBody &k);
-Grid emitScatterElements(KernelBody &k);
-Grid emitScatterND(KernelBody &k);
-Grid emitTopK(KernelBody &k);
-Grid emitConvTranspose(KernelBody &k);
-Grid emitNonZero(KernelBody &k);
-Grid emitNonMaxSuppression(KernelBody &k);
-Grid emitTensorScatter(KernelBody &k);
-Grid emitUnique(KernelBody &k);
+Grid emitCumSum(KernelBody &k, const SequentialSchedule &schedule);
+Grid emitScatterElements(KernelBody &k, const SequentialSchedule &schedule);
+Grid emitScatterND(KernelBody &k, const SequentialSchedule &schedule);
+Grid emitTopK(KernelBody &k, const SequentialSchedule &schedule);
+Grid emitConvTranspose(KernelBody &k, const SequentialSchedule &schedule);
+Grid emitNonZero(KernelBody &k, const SequentialSchedule &schedule);
+Grid emitNonMaxSuppression(KernelBody &k, const SequentialSchedule &schedule);
+Grid emitTensorScatter(KernelBody &k, const SequentialSchedule &schedule);
+Grid emitUnique(KernelBody &k, const SequentialSchedule &schedule);
 
 // Runs `body` once for every element of `loops`, split into tasks of the schedule's grain; `index` has the given rank.
-Grid overElements(KernelBody &k, llvm::ArrayRef<Loop> loops, int64_t rank,
+Grid overElements(KernelBody &k, const SequentialSchedule &schedule, llvm::ArrayRef<Loop> loops, int64_t rank,
                   llvm::function_ref<void(Indices &index)> body);
 
 // Runs `body` for the elements [low, high) of `loops`, vector by vector along the last of them, whose index then has

@@ -6,7 +6,7 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-Grid emitConvTranspose(KernelBody &k) {
+Grid emitConvTranspose(KernelBody &k, const SequentialSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   auto op = cast<ConvTransposeOp>(k.anchor);
@@ -19,7 +19,7 @@ Grid emitConvTranspose(KernelBody &k) {
   int64_t spatial = window.kernel.size(), group = op.getGroup();
   Sizes weight = sizesOf(op.getWeight());
   Value channels = c.expr(weight[0].floorDiv(group)), outputs = c.expr(weight[1]);
-  return overElements(k, loopsOver(type, {}), type.getRank(), [&](Indices &index) {
+  return overElements(k, schedule, loopsOver(type, {}), type.getRank(), [&](Indices &index) {
     Value which = c.div(index[1].base, outputs), channel = c.rem(index[1].base, outputs);
     Indices from = index, tap = e.zeros(spatial + 2);
     tap[1] = {channel, 0};

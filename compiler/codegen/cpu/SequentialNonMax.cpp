@@ -221,7 +221,7 @@ Box candidateBox(Emitter &e, NonMaxSuppressionOp op, Value batch, Value row) {
 
 } // namespace
 
-Grid emitNonMaxSuppression(KernelBody &k) {
+Grid emitNonMaxSuppression(KernelBody &k, const SequentialSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   auto op = cast<NonMaxSuppressionOp>(k.anchor);
@@ -242,7 +242,7 @@ Grid emitNonMaxSuppression(KernelBody &k) {
   Type i64 = c.b.getI64Type(), i1 = c.b.getI1Type();
 
   auto scores = cast<RankedTensorType>(op.getScores().getType());
-  Grid grid = overElements(k, loopsOver(scores, {}, {2}), 3, [&](Indices &index) {
+  Grid grid = overElements(k, schedule, loopsOver(scores, {}, {2}), 3, [&](Indices &index) {
     Value batch = index[0].base, category = index[1].base;
     Value first = c.mul(c.add(c.mul(batch, classes), category), each);
     Value most = c.add(first, c.min(c.max(limit, c.i64(0)), each));

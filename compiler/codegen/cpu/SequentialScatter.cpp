@@ -62,7 +62,7 @@ void whenNonEmpty(Emitter &e, Value tensor, ArrayRef<int64_t> dims, llvm::functi
 // Rows along the axis are independent of each other, and updates of a row are written in their order. Where dimensions
 // lie inside the axis, a task goes over its rows together, position by position of the axis: so everything is read and
 // written as it lies in memory.
-Grid emitScatterElements(KernelBody &k) {
+Grid emitScatterElements(KernelBody &k, const SequentialSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   auto op = cast<ScatterElementsOp>(k.anchor);
@@ -74,7 +74,7 @@ Grid emitScatterElements(KernelBody &k) {
   for (const Loop &loop : rows)
     (llvm::find(order, loop.dim) < llvm::find(order, axis) ? outside : inside).push_back(loop);
   Grid grid;
-  auto [low, high] = k.taskRange(grid, iterations(rows, k.context()), k.schedule["grain"]);
+  auto [low, high] = k.taskRange(grid, iterations(rows, k.context()), schedule.grain);
   Indices index = e.zeros(rank);
   // The rows [from, to) of the task among those that differ inside the axis only.
   auto overBlocks = [&](llvm::function_ref<void(Value from, Value to)> body) {
@@ -127,7 +127,7 @@ Grid emitScatterElements(KernelBody &k) {
 }
 
 // Positions within the slices that an index selects are independent, so tasks divide the slices.
-Grid emitScatterND(KernelBody &k) {
+Grid emitScatterND(KernelBody &k, const SequentialSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   auto op = cast<ScatterNDOp>(k.anchor);
@@ -139,7 +139,7 @@ Grid emitScatterND(KernelBody &k) {
   SmallVector<Loop> selected = loopsOver(type, {}, range(depth, rank)), slice = loopsOver(type, {}, range(0, depth));
   SmallVector<Loop> tuples = loopsOver(updates, {}, range(outer, updates.getRank()));
   Grid grid;
-  auto [low, high] = k.taskRange(grid, iterations(slice, k.context()), k.schedule["grain"]);
+  auto [low, high] = k.taskRange(grid, iterations(slice, k.context()), schedule.grain);
   int64_t lanes = lanesAlong(k, type, slice);
   Indices from = e.zeros(rank);
   if (slice.empty()) {

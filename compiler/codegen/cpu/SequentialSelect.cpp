@@ -19,7 +19,7 @@ static Value isNonZero(Code &c, Type element, Value x) {
   return element.isInteger(1) ? x : c.cmp(P::ne, x, c.integer(x.getType(), 0));
 }
 
-Grid emitNonZero(KernelBody &k) {
+Grid emitNonZero(KernelBody &k, const SequentialSchedule &schedule) {
   Code &c = k.e.c;
   auto op = cast<NonZeroOp>(k.anchor);
   auto type = cast<RankedTensorType>(op.getInput().getType());
@@ -44,7 +44,7 @@ Grid emitNonZero(KernelBody &k) {
 }
 
 // Copies the cache, unless it is the result's own memory, and writes the new rows.
-Grid emitTensorScatter(KernelBody &k) {
+Grid emitTensorScatter(KernelBody &k, const SequentialSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   auto op = cast<TensorScatterOp>(k.anchor);
@@ -64,7 +64,7 @@ Grid emitTensorScatter(KernelBody &k) {
                  body(lanes);
                });
   };
-  return overElements(k, loopsOver(type, {}, within), rank, [&](Indices &index) {
+  return overElements(k, schedule, loopsOver(type, {}, within), rank, [&](Indices &index) {
     Value first = c.i64(0);
     if (!isa<NoneType>(op.getWriteIndices().getType()))
       first = e.integerAt(op.getWriteIndices(), Indices{index[0]});

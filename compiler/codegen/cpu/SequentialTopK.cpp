@@ -7,7 +7,7 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-Grid emitTopK(KernelBody &k) {
+Grid emitTopK(KernelBody &k, const SequentialSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   auto op = cast<TopKOp>(k.anchor);
@@ -23,7 +23,7 @@ Grid emitTopK(KernelBody &k) {
   auto isBetter = [&](Value x, Value y) {
     return op.getLargest() ? isLess(c, element, y, x) : isLess(c, element, x, y);
   };
-  return overElements(k, loopsOver(type, {}, {axis}), type.getRank(), [&](Indices &row) {
+  return overElements(k, schedule, loopsOver(type, {}, {axis}), type.getRank(), [&](Indices &row) {
     auto at = [&](Value position) {
       Indices index = row;
       index[axis] = {position, 0};

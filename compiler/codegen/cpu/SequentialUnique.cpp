@@ -56,7 +56,7 @@ static Value find(Code &c, llvm::function_ref<Value(Value)> load, Value length, 
   return loop.getResult(0);
 }
 
-Grid emitUnique(KernelBody &k) {
+Grid emitUnique(KernelBody &k, const SequentialSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
   auto op = cast<UniqueOp>(k.anchor);

@@ -16,21 +16,21 @@ namespace {
 
 class SpatialPack {
 public:
-  explicit SpatialPack(KernelBody &k)
-      : k(k), e(k.e), c(k.e.c), op(cast<ConvOp>(k.anchor)), input(e.buffer(op.getInput())),
+  SpatialPack(KernelBody &k, const SpatialPackSchedule &schedule)
+      : k(k), schedule(schedule), e(k.e), c(k.e.c), op(cast<ConvOp>(k.anchor)), input(e.buffer(op.getInput())),
         weight(e.buffer(op.getWeight())), type(op.getType()), element(type.getElementType()), window(*getWindow(op)),
         spatial(window.kernel.size()), last(1 + spatial), channels(*constantSize(sizesOf(op.getWeight())[1])),
         columns(*constantSize(sizesOf(op.getWeight())[0])), groupColumns(columns / op.getGroup()),
-        tileW(k.schedule["tile_w"]), panelWidth(weight.layout.block), together(k.schedule["groups"]),
-        registers{e, element, panelWidth, k.schedule["tile_i"], 1, k.schedule["load_ahead"], weight.pointer, element} {
+        tileW(schedule.tileW), panelWidth(weight.layout.block), together(schedule.groups),
+        registers{e, element, panelWidth, schedule.tileI, 1, schedule.loadAhead, weight.pointer, element} {
     registers.stepsInOrder = !e.target.laneFma;
   }
 
   Grid emit() {
     rowLoops = loopsOver(type, {}, {1, last});
     AffineExpr rows = iterations(rowLoops, k.context());
-    int64_t panels = llvm::divideCeil(columns, panelWidth), taskPanels = k.schedule["task_n"];
-    int64_t panelTasks = llvm::divideCeil(panels, taskPanels), taskRows = k.schedule["task_h"];
+    int64_t panels = llvm::divideCeil(columns, panelWidth), taskPanels = schedule.taskPanels;
+    int64_t panelTasks = llvm::divideCeil(panels, taskPanels), taskRows = schedule.taskRows;
     Grid grid;
     AffineExpr rowTasks = size::simplified(rows.ceilDiv(taskRows));
     grid.tasks = size::simplified(rowTasks * panelTasks);
@@ -47,7 +47,7 @@ public:
         c.when(c.cmp(arith::CmpIPredicate::eq, panelHigh, c.i64(panels)), [&] { body(c.i64(full), rest); });
     };
     // Going down a stretch of columns, all panels reuse the window's rows while they are in the first-level cache.
-    if (k.schedule["rows_outer"])
+    if (schedule.rowsOuter)
       overPixels([&](Value x, int64_t width) {
         overRows(
             [&](Value row) { overPanels([&](Value panel, int64_t count) { tile(row, x, width, panel, count); }); });
@@ -126,7 +126,7 @@ private:
         moved.push_back(c.add(start, offset));
       return overWindow(d + 1, moved, c.add(panel, c.mul(i, below * panelWidth)), pieces, llvm::to_vector(carried));
     };
-    if (d + 1 < spatial || !k.schedule["unroll_w"])
+    if (d + 1 < spatial || !schedule.unrollW)
       return registers.inBlocks(c.i64(window.kernel[d]), below, sums, [&](Value from, Value to, ValueRange carried) {
         return c.loop(from, to, 1, carried, tap);
       });
@@ -165,6 +165,7 @@ private:
   }
 
   KernelBody &k;
+  const SpatialPackSchedule &schedule;
   Emitter &e;
   Code &c;
   ConvOp op;
@@ -181,6 +182,6 @@ private:
 
 } // namespace
 
-Grid emitSpatialPack(KernelBody &k) { return SpatialPack(k).emit(); }
+Grid emitSpatialPack(KernelBody &k, const SpatialPackSchedule &schedule) { return SpatialPack(k, schedule).emit(); }
 
 } // namespace fathom

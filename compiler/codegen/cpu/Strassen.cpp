@@ -18,10 +18,10 @@ class StrassenProduct {
   static constexpr int64_t pairsAhead = 4;
 
 public:
-  explicit StrassenProduct(KernelBody &k)
-      : k(k), e(k.e), c(k.e.c), op(cast<StrassenOp>(k.anchor)), weight(e.buffer(op.getWeight())), type(op.getType()),
-        element(type.getElementType()), channel(op.getAxis()), lanes(e.target.lanes(32)),
-        depth(weight.type.getDimSize(1)), columns(weight.type.getDimSize(2)), tileM(k.schedule["tile_m"]),
+  StrassenProduct(KernelBody &k, const StrassenSchedule &schedule)
+      : k(k), schedule(schedule), e(k.e), c(k.e.c), op(cast<StrassenOp>(k.anchor)), weight(e.buffer(op.getWeight())),
+        type(op.getType()), element(type.getElementType()), channel(op.getAxis()), lanes(e.target.lanes(32)),
+        depth(weight.type.getDimSize(1)), columns(weight.type.getDimSize(2)), tileM(schedule.tileM),
         tileN(weight.layout.block), stored(weight.type.getDimSize(0)), combineLeft(c, strassen::leftTransform()),
         combineStored(c, strassen::restTransform()), combineProducts(c, strassen::resultTransform()) {
     SmallVector<const Layout *> merge;
@@ -33,13 +33,13 @@ public:
     rowLoops = loopsOver(type, merge, {channel});
     rows = *constantSize(iterations(rowLoops, k.context()));
     pairs = llvm::divideCeil(rows, 2);
-    taskPairs = std::min<int64_t>(k.schedule["task_m"], llvm::alignTo(pairs, tileM));
+    taskPairs = std::min<int64_t>(schedule.taskM, llvm::alignTo(pairs, tileM));
   }
 
   Grid emit() {
     Grid grid;
     auto count = [&](int64_t number) { return getAffineConstantExpr(number, k.context()); };
-    auto [ofPanels, ofPairs] = k.taskRange(grid, Units{count(llvm::divideCeil(columns, tileN)), k.schedule["task_n"]},
+    auto [ofPanels, ofPairs] = k.taskRange(grid, Units{count(llvm::divideCeil(columns, tileN)), schedule.taskN},
                                            Units{count(pairs), taskPairs});
     std::tie(firstPair, lastPair) = ofPairs;
     // Scratch: the factors of the left side, the products of a panel, and the factors of a panel that are not stored.
@@ -152,9 +152,8 @@ private:
     Value isStored = c.cmp(arith::CmpIPredicate::slt, product, c.i64(stored));
     Value start = c.select(isStored, storedAt(product, panel),
                            c.add(c.mul(c.sub(product, c.i64(stored)), depth * tileN), restAt));
-    const Schedule &s = k.schedule;
     Value right = c.select(isStored, weight.pointer, k.scratch);
-    RegisterTile registers{e, element, tileN, s["unroll_k"], s["in_flight"], s["load_ahead"], right, element};
+    RegisterTile registers{e, element, tileN, schedule.unrollK, schedule.inFlight, schedule.loadAhead, right, element};
     Value count = c.sub(lastPair, firstPair), full = c.sub(count, c.rem(count, c.i64(tileM)));
     c.loop(c.i64(0), full, tileM, [&](Value slot) { multiplyTile(registers, product, slot, tileM, start); });
     // Tasks start at multiples of the tile, so that only one remainder exists.
@@ -189,7 +188,7 @@ private:
 
   // A tile's share of fetching the next panel of weights, which follow each other as they are read.
   Ahead nextPanel(Value slot, Value next) {
-    if (!k.schedule["fetch_ahead"])
+    if (!schedule.fetchAhead)
       return {};
     int64_t tiles = llvm::divideCeil(std::min(taskPairs, pairs), tileM);
     return shareOfPanel(c, next, c.div(slot, c.i64(tileM)), tiles, c.i64(depth), tileN);
@@ -237,6 +236,7 @@ private:
   }
 
   KernelBody &k;
+  const StrassenSchedule &schedule;
   Emitter &e;
   Code &c;
   StrassenOp op;
@@ -256,6 +256,6 @@ private:
 
 } // namespace
 
-Grid emitStrassen(KernelBody &k) { return StrassenProduct(k).emit(); }
+Grid emitStrassen(KernelBody &k, const StrassenSchedule &schedule) { return StrassenProduct(k, schedule).emit(); }
 
 } // namespace fathom

@@ -16,12 +16,12 @@ namespace {
 
 class TransposedConv {
 public:
-  explicit TransposedConv(KernelBody &k)
-      : k(k), e(k.e), c(k.e.c), op(cast<ConvTransposeOp>(k.anchor)), input(e.buffer(op.getInput())),
+  TransposedConv(KernelBody &k, const TransposedSchedule &schedule)
+      : k(k), schedule(schedule), e(k.e), c(k.e.c), op(cast<ConvTransposeOp>(k.anchor)), input(e.buffer(op.getInput())),
         weight(e.buffer(op.getWeight())), type(op.getType()), axes(phaseAxes(*getWindow(op))), spatial(axes.size()),
         groups(op.getGroup()), channels(*constantSize(sizesOf(op.getWeight())[0]) / groups),
-        groupColumns(*constantSize(sizesOf(op.getWeight())[1])), tileM(k.schedule["tile_m"]),
-        width(k.schedule["tile_n"]), sideBySide(!weight.layout.block) {
+        groupColumns(*constantSize(sizesOf(op.getWeight())[1])), tileM(schedule.tileM), width(schedule.tileN),
+        sideBySide(!weight.layout.block) {
     Type element = type.getElementType();
     acc = element.getIntOrFloatBitWidth() == 16 ? Type(c.b.getF32Type()) : registerType(element);
     // Where groups stand side by side, panels run through all of them.
@@ -41,16 +41,15 @@ public:
       phases *= axis.stride;
     // Neighbouring tasks are phases of the same pixels: they read the same input, and their results lie side by side.
     AffineExpr rows = iterations(rowLoops, k.context());
-    Units ofPhases{getAffineConstantExpr(phases, k.context()), k.schedule["task_p"]};
-    Units ofRows{rows, k.schedule["task_m"]},
-        ofPanels{getAffineConstantExpr(panels, k.context()), k.schedule["task_n"]};
+    Units ofPhases{getAffineConstantExpr(phases, k.context()), schedule.taskP};
+    Units ofRows{rows, schedule.taskM}, ofPanels{getAffineConstantExpr(panels, k.context()), schedule.taskN};
     Grid grid;
     grid.tasks = size::simplified(ofPhases.parts() * ofRows.parts() * ofPanels.parts());
     Value phaseTasks = c.expr(ofPhases.parts()), rest = c.div(k.task, phaseTasks);
     Range phase = partRange(c, c.rem(k.task, phaseTasks), ofPhases),
           panel = partRange(c, c.div(rest, c.expr(ofRows.parts())), ofPanels);
     std::tie(rowLow, rowHigh) = partRange(c, c.rem(rest, c.expr(ofRows.parts())), ofRows);
-    throughScratch = k.schedule["through_scratch"];
+    throughScratch = schedule.throughScratch;
     grid.scratchBytes = throughScratch ? tileM * width * elementBytes(acc) : 0;
     overPanels(panel, [&](Value group, Value firstColumn, int64_t columns) {
       c.loop(phase.first, phase.second, 1, [&](Value which) {
@@ -142,9 +141,14 @@ private:
   }
 
   RegisterTile registers() {
-    const Schedule &s = k.schedule;
-    return {
-        e, acc, width, s["unroll_k"], s["in_flight"], s["load_ahead"], weight.pointer, weight.type.getElementType()};
+    return {e,
+            acc,
+            width,
+            schedule.unrollK,
+            schedule.inFlight,
+            schedule.loadAhead,
+            weight.pointer,
+            weight.type.getElementType()};
   }
 
   // Where a phase has pixel `index`, counted in the phase.
@@ -270,6 +274,7 @@ private:
   }
 
   KernelBody &k;
+  const TransposedSchedule &schedule;
   Emitter &e;
   Code &c;
   ConvTransposeOp op;
@@ -290,6 +295,6 @@ private:
 
 } // namespace
 
-Grid emitTransposed(KernelBody &k) { return TransposedConv(k).emit(); }
+Grid emitTransposed(KernelBody &k, const TransposedSchedule &schedule) { return TransposedConv(k, schedule).emit(); }
 
 } // namespace fathom

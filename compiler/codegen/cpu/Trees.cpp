@@ -12,16 +12,16 @@ namespace {
 
 class Trees {
 public:
-  explicit Trees(KernelBody &k)
-      : k(k), e(k.e), c(k.e.c), op(cast<TreeEnsembleOp>(k.anchor)),
+  Trees(KernelBody &k, const TreesSchedule &schedule)
+      : k(k), schedule(schedule), e(k.e), c(k.e.c), op(cast<TreeEnsembleOp>(k.anchor)),
         threshold(cast<RankedTensorType>(op.getInput().getType()).getElementType()),
         weight(op.getType().getElementType()), targets(op.getTargets()), count(sizeOf(op.getTrees(), 0)),
         width(sizeOf(op.getWeights(), 1)), isNarrow(sizeOf(op.getNodes(), 1) == 2) {}
 
   Grid run() {
     Grid grid;
-    auto [low, high] = k.taskRange(grid, sizesOf(op.getInput())[0], k.schedule["grain"]);
-    int64_t together = k.schedule["rows"], block = k.schedule["block"];
+    auto [low, high] = k.taskRange(grid, sizesOf(op.getInput())[0], schedule.grain);
+    int64_t together = schedule.rows, block = schedule.block;
     Value whole = c.sub(high, c.rem(c.sub(high, low), c.i64(together)));
     c.loop(low, whole, block, [&](Value first) { passBlock(first, c.min(c.add(first, block), whole)); });
     c.loop(whole, high, 1, [&](Value row) { passRow(row); });
@@ -88,7 +88,7 @@ private:
         [&](OpBuilder &, Location, ValueRange values) {
           SmallVector<Value> nodes(values.begin(), values.begin() + descents.size());
           Value moved = c.i64(0);
-          int64_t steps = k.schedule["steps"];
+          int64_t steps = schedule.steps;
           for (int64_t step = 0; step < steps; ++step)
             for (auto [node, descent] : llvm::zip_equal(nodes, descents)) {
               Value before = std::exchange(node, next(descent, node));
@@ -153,7 +153,7 @@ private:
 
   // A block of whole tiles of rows.
   void passBlock(Value first, Value last) {
-    int64_t together = k.schedule["rows"];
+    int64_t together = schedule.rows;
     c.loop(first, last, 1, [&](Value row) { clear(row); });
     c.loop(c.i64(0), c.i64(count), 1, [&](Value index) {
       Tree tree = treeAt(index);
@@ -170,7 +170,7 @@ private:
 
   // One row, which descends several trees together. Its only target stays in a register.
   void passRow(Value row) {
-    int64_t together = std::min<int64_t>(k.schedule["trees"], count), whole = count / together * together;
+    int64_t together = std::min<int64_t>(schedule.trees, count), whole = count / together * together;
     Value features = rowAt(row);
     bool isSingle = targets == 1;
     if (!isSingle)
@@ -199,6 +199,7 @@ private:
   }
 
   KernelBody &k;
+  const TreesSchedule &schedule;
   Emitter &e;
   Code &c;
   TreeEnsembleOp op;
@@ -209,6 +210,6 @@ private:
 
 } // namespace
 
-Grid emitTrees(KernelBody &k) { return Trees(k).run(); }
+Grid emitTrees(KernelBody &k, const TreesSchedule &schedule) { return Trees(k, schedule).run(); }
 
 } // namespace fathom

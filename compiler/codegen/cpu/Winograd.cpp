@@ -32,18 +32,18 @@ SmallVector<Value> fromBothSides(Code &c, const TransformMatrix &matrix, ArrayRe
 
 class WinogradConvolution {
 public:
-  explicit WinogradConvolution(KernelBody &k)
-      : k(k), e(k.e), c(k.e.c), op(cast<WinogradConvOp>(k.anchor)), input(e.buffer(op.getInput())),
+  WinogradConvolution(KernelBody &k, const WinogradSchedule &schedule)
+      : k(k), schedule(schedule), e(k.e), c(k.e.c), op(cast<WinogradConvOp>(k.anchor)), input(e.buffer(op.getInput())),
         weight(e.buffer(op.getWeight())), type(op.getType()), element(type.getElementType()), size(op.getTile()),
-        positions((size + 2) * (size + 2)), tileM(k.schedule["tile_m"]), tileN(weight.layout.block),
-        taskTiles(k.schedule["task_t"]), channels(*constantSize(input.layout.sizes[1])),
+        positions((size + 2) * (size + 2)), tileM(schedule.tileM), tileN(weight.layout.block),
+        taskTiles(schedule.taskTiles), channels(*constantSize(input.layout.sizes[1])),
         groupChannels(channels / op.getGroup()), columns(*constantSize(sizesOf(type)[1])) {}
 
   Grid emit() {
     AffineExpr tilesDown = perTile(2), tilesAcross = perTile(3);
     image = {{0, sizesOf(type)[0]}, {2, tilesDown}, {3, tilesAcross}};
     AffineExpr tiles = size::simplified(sizesOf(type)[0] * tilesDown * tilesAcross);
-    int64_t panels = llvm::divideCeil(columns, tileN), taskN = k.schedule["task_n"];
+    int64_t panels = llvm::divideCeil(columns, tileN), taskN = schedule.taskN;
     int64_t panelTasks = llvm::divideCeil(panels, taskN);
     Grid grid;
     auto [group, tasks, isHeld] = k.taskGroup(grid, size::simplified(tiles.ceilDiv(taskTiles)), panelTasks);
@@ -104,7 +104,7 @@ private:
 
   // What a register tile fetches of the weights that come next: those of the next position, or of the next panel.
   Ahead nextPanel(Value position, Value panel, Value row) {
-    if (!k.schedule["fetch_ahead"])
+    if (!schedule.fetchAhead)
       return {};
     Value next = c.add(position, 1), isLast = c.cmp(arith::CmpIPredicate::eq, next, c.i64(positions));
     Value start = c.select(isLast, weightsAt(c.i64(0), c.add(panel, 1)), weightsAt(next, panel));
@@ -114,8 +114,8 @@ private:
 
   // The products of all tiles at one position of a tile with one panel of the weights there.
   void multiply(Value position, Value panel, Value count) {
-    const Schedule &s = k.schedule;
-    RegisterTile registers{e, element, tileN, s["unroll_k"], s["in_flight"], s["load_ahead"], weight.pointer, element};
+    RegisterTile registers{
+        e, element, tileN, schedule.unrollK, schedule.inFlight, schedule.loadAhead, weight.pointer, element};
     SmallVector<int64_t> pieces = registers.piecesOf(tileN);
     Value panelStart = weightsAt(position, panel);
     int64_t groupPanels = columns / int64_t(op.getGroup()) / tileN; // several groups have no panels in common
@@ -198,6 +198,7 @@ private:
   }
 
   KernelBody &k;
+  const WinogradSchedule &schedule;
   Emitter &e;
   Code &c;
   WinogradConvOp op;
@@ -211,6 +212,6 @@ private:
 
 } // namespace
 
-Grid emitWinograd(KernelBody &k) { return WinogradConvolution(k).emit(); }
+Grid emitWinograd(KernelBody &k, const WinogradSchedule &schedule) { return WinogradConvolution(k, schedule).emit(); }
 
 } // namespace fathom

@@ -12,7 +12,7 @@ namespace fathom::cost {
 namespace {
 
 constexpr Product product{.rows = 200, .columns = 768, .run = 768};
-constexpr ProductSchedule schedule{.tileM = 5, .tileN = 16, .unrollK = 4, .inFlight = 16, .taskM = 200, .taskN = 48};
+constexpr ContractSchedule schedule{.tileM = 5, .tileN = 16, .unrollK = 4, .inFlight = 16, .taskM = 200, .taskN = 48};
 
 TEST(ProductCost, IsAtLeastTheArithmetic) {
   double ideal = 200.0 * 768 * 768 / (4 * machine().fmaPerCycle);
@@ -48,7 +48,7 @@ TEST(ProductCost, PartsOfRowsTakeLongerToStore) {
   EXPECT_EQ(storingCycles(small, 64, true, machine()), 0);
   // A task that has all columns of its rows, beside two that have half of them each.
   Product wide{.rows = 1 << 16, .columns = 64, .run = 9};
-  ProductSchedule all{.tileM = 8, .tileN = 32, .taskM = 512, .taskN = 2}, half = all;
+  ContractSchedule all{.tileM = 8, .tileN = 32, .taskM = 512, .taskN = 2}, half = all;
   half.taskN = 1;
   EXPECT_GT(estimate(wide, half, machine()).results, 1.5 * estimate(wide, all, machine()).results);
 }
@@ -70,7 +70,7 @@ TEST(ProductCost, SmallerCachesRefillMore) {
 }
 
 TEST(ProductCost, PackingIsCountedForEveryRunOfTasks) {
-  ProductSchedule packed = schedule;
+  ContractSchedule packed = schedule;
   packed.packed = true, packed.tileM = 8, packed.tileN = 12, packed.blockK = 256, packed.taskM = 200;
   packed.taskN = 64;
   double once = estimate(product, packed, machine()).packing;
@@ -107,7 +107,7 @@ TEST(Estimate, SmallTasksWaitLessForASlowThread) {
 TEST(ProductCost, StreamsSpeedUpReadingNotArithmetic) {
   Product vector = product;
   vector.rows = 1;
-  ProductSchedule one{.tileM = 1, .tileN = 16, .unrollK = 4, .inFlight = 16, .taskM = 1, .taskN = 48}, four = one;
+  ContractSchedule one{.tileM = 1, .tileN = 16, .unrollK = 4, .inFlight = 16, .taskM = 1, .taskN = 48}, four = one;
   four.streams = 4;
   EXPECT_LT(estimate(vector, four, machine()).total(), 0.8 * estimate(vector, one, machine()).total());
   EXPECT_GE(registersOf(1, 16, false, machine(), 32, 4), 16 + 1 + 4);
@@ -118,7 +118,7 @@ TEST(ProductCost, LongLoopsGainFromLoadsThatComeAhead) {
   auto gain = [](int64_t run, bool packed) {
     Product reduction = product;
     reduction.run = run;
-    ProductSchedule ordered = schedule, plain = schedule;
+    ContractSchedule ordered = schedule, plain = schedule;
     ordered.packed = plain.packed = packed, ordered.tileM = plain.tileM = 4;
     ordered.loadAhead = 24;
     return estimate(reduction, plain, machine()).arithmetic - estimate(reduction, ordered, machine()).arithmetic;
@@ -133,8 +133,8 @@ TEST(ProductCost, LongLoopsGainFromLoadsThatComeAhead) {
 }
 
 TEST(ProductCost, LoadsComeAheadInTilesOfWholeVectors) {
-  auto best = [](ProductSchedule s, int64_t run) { return bestLoadAhead(s, run, machine()); };
-  ProductSchedule inPlace{.tileM = 5, .tileN = 16, .unrollK = 8, .inFlight = 16}, packed = inPlace, changed = inPlace;
+  auto best = [](ContractSchedule s, int64_t run) { return bestLoadAhead(s, run, machine()); };
+  ContractSchedule inPlace{.tileM = 5, .tileN = 16, .unrollK = 8, .inFlight = 16}, packed = inPlace, changed = inPlace;
   packed.packed = true, packed.tileM = 8;
   EXPECT_GT(best(inPlace, 768), 0);
   EXPECT_EQ(best(inPlace, 16), 0);
@@ -156,9 +156,9 @@ TEST(ProductCost, LoadsComeAheadInTilesOfWholeVectors) {
 }
 
 TEST(ProductCost, FetchingAheadHidesWaitingWhereSeveralTilesPassAPanel) {
-  ProductSchedule several = schedule, one = schedule;
+  ContractSchedule several = schedule, one = schedule;
   one.taskM = one.tileM;
-  auto movement = [](ProductSchedule s, bool ahead) {
+  auto movement = [](ContractSchedule s, bool ahead) {
     s.fetchAhead = ahead;
     return estimate(product, s, machine()).movement;
   };
@@ -175,7 +175,7 @@ TEST(ProductCost, PanelsThatAreNotFetchedAheadAreWaitedFor) {
   Target fast = machine();
   fast.vectorBytes = 64, fast.laneFma = false;
   Product many{.rows = 256, .columns = 1024, .run = 1024};
-  ProductSchedule s{.tileM = 8, .tileN = 48, .unrollK = 2, .inFlight = 16, .taskM = 1 << 20, .taskN = 1 << 20};
+  ContractSchedule s{.tileM = 8, .tileN = 48, .unrollK = 2, .inFlight = 16, .taskM = 1 << 20, .taskN = 1 << 20};
   double late = estimate(many, s, fast).movement, memory = 4.0 * 1024 * 1024 / fast.memoryBytesPerCycle;
   s.fetchAhead = true;
   EXPECT_GT(late - estimate(many, s, fast).movement, memory / 2);
@@ -184,7 +184,7 @@ TEST(ProductCost, PanelsThatAreNotFetchedAheadAreWaitedFor) {
 TEST(ProductCost, PackingWaitsForRowsFromFarAway) {
   Target fast = machine();
   fast.vectorBytes = 64, fast.laneFma = false;
-  ProductSchedule s{.tileM = 8, .tileN = 48, .unrollK = 2, .inFlight = 16, .packed = true, .blockK = 512};
+  ContractSchedule s{.tileM = 8, .tileN = 48, .unrollK = 2, .inFlight = 16, .packed = true, .blockK = 512};
   s.taskM = 1 << 20, s.taskN = 1 << 20;
   auto perRow = [&](int64_t rows) {
     return estimate({.rows = rows, .columns = 768, .run = 3072}, s, fast).packing / double(rows);
@@ -342,7 +342,7 @@ protected:
 
   // The same product in rows by columns, with the same tiles.
   static Estimate whole(int64_t rows, int64_t columns, int64_t depth) {
-    ProductSchedule schedule{.tileM = 8, .tileN = 12, .unrollK = 16, .inFlight = 16, .packed = true, .blockK = 768};
+    ContractSchedule schedule{.tileM = 8, .tileN = 12, .unrollK = 16, .inFlight = 16, .packed = true, .blockK = 768};
     schedule.taskM = 64, schedule.taskN = 1 << 20, schedule.fetchAhead = true;
     return estimate(Product{.rows = rows, .columns = columns, .run = depth}, schedule, machine());
   }

@@ -149,11 +149,12 @@ TEST_P(SpaceTest, HoldsOnlyLegalSchedules) {
     const KernelClass &klass = classOf(op);
     families.insert(klass.name);
     size_t before = seen;
-    klass.family.space(op, target, [&](const Schedule &schedule) {
+    std::unique_ptr<Space> space = klass.family.spaceOf(op, target);
+    space->enumerate([&](const Schedule &schedule) {
       ++seen;
       std::string problem = llvm::toString(checkSchedule(klass, schedule, op, target));
       ASSERT_EQ(problem, "") << klass.name.str();
-      ASSERT_GT(klass.family.score(op, schedule, target), 0);
+      ASSERT_GT(space->score(schedule), 0);
     });
     ASSERT_GT(seen, before) << "an empty space of class " << klass.name.str();
   }
@@ -165,25 +166,25 @@ TEST_P(SpaceTest, NothingOfItIsBetterThanTheBest) {
   Target target = llvm::cantFail(parseTarget(GetParam()));
   for (const char *form : forms) {
     Operation *op = images(form);
-    const Family &family = classOf(op).family;
-    double best = family.score(op, bestSchedule(family, op, target), target);
-    for (const Schedule &schedule : sampleSchedules(family, op, target, 500, random()))
-      EXPECT_LE(best, family.score(op, schedule, target) * (1 + 1e-9));
+    std::unique_ptr<Space> space = classOf(op).family.spaceOf(op, target);
+    double best = space->score(space->best());
+    for (const Schedule &schedule : sampleSchedules(*space, 500, random()))
+      EXPECT_LE(best, space->score(schedule) * (1 + 1e-9));
   }
 }
 
 TEST_P(SpaceTest, SamplesAreOfTheSpaceAndDiffer) {
   Target target = llvm::cantFail(parseTarget(GetParam()));
   Operation *op = product();
-  const KernelClass &klass = classOf(op);
-  std::vector<Schedule> all, some = sampleSchedules(klass.family, op, target, 50, 1);
-  klass.family.space(op, target, [&](const Schedule &schedule) { all.push_back(schedule); });
+  std::unique_ptr<Space> space = classOf(op).family.spaceOf(op, target);
+  std::vector<Schedule> all, some = sampleSchedules(*space, 50, 1);
+  space->enumerate([&](const Schedule &schedule) { all.push_back(schedule); });
   EXPECT_EQ(some.size(), std::min<size_t>(50, all.size()));
   for (const Schedule &schedule : some)
     EXPECT_TRUE(llvm::is_contained(all, schedule));
-  EXPECT_EQ(some, sampleSchedules(klass.family, op, target, 50, 1));
+  EXPECT_EQ(some, sampleSchedules(*space, 50, 1));
   if (all.size() > 1000)
-    EXPECT_NE(some, sampleSchedules(klass.family, op, target, 50, 2));
+    EXPECT_NE(some, sampleSchedules(*space, 50, 2));
 }
 
 TEST_P(SpaceTest, HoldsOnlyLegalSchedulesOfSpatialPacking) {
@@ -196,7 +197,7 @@ TEST_P(SpaceTest, HoldsOnlyLegalSchedulesOfSpatialPacking) {
     setAlgorithm(op, spatialPackName(op));
     ASSERT_EQ(kernelClassOf(op).name, "spatial_pack");
     size_t before = seen;
-    kernelClassOf(op).family.space(op, target, [&](const Schedule &schedule) {
+    kernelClassOf(op).family.spaceOf(op, target)->enumerate([&](const Schedule &schedule) {
       // One of eleven: there are millions of them.
       if (++seen % 11)
         return;
@@ -212,7 +213,7 @@ TEST_P(SpaceTest, RefusesTilesLargerThanAGroup) {
   Target target = llvm::cantFail(parseTarget(GetParam()));
   Operation *op = convolutionOf(/*groups=*/8, /*channels=*/4, /*filters=*/4);
   setAlgorithm(op, spatialPackName(op));
-  Schedule legal = bestSchedule(kernelClassOf(op).family, op, target);
+  Schedule legal = kernelClassOf(op).family.spaceOf(op, target)->best();
   ASSERT_EQ(llvm::toString(checkSchedule(kernelClassOf(op), legal, op, target)), "");
   for (StringRef knob : {"tile_o", "tile_i"}) {
     Schedule wrong = legal;

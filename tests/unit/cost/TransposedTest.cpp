@@ -17,8 +17,8 @@ TransposedConv conv() {
 
 TransposedSchedule schedule() {
   TransposedSchedule s;
-  s.product.tileM = 5, s.product.tileN = 16, s.product.unrollK = 8, s.product.inFlight = 16;
-  s.product.blockK = 256, s.product.taskM = 260, s.product.taskN = 8;
+  s.tileM = 5, s.tileN = 16, s.unrollK = 8, s.inFlight = 16;
+  s.blockK = 256, s.taskM = 260, s.taskN = 8;
   s.taskP = 4;
   return s;
 }
@@ -44,7 +44,7 @@ TEST(TransposedCost, TasksAreRowsPanelsAndPhases) {
   EXPECT_EQ(estimate(conv(), s, machine()).tasks, 1);
   s.taskP = 2;
   EXPECT_EQ(estimate(conv(), s, machine()).tasks, 2);
-  s.product.taskN = 2, s.product.taskM = 65;
+  s.taskN = 2, s.taskM = 65;
   EXPECT_EQ(estimate(conv(), s, machine()).tasks, 2 * 4 * 4);
 }
 
@@ -54,7 +54,7 @@ TEST(TransposedCost, GroupsSideBySideFillVectors) {
   TransposedConv together = apart;
   together.sideBySide = true;
   TransposedSchedule s = schedule();
-  s.product.taskN = 1 << 20, s.product.unrollK = 1;
+  s.taskN = 1 << 20, s.unrollK = 1;
   EXPECT_EQ(panelsOf(apart, s), 128);
   EXPECT_EQ(panelsOf(together, s), 8);
   EXPECT_LT(estimate(together, s, machine()).total(), 0.3 * estimate(apart, s, machine()).total());

@@ -21,7 +21,7 @@ struct Problem {
   int64_t mostRows = INT64_MAX, mostKeys = INT64_MAX;
 };
 
-Problem problemOf(Operation *op) {
+Problem problemOf(Operation *op, const Target &) {
   Attention attention = *attentionOf(op);
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
   Sizes sizes = sizesOf(op->getResult(0));
@@ -46,19 +46,18 @@ Problem problemOf(Operation *op) {
 int64_t mostWaiting(const Problem &p) { return scratchLimit / 4 / (p.cost.depth + p.cost.columns + 64); }
 
 // Both products.
-cost::ProductSchedule ofProduct(const cost::AttentionSchedule &s, const Target &target) {
-  cost::ProductSchedule product{s.tileM, s.tileN, s.unrollK, target.fmaInFlight(), cost::keepsRowsTogether(target)};
+ContractSchedule ofProduct(const AttentionSchedule &s, const Target &target) {
+  ContractSchedule product{s.tileM, s.tileN, s.unrollK, target.fmaInFlight(), cost::keepsRowsTogether(target)};
   product.loadAhead = s.loadAhead;
   return product;
 }
 
-std::string violationOf(const Problem &p, const cost::AttentionSchedule &s, const Target &target) {
+std::string violation(const Problem &p, const AttentionSchedule &s, const Target &target) {
   auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
   int64_t unit = cost::rowUnit(target);
-  if (int64_t need = cost::registersOf(s.tileM, s.tileN, cost::keepsRowsTogether(target), target, 32);
-      need > target.vectorRegisters)
-    return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s.tileM, s.tileN, need, target.cpu,
-                target.vectorRegisters);
+  int64_t need = cost::registersOf(s.tileM, s.tileN, cost::keepsRowsTogether(target), target, 32);
+  if (std::string reason = registerViolation(s.tileM, s.tileN, need, target); !reason.empty())
+    return reason;
   if (s.tileM % unit)
     return text("tile_m = {0} must be a multiple of {1}, the lanes of a vector", s.tileM, unit);
   for (int64_t panel : p.panels)
@@ -78,24 +77,8 @@ std::string violationOf(const Problem &p, const cost::AttentionSchedule &s, cons
   return "";
 }
 
-Schedule asKnobs(const cost::AttentionSchedule &schedule) {
-  Schedule s;
-  s.set("tile_m", schedule.tileM);
-  s.set("tile_n", schedule.tileN);
-  s.set("unroll_k", schedule.unrollK);
-  s.set("load_ahead", schedule.loadAhead);
-  s.set("block_n", schedule.blockN);
-  s.set("fetch_ahead", schedule.fetchAhead);
-  s.set("task_m", schedule.taskM);
-  return s;
-}
-
-cost::AttentionSchedule fromKnobs(const Schedule &s) {
-  return {s["tile_m"], s["tile_n"], s["unroll_k"], s["block_n"], s["task_m"], bool(s["fetch_ahead"]), s["load_ahead"]};
-}
-
 // The better way to fetch panels alone: which it is follows from the rest.
-void enumerate(const Problem &p, const Target &target, llvm::function_ref<void(const cost::AttentionSchedule &)> body) {
+void candidates(const Problem &p, const Target &target, llvm::function_ref<void(const AttentionSchedule &)> body) {
   int64_t lanes = target.lanes(32), unit = cost::rowUnit(target);
   SmallVector<int64_t> widths = p.panels;
   for (int64_t vectors = 1; p.panels.empty() && vectors <= 6; ++vectors)
@@ -112,44 +95,35 @@ void enumerate(const Problem &p, const Target &target, llvm::function_ref<void(c
       int64_t mostRows = std::max(height, std::min<int64_t>(mostWaiting(p), 512) / height * height);
       for (int64_t block : blocks)
         for (int64_t task : fractions(p.cost.rows, height)) {
-          cost::AttentionSchedule s{height, width, target.laneFma && p.cost.depth >= 32 ? 8 : 2, block,
-                                    p.mostKeys > block ? std::min(task, mostRows) : task};
+          AttentionSchedule s{height, width, target.laneFma && p.cost.depth >= 32 ? 8 : 2, block,
+                              p.mostKeys > block ? std::min(task, mostRows) : task};
           s.fetchAhead = cost::gainsFromFetching(p.cost, s, target);
           s.loadAhead = cost::bestLoadAhead(ofProduct(s, target), p.cost.depth, target);
-          if (violationOf(p, s, target).empty())
-            body(s);
+          body(s);
         }
     }
 }
 
-void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
-  enumerate(problemOf(op), target, [&](cost::AttentionSchedule s) {
-    withAndWithout(asKnobs(s), {"load_ahead"}, body);
-    s.fetchAhead = !s.fetchAhead, withAndWithout(asKnobs(s), {"load_ahead"}, body);
-  });
-}
-
-double score(Operation *op, const Schedule &s, const Target &target) {
-  return cost::overThreads(cost::estimate(problemOf(op).cost, fromKnobs(s), target), target);
-}
-
-Schedule best(Operation *op, const Target &target) { return asKnobs(bestAttention(op, target).schedule); }
-
-std::string violation(const Schedule &s, Operation *op, const Target &target) {
-  return violationOf(problemOf(op), fromKnobs(s), target);
-}
+const FamilyOf<Problem, AttentionSchedule>
+    family({.problem = problemOf,
+            .candidates = candidates,
+            .estimate = [](const Problem &p, const AttentionSchedule &s,
+                           const Target &target) { return cost::estimate(p.cost, s, target); },
+            .violation = violation,
+            .variants =
+                [](const AttentionSchedule &given, auto body) {
+                  AttentionSchedule s = given;
+                  withAndWithout(s, body, &AttentionSchedule::loadAhead);
+                  s.fetchAhead = !s.fetchAhead;
+                  withAndWithout(s, body, &AttentionSchedule::loadAhead);
+                }});
 
 } // namespace
 
-Choice<cost::AttentionSchedule> bestAttention(Operation *op, const Target &target) {
-  Problem p = problemOf(op);
-  Choice<cost::AttentionSchedule> best;
-  enumerate(p, target, [&](const cost::AttentionSchedule &candidate) {
-    best.consider(candidate, cost::estimate(p.cost, candidate, target), target);
-  });
-  return best;
+Choice<AttentionSchedule> bestAttention(Operation *op, const Target &target) {
+  return family.best(problemOf(op, target), target);
 }
 
-const Family attentionFamily{overSpace, score, violation, best};
+const Family &attentionFamily = family;
 
 } // namespace fathom

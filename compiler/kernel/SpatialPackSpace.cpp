@@ -40,20 +40,28 @@ std::optional<cost::SpatialPackConv> spatialPackProblem(Operation *op) {
 // Steps of the reduction that may become straight code.
 constexpr int64_t mostUnrolled = 64;
 
-// The width of the packed weights, 0 while it is still open.
-static int64_t packedPanel(Operation *op) {
-  return layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block;
+namespace {
+
+struct Problem {
+  std::optional<cost::SpatialPackConv> conv;
+  int64_t panel = 0; // the width of the packed weights, 0 while it is still open
+};
+
+Problem problemOf(Operation *op, const Target &) {
+  return {spatialPackProblem(op), layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block};
 }
 
 // A pixel of the window.
-static cost::ProductSchedule ofTap(const cost::SpatialPackSchedule &s) {
-  cost::ProductSchedule product{s.tileW, s.tileO, s.tileI};
+ContractSchedule ofTap(const SpatialPackSchedule &s) {
+  ContractSchedule product{s.tileW, s.tileO, s.tileI};
   product.loadAhead = s.loadAhead;
   return product;
 }
 
-static std::string violationOf(const cost::SpatialPackConv &conv, const cost::SpatialPackSchedule &s, int64_t panel,
-                               const Target &target) {
+std::string violation(const Problem &p, const SpatialPackSchedule &s, const Target &target) {
+  if (!p.conv)
+    return "spatial packing is for convolutions of 32-bit floats with known channels";
+  const cost::SpatialPackConv &conv = *p.conv;
   auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
   if (conv.columns % s.tileO)
     return text("tile_o = {0} must divide the {1} output channels of a group", s.tileO, conv.columns);
@@ -74,15 +82,13 @@ static std::string violationOf(const cost::SpatialPackConv &conv, const cost::Sp
     return "load_ahead must be 0: LLVM orders what is unrolled, and several groups in a panel";
   if (std::string reason = loadAheadViolation(ofTap(s), conv.channels, target); !reason.empty())
     return reason;
-  if (int64_t need = cost::registersOf(conv, s, target); need > target.vectorRegisters)
-    return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s.tileW, s.panel(), need, target.cpu,
-                target.vectorRegisters);
-  if (panel && panel != s.panel())
-    return text("tile_o x groups = {0} differs from the width {1} of the packed weights", s.panel(), panel);
+  if (std::string reason = registerViolation(s.tileW, s.panel(), cost::registersOf(conv, s, target), target);
+      !reason.empty())
+    return reason;
+  if (p.panel && p.panel != s.panel())
+    return text("tile_o x groups = {0} differs from the width {1} of the packed weights", s.panel(), p.panel);
   return "";
 }
-
-namespace {
 
 SmallVector<int64_t> divisors(int64_t number, int64_t most) {
   SmallVector<int64_t> list;
@@ -94,12 +100,11 @@ SmallVector<int64_t> divisors(int64_t number, int64_t most) {
 
 class SpatialPackSpace {
 public:
-  SpatialPackSpace(const cost::SpatialPackConv &conv, int64_t panel, const Target &target)
-      : conv(conv), panel(panel), target(target), lanes(target.lanes(32)) {}
+  SpatialPackSpace(const Problem &p, const Target &target)
+      : p(p), conv(*p.conv), target(target), lanes(target.lanes(32)) {}
 
-  // Every schedule of the space that is worth a look, each of them legal.
-  void enumerate(llvm::function_ref<void(const cost::SpatialPackSchedule &)> body) {
-    cost::SpatialPackSchedule s;
+  void enumerate(llvm::function_ref<void(const SpatialPackSchedule &)> body) {
+    SpatialPackSchedule s;
     for (int64_t tileO : divisors(conv.columns, 6 * lanes))
       for (int64_t tileI : divisors(conv.channels, widestStep)) {
         s.tileO = tileO, s.tileI = tileI;
@@ -114,18 +119,18 @@ private:
   // Input channels of a step: what is unrolled grows with them.
   static constexpr int64_t widestStep = 16;
 
-  void overWidths(cost::SpatialPackSchedule s, llvm::function_ref<void(const cost::SpatialPackSchedule &)> body) {
+  void overWidths(SpatialPackSchedule s, llvm::function_ref<void(const SpatialPackSchedule &)> body) {
     for (bool unroll : {false, true})
       for (int64_t width = 1; width <= std::min<int64_t>(conv.width, 16); ++width) {
         s.unrollW = unroll, s.tileW = width;
         s.loadAhead = s.canLoadAhead() ? cost::bestLoadAhead(ofTap(s), conv.channels, target) : 0;
-        if (!violationOf(conv, s, panel, target).empty())
+        if (!violation(p, s, target).empty())
           break;
         overTasks(s, body);
       }
   }
 
-  void overTasks(cost::SpatialPackSchedule s, llvm::function_ref<void(const cost::SpatialPackSchedule &)> body) {
+  void overTasks(SpatialPackSchedule s, llvm::function_ref<void(const SpatialPackSchedule &)> body) {
     for (bool rowsOuter : {false, true})
       for (int64_t rows : fractions(conv.rows, 1))
         for (int64_t panels : fractions(cost::panelsOf(conv, s), 1)) {
@@ -134,62 +139,31 @@ private:
         }
   }
 
+  const Problem &p;
   const cost::SpatialPackConv &conv;
-  int64_t panel;
   const Target &target;
   int64_t lanes;
 };
 
-Schedule asKnobs(const cost::SpatialPackSchedule &schedule) {
-  Schedule s;
-  s.set("tile_w", schedule.tileW);
-  s.set("tile_o", schedule.tileO);
-  s.set("groups", schedule.groups);
-  s.set("tile_i", schedule.tileI);
-  s.set("unroll_w", schedule.unrollW);
-  s.set("load_ahead", schedule.loadAhead);
-  s.set("rows_outer", schedule.rowsOuter);
-  s.set("task_h", schedule.taskRows);
-  s.set("task_n", schedule.taskPanels);
-  return s;
-}
+const FamilyOf<Problem, SpatialPackSchedule>
+    family({.problem = problemOf,
+            .candidates =
+                [](const Problem &p, const Target &target, auto body) {
+                  if (p.conv)
+                    SpatialPackSpace(p, target).enumerate(body);
+                },
+            .estimate = [](const Problem &p, const SpatialPackSchedule &s,
+                           const Target &target) { return cost::estimate(*p.conv, s, target); },
+            .violation = violation,
+            .variants = [](const SpatialPackSchedule &s,
+                           auto body) { withAndWithout(s, body, &SpatialPackSchedule::loadAhead); }});
 
 } // namespace
 
-Choice<cost::SpatialPackSchedule> bestSpatialPack(Operation *op, const Target &target) {
-  Choice<cost::SpatialPackSchedule> best;
-  if (std::optional<cost::SpatialPackConv> conv = spatialPackProblem(op))
-    SpatialPackSpace(*conv, packedPanel(op), target).enumerate([&](const cost::SpatialPackSchedule &candidate) {
-      best.consider(candidate, cost::estimate(*conv, candidate, target), target);
-    });
-  return best;
+Choice<SpatialPackSchedule> bestSpatialPack(Operation *op, const Target &target) {
+  return family.best(problemOf(op, target), target);
 }
 
-static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
-  if (std::optional<cost::SpatialPackConv> conv = spatialPackProblem(op))
-    SpatialPackSpace(*conv, packedPanel(op), target).enumerate([&](const cost::SpatialPackSchedule &schedule) {
-      withAndWithout(asKnobs(schedule), {"load_ahead"}, body);
-    });
-}
-
-static cost::SpatialPackSchedule fromKnobs(const Schedule &s) {
-  return {s["tile_w"],           s["tile_o"], s["groups"], s["tile_i"],    bool(s["unroll_w"]),
-          bool(s["rows_outer"]), s["task_h"], s["task_n"], s["load_ahead"]};
-}
-
-static double score(Operation *op, const Schedule &s, const Target &target) {
-  return cost::overThreads(cost::estimate(*spatialPackProblem(op), fromKnobs(s), target), target);
-}
-
-static Schedule best(Operation *op, const Target &target) { return asKnobs(bestSpatialPack(op, target).schedule); }
-
-static std::string violation(const Schedule &s, Operation *op, const Target &target) {
-  std::optional<cost::SpatialPackConv> conv = spatialPackProblem(op);
-  if (!conv)
-    return "spatial packing is for convolutions of 32-bit floats with known channels";
-  return violationOf(*conv, fromKnobs(s), packedPanel(op), target);
-}
-
-const Family spatialPackFamily{overSpace, score, violation, best};
+const Family &spatialPackFamily = family;
 
 } // namespace fathom

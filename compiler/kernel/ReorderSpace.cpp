@@ -23,7 +23,7 @@ int64_t distance(Operation *op, Value value, int64_t dim) {
 }
 
 // `op` is the end of the kernel.
-cost::Reorder problemOf(Operation *op) {
+cost::Reorder problemOf(Operation *op, const Target &) {
   Reorder reorder = *reorderOf(op->getParentOfType<func::FuncOp>());
   cost::Reorder problem;
   for (const Loop &loop : reorder.outer)
@@ -38,19 +38,8 @@ cost::Reorder problemOf(Operation *op) {
   return problem;
 }
 
-cost::ReorderSchedule fromKnobs(const Schedule &s) { return {s["tile"], s["run"], s["along_inner"] != 0, s["grain"]}; }
-
-Schedule asKnobs(const cost::ReorderSchedule &schedule) {
-  Schedule s;
-  s.set("tile", schedule.tile);
-  s.set("run", schedule.run);
-  s.set("along_inner", schedule.alongInner);
-  s.set("grain", schedule.grain);
-  return s;
-}
-
-void overProblem(const cost::Reorder &problem, const Target &target,
-                 llvm::function_ref<void(const cost::ReorderSchedule &)> body) {
+void candidates(const cost::Reorder &problem, const Target &target,
+                llvm::function_ref<void(const ReorderSchedule &)> body) {
   int64_t least = leastSquare(problem.bits), most = std::clamp(target.lanes(problem.bits), least, largestSquare);
   for (int64_t tile = least; tile <= most; tile *= 2) {
     if (tile > least && tile > std::min(problem.along, problem.across))
@@ -74,40 +63,19 @@ void overProblem(const cost::Reorder &problem, const Target &target,
   }
 }
 
-void space(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
-  overProblem(problemOf(op), target, [&](const cost::ReorderSchedule &schedule) { body(asKnobs(schedule)); });
-}
-
-double scoreOf(const cost::Reorder &problem, const cost::ReorderSchedule &schedule, const Target &target) {
-  return cost::overThreads(cost::estimate(problem, schedule, target), target);
-}
-
-double score(Operation *op, const Schedule &schedule, const Target &target) {
-  return scoreOf(problemOf(op), fromKnobs(schedule), target);
-}
-
-// The loops of the kernel are found once for all schedules.
-Schedule best(Operation *op, const Target &target) {
-  cost::Reorder problem = problemOf(op);
-  cost::ReorderSchedule chosen;
-  double least = std::numeric_limits<double>::infinity();
-  overProblem(problem, target, [&](const cost::ReorderSchedule &schedule) {
-    if (double cost = scoreOf(problem, schedule, target); cost < least)
-      chosen = schedule, least = cost;
-  });
-  return asKnobs(chosen);
-}
-
-std::string violation(const Schedule &s, Operation *, const Target &) {
-  if (!llvm::isPowerOf2_64(s["tile"]))
-    return llvm::formatv("tile = {0} must be a power of two", s["tile"]).str();
-  if (s["run"] < s["tile"])
-    return llvm::formatv("run = {0} must be at least tile = {1}", s["run"], s["tile"]).str();
+std::string violation(const cost::Reorder &, const ReorderSchedule &s, const Target &) {
+  if (!llvm::isPowerOf2_64(s.tile))
+    return llvm::formatv("tile = {0} must be a power of two", s.tile).str();
+  if (s.run < s.tile)
+    return llvm::formatv("run = {0} must be at least tile = {1}", s.run, s.tile).str();
   return "";
 }
 
+const FamilyOf<cost::Reorder, ReorderSchedule>
+    family({.problem = problemOf, .candidates = candidates, .estimate = cost::estimate, .violation = violation});
+
 } // namespace
 
-const Family reorderFamily{space, score, violation, best};
+const Family &reorderFamily = family;
 
 } // namespace fathom

@@ -9,7 +9,7 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-cost::Trees problemOf(Operation *op) {
+cost::Trees problemOf(Operation *op, const Target &) {
   auto ensemble = cast<TreeEnsembleOp>(op);
   auto typeOf = [](Value value) { return cast<RankedTensorType>(value.getType()); };
   cost::Trees p;
@@ -23,10 +23,7 @@ cost::Trees problemOf(Operation *op) {
   return p;
 }
 
-cost::TreesSchedule fromKnobs(const Schedule &s) { return {s["rows"], s["trees"], s["steps"], s["block"], s["grain"]}; }
-
-void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
-  cost::Trees p = problemOf(op);
+void candidates(const cost::Trees &p, const Target &target, llvm::function_ref<void(const TreesSchedule &)> body) {
   for (int64_t rows : {1, 4, 8, 12})
     for (int64_t trees : {1, 4, 8, 12})
       for (int64_t steps : {2, 3, 4, 5, 6, 8}) {
@@ -35,32 +32,23 @@ void overSpace(Operation *op, const Target &target, llvm::function_ref<void(cons
         for (int64_t tiles : {4, 16, 64}) {
           int64_t block = rows * tiles, before = 0;
           for (int64_t part : fractions(p.rows, rows))
-            if (int64_t grain = std::max(part, block); grain != before) {
-              Schedule s;
-              s.set("rows", rows);
-              s.set("trees", trees);
-              s.set("steps", steps);
-              s.set("block", block);
-              s.set("grain", llvm::alignTo(grain, block));
-              body(s);
-              before = grain;
-            }
+            if (int64_t grain = std::max(part, block); grain != before)
+              body({rows, trees, steps, block, int64_t(llvm::alignTo(grain, block))}), before = grain;
         }
       }
 }
 
-double score(Operation *op, const Schedule &s, const Target &target) {
-  return cost::overThreads(cost::estimate(problemOf(op), fromKnobs(s), target), target);
-}
-
-std::string violation(const Schedule &s, Operation *, const Target &) {
-  if (s["block"] % s["rows"])
-    return llvm::formatv("block = {0} must be a multiple of rows = {1}", s["block"], s["rows"]).str();
+std::string violation(const cost::Trees &, const TreesSchedule &s, const Target &) {
+  if (s.block % s.rows)
+    return llvm::formatv("block = {0} must be a multiple of rows = {1}", s.block, s.rows).str();
   return "";
 }
 
+const FamilyOf<cost::Trees, TreesSchedule>
+    family({.problem = problemOf, .candidates = candidates, .estimate = cost::estimate, .violation = violation});
+
 } // namespace
 
-const Family treesFamily{overSpace, score, violation};
+const Family &treesFamily = family;
 
 } // namespace fathom

@@ -32,7 +32,7 @@ struct Problem {
 // Whether the steps of the reduction are known, and there are any: without one, no block would store the result.
 bool isKnownRun(AffineExpr depth) { return constantSize(depth).value_or(0) > 0; }
 
-Problem problemOf(Operation *op) {
+Problem problemOf(Operation *op, const Target &) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
   Sizes sizes = sizesOf(type);
@@ -110,19 +110,69 @@ bool canPack(const Problem &p) {
   return !p.product.groupColumns && p.knownColumns && p.knownRun && (p.keepsPartialSums || p.isOneRun);
 }
 
+// Rows that fit scratch, packed in blocks of so many steps.
+int64_t mostPackedRows(const Problem &p, int64_t blockK) {
+  int64_t bytes = std::min(blockK, p.product.run) * p.product.bits / 8; // of a row
+  return bytes ? scratchLimit / bytes : INT64_MAX;
+}
+
+std::string packingViolation(const Problem &p, bool packed) {
+  if (p.producesLeft && !packed)
+    return "pack_a must be 1: the left operand is computed inside the kernel";
+  if (packed && !canPack(p))
+    return "pack_a must be 0: groups, sizes known only at run time, and windows whose result cannot hold partial sums "
+           "are read in place";
+  return "";
+}
+
+std::string tileViolation(const Problem &p, const ContractSchedule &s, const Target &target) {
+  int64_t need = cost::registersOf(s.tileM, s.tileN, s.packed, target, p.product.bits, s.streams);
+  return registerViolation(s.tileM, s.tileN * s.streams, need, target);
+}
+
+std::string violation(const Problem &p, const ContractSchedule &s, const Target &target) {
+  auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
+  if (std::string reason = tileViolation(p, s, target); !reason.empty())
+    return reason;
+  if (s.streams > 1 && (s.packed || p.product.groupColumns))
+    return text("streams = {0} must be 1: packed rows and groups take one panel at a time", s.streams);
+  if (s.taskN % s.streams)
+    return text("task_n = {0} must be a multiple of streams = {1}", s.taskN, s.streams);
+  if (p.product.groupColumns && p.product.groupColumns % s.tileN)
+    return text("tile_n = {0} must divide the {1} output channels of a group", s.tileN, p.product.groupColumns);
+  if (std::string reason = panelViolation(s.tileN, p.panel); !reason.empty())
+    return reason;
+  if (s.taskM % s.tileM)
+    return text("task_m = {0} must be a multiple of tile_m = {1}", s.taskM, s.tileM);
+  if (int64_t rows = p.product.unknownRows ? INT64_MAX : p.product.rows; s.fetchAhead && !cost::canFetchAhead(s, rows))
+    return "fetch_ahead must be 0: it takes several tiles of rows that pass a panel, with rows_outer = 0 and streams = "
+           "1";
+  if (s.loadAhead && !p.canLoadAhead)
+    return "load_ahead must be 0: LLVM orders the loops of other types than 32-bit floats";
+  if (std::string reason = loadAheadViolation(s, p.product.run, target); !reason.empty())
+    return reason;
+  if (std::string reason = packingViolation(p, s.packed); !reason.empty())
+    return reason;
+  if (s.packed && s.blockK < p.product.run && !p.keepsPartialSums)
+    return text("block_k = {0} must be at least {1}: the result's buffer cannot hold partial sums", s.blockK,
+                p.product.run);
+  if (s.packed && s.taskM > mostPackedRows(p, s.blockK))
+    return text("task_m = {0} rows of block_k = {1} steps do not fit 16 MiB of scratch", s.taskM, s.blockK);
+  return "";
+}
+
 class ContractSpace {
 public:
   ContractSpace(const Problem &p, const Target &target) : p(p), target(target) {}
 
-  // Every schedule of the space that is worth a look, each of them legal. What can be fetched ahead is, and loops have
-  // the better order: the contrary is never estimated to be better.
-  void enumerate(llvm::function_ref<void(const cost::ProductSchedule &)> body) {
+  // What can be fetched ahead is, and loops have the better order: the contrary is never estimated to be better.
+  void enumerate(llvm::function_ref<void(const ContractSchedule &)> body) {
     for (bool packed : {false, true})
-      if (packed ? canPack(p) && !p.wantsInPlace : !p.producesLeft && !(p.wantsPacked && canPack(p)))
+      if (packingViolation(p, packed).empty() && (packed ? !p.wantsInPlace : !(p.wantsPacked && canPack(p))))
         for (int64_t width : widths())
           for (int64_t streams : streamCounts(packed))
             for (int64_t height : heights(width, packed, streams)) {
-              cost::ProductSchedule s{height, width};
+              ContractSchedule s{height, width};
               s.packed = packed, s.streams = streams;
               overBlocks(s, body);
             }
@@ -154,18 +204,17 @@ private:
   SmallVector<int64_t> heights(int64_t width, bool packed, int64_t streams) {
     int64_t lanes = target.lanes(p.product.bits), most = std::min<int64_t>(p.product.rows, 16);
     SmallVector<int64_t> list;
-    auto fits = [&](int64_t height) {
-      return cost::registersOf(height, width, packed, target, p.product.bits, streams) <= target.vectorRegisters;
-    };
-    for (int64_t height = 1; height <= most; ++height)
-      if (fits(height) && !(packed && target.laneFma && height % lanes))
-        list.push_back(height);
-    if (list.empty() && streams == 1 && fits(1))
+    ContractSchedule s{.tileN = width, .packed = packed, .streams = streams};
+    for (s.tileM = 1; s.tileM <= most; ++s.tileM)
+      if (!(packed && target.laneFma && s.tileM % lanes) && tileViolation(p, s, target).empty())
+        list.push_back(s.tileM);
+    s.tileM = 1;
+    if (list.empty() && streams == 1 && tileViolation(p, s, target).empty())
       list.push_back(1);
     return list;
   }
 
-  void overBlocks(cost::ProductSchedule s, llvm::function_ref<void(const cost::ProductSchedule &)> body) {
+  void overBlocks(ContractSchedule s, llvm::function_ref<void(const ContractSchedule &)> body) {
     int64_t element = p.product.bits / 8, width = s.tileN;
     bool packed = s.packed;
     s.inFlight = target.fmaInFlight();
@@ -185,14 +234,13 @@ private:
       s.blockK = blockK;
       s.unrollK = cost::unrolledSteps(std::min(blockK, p.product.run), target, p.product.bits);
       s.loadAhead = p.canLoadAhead ? cost::bestLoadAhead(s, p.product.run, target) : 0;
-      int64_t bytes = std::min(blockK, p.product.run) * element; // of a packed row
-      int64_t mostRows = packed && bytes ? scratchLimit / bytes : INT64_MAX;
+      int64_t mostRows = packed ? mostPackedRows(p, blockK) : INT64_MAX;
       for (bool rowsOuter : {false, true})
         for (int64_t taskM : fractions(p.product.rows, s.tileM, mostRows))
           for (int64_t taskN : fractions(panels, s.streams)) {
             s.rowsOuter = rowsOuter, s.taskM = taskM, s.taskN = taskN;
             s.fetchAhead = cost::canFetchAhead(s, p.product.rows);
-            if (!(rowsOuter && packed) && taskM <= mostRows)
+            if (!(rowsOuter && packed))
               body(s);
           }
     }
@@ -202,118 +250,39 @@ private:
   const Target &target;
 };
 
+const FamilyOf<Problem, ContractSchedule> family(
+    {.problem = problemOf,
+     .candidates = [](const Problem &p, const Target &target, auto body) { ContractSpace(p, target).enumerate(body); },
+     .estimate = [](const Problem &p, const ContractSchedule &s,
+                    const Target &target) { return cost::estimate(p.product, s, target); },
+     .violation = violation,
+     .variants =
+         [](const ContractSchedule &s, auto body) {
+           withAndWithout(s, body, &ContractSchedule::fetchAhead, &ContractSchedule::loadAhead);
+         }});
+
 } // namespace
 
-Choice<cost::ProductSchedule> bestContract(Operation *op, const Target &target) {
-  Problem p = problemOf(op);
-  Choice<cost::ProductSchedule> best;
-  ContractSpace(p, target).enumerate([&](const cost::ProductSchedule &candidate) {
-    best.consider(candidate, cost::estimate(p.product, candidate, target), target);
-  });
-  return best;
+Choice<ContractSchedule> bestContract(Operation *op, const Target &target) {
+  return family.best(problemOf(op, target), target);
 }
 
 bool gainsFromProducer(Operation *op, int64_t ops, const Target &target) {
-  Problem p = problemOf(op);
-  Choice<cost::ProductSchedule> plain = bestContract(op, target), packed;
+  Problem p = problemOf(op, target);
+  Choice<ContractSchedule> plain = family.best(p, target);
   p.product.producerCycles = cyclesOfProducers(ops);
   p.producesLeft = true;
-  ContractSpace(p, target).enumerate([&](const cost::ProductSchedule &candidate) {
-    packed.consider(candidate, cost::estimate(p.product, candidate, target), target);
-  });
+  Choice<ContractSchedule> packed = family.best(p, target);
   // A kernel of its own reads and writes as much as this one reads.
   cost::Sweep apart;
   apart.rows = p.product.rows, apart.length = p.product.depth(), apart.bits = p.product.bits;
   apart.instructions = double(2 * ops);
   apart.bytes = 2.0 * double(apart.rows * apart.length) * (p.product.bits / 8.0);
   int64_t lanes = target.lanes(p.product.bits);
-  cost::SweepSchedule schedule{lanes, cost::leastGrain(apart, lanes, target)};
+  SweepSchedule schedule{lanes, cost::leastGrain(apart, lanes, target)};
   return packed.score <= plain.score + cost::overThreads(cost::estimate(apart, schedule, target), target);
 }
 
-static Schedule asKnobs(const cost::ProductSchedule &schedule) {
-  Schedule s;
-  s.set("tile_m", schedule.tileM);
-  s.set("tile_n", schedule.tileN);
-  s.set("unroll_k", schedule.unrollK);
-  s.set("in_flight", schedule.inFlight);
-  s.set("load_ahead", schedule.loadAhead);
-  s.set("pack_a", schedule.packed);
-  s.set("block_k", schedule.blockK);
-  s.set("rows_outer", schedule.rowsOuter);
-  s.set("through_scratch", schedule.throughScratch);
-  s.set("streams", schedule.streams);
-  s.set("fetch_ahead", schedule.fetchAhead);
-  s.set("task_m", schedule.taskM);
-  s.set("task_n", schedule.taskN);
-  return s;
-}
-
-static cost::ProductSchedule fromKnobs(const Schedule &s) {
-  return {s["tile_m"],           s["tile_n"],
-          s["unroll_k"],         s["in_flight"],
-          bool(s["pack_a"]),     s["block_k"],
-          bool(s["rows_outer"]), s["task_m"],
-          s["task_n"],           bool(s["through_scratch"]),
-          s["streams"],          bool(s["fetch_ahead"]),
-          s["load_ahead"]};
-}
-
-static void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
-  Problem p = problemOf(op);
-  ContractSpace(p, target).enumerate([&](const cost::ProductSchedule &schedule) {
-    withAndWithout(asKnobs(schedule), {"fetch_ahead", "load_ahead"}, body);
-  });
-}
-
-static double score(Operation *op, const Schedule &s, const Target &target) {
-  cost::Product product = problemOf(op).product;
-  return cost::overThreads(cost::estimate(product, fromKnobs(s), target), target);
-}
-
-static Schedule best(Operation *op, const Target &target) { return asKnobs(bestContract(op, target).schedule); }
-
-static std::string violation(const Schedule &s, Operation *op, const Target &target) {
-  Problem p = problemOf(op);
-  auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
-  bool packed = s["pack_a"];
-  int64_t streams = s["streams"];
-  if (int64_t need = cost::registersOf(s["tile_m"], s["tile_n"], packed, target, p.product.bits, streams);
-      need > target.vectorRegisters)
-    return text("a tile of {0} x {1} needs {2} vector registers and {3} has {4}", s["tile_m"], s["tile_n"] * streams,
-                need, target.cpu, target.vectorRegisters);
-  if (streams > 1 && (packed || p.product.groupColumns))
-    return text("streams = {0} must be 1: packed rows and groups take one panel at a time", streams);
-  if (s["task_n"] % streams)
-    return text("task_n = {0} must be a multiple of streams = {1}", s["task_n"], streams);
-  if (p.product.groupColumns && p.product.groupColumns % s["tile_n"])
-    return text("tile_n = {0} must divide the {1} output channels of a group", s["tile_n"], p.product.groupColumns);
-  if (p.panel && p.panel != s["tile_n"])
-    return text("tile_n = {0} differs from the width {1} of the packed weights", s["tile_n"], p.panel);
-  if (s["task_m"] % s["tile_m"])
-    return text("task_m = {0} must be a multiple of tile_m = {1}", s["task_m"], s["tile_m"]);
-  if (int64_t rows = p.product.unknownRows ? INT64_MAX : p.product.rows;
-      s["fetch_ahead"] && !cost::canFetchAhead(fromKnobs(s), rows))
-    return "fetch_ahead must be 0: it takes several tiles of rows that pass a panel, with rows_outer = 0 and streams = "
-           "1";
-  if (s["load_ahead"] && !p.canLoadAhead)
-    return "load_ahead must be 0: LLVM orders the loops of other types than 32-bit floats";
-  if (std::string reason = loadAheadViolation(fromKnobs(s), p.product.run, target); !reason.empty())
-    return reason;
-  if (p.producesLeft && !packed)
-    return "pack_a must be 1: the left operand is computed inside the kernel";
-  if (packed && !canPack(p))
-    return "pack_a must be 0: groups, sizes known only at run time, and windows whose result cannot hold partial sums "
-           "are "
-           "read in place";
-  if (packed && s["block_k"] < p.product.run && !p.keepsPartialSums)
-    return text("block_k = {0} must be at least {1}: the result's buffer cannot hold partial sums", s["block_k"],
-                p.product.run);
-  if (packed && s["task_m"] * std::min(s["block_k"], p.product.run) * p.product.bits / 8 > scratchLimit)
-    return text("task_m = {0} rows of block_k = {1} steps do not fit 16 MiB of scratch", s["task_m"], s["block_k"]);
-  return "";
-}
-
-const Family contractFamily{overSpace, score, violation, best};
+const Family &contractFamily = family;
 
 } // namespace fathom

@@ -14,7 +14,8 @@ struct Schedule {
   // In the order of the class's knob list, so that text forms are stable.
   llvm::SmallVector<std::pair<std::string, int64_t>, 8> knobs;
 
-  int64_t operator[](llvm::StringRef name) const {
+  // 0 where it has no such knob. Who knows the class reads fields instead: typed<ContractSchedule>(schedule).tileM.
+  int64_t value(llvm::StringRef name) const {
     for (const auto &[knob, value] : knobs)
       if (knob == name)
         return value;

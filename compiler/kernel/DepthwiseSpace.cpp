@@ -26,7 +26,7 @@ double insideShare(const Window &window, size_t d, int64_t size, int64_t positio
   return double(inside) / double(positions * window.kernel[d]);
 }
 
-cost::DepthwiseConv problemOf(Operation *op) {
+cost::DepthwiseConv problemOf(Operation *op, const Target &) {
   auto conv = cast<ConvOp>(op);
   Sizes sizes = sizesOf(conv.getType());
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
@@ -54,47 +54,35 @@ cost::DepthwiseConv problemOf(Operation *op) {
   return p;
 }
 
-cost::DepthwiseSchedule fromKnobs(const Schedule &s) {
-  return {s["tile_w"], s["lanes"], s["block_c"], s["fetch_ahead"] != 0, s["grain"]};
+std::string violation(const cost::DepthwiseConv &, const DepthwiseSchedule &s, const Target &target) {
+  int64_t need = cost::registersOf(s, target);
+  if (need <= target.vectorRegisters)
+    return "";
+  return llvm::formatv("a tile of {0} pixels with {1} lanes needs {2} vector registers and {3} has {4}", s.tileW,
+                       s.lanes, need, target.cpu, target.vectorRegisters)
+      .str();
 }
 
-void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
-  cost::DepthwiseConv p = problemOf(op);
+void candidates(const cost::DepthwiseConv &p, const Target &target,
+                llvm::function_ref<void(const DepthwiseSchedule &)> body) {
   int64_t native = target.lanes(32);
   SmallVector<int64_t> blocks = fractions(p.channels, lineBytes / cost::DepthwiseConv::elementBytes);
   for (int64_t lanes : {native, 2 * native, 4 * native})
     for (int64_t tile = 1; tile <= std::min(widestTile, p.width); ++tile) {
-      if (cost::registersOf({tile, lanes}, target) > target.vectorRegisters)
+      if (!violation(p, {.tileW = tile, .lanes = lanes}, target).empty())
         break;
       for (int64_t block : blocks)
-        for (int64_t ahead : {0, 1})
-          for (int64_t grain : fractions(p.rows, 1)) {
-            Schedule s;
-            s.set("tile_w", tile);
-            s.set("lanes", lanes);
-            s.set("block_c", std::min(block, p.channels));
-            s.set("fetch_ahead", ahead);
-            s.set("grain", grain);
-            body(s);
-          }
+        for (bool ahead : {false, true})
+          for (int64_t grain : fractions(p.rows, 1))
+            body({tile, lanes, std::min(block, p.channels), ahead, grain});
     }
 }
 
-double score(Operation *op, const Schedule &s, const Target &target) {
-  return cost::overThreads(cost::estimate(problemOf(op), fromKnobs(s), target), target);
-}
-
-std::string violation(const Schedule &s, Operation *, const Target &target) {
-  int64_t need = cost::registersOf(fromKnobs(s), target);
-  if (need <= target.vectorRegisters)
-    return "";
-  return llvm::formatv("a tile of {0} pixels with {1} lanes needs {2} vector registers and {3} has {4}", s["tile_w"],
-                       s["lanes"], need, target.cpu, target.vectorRegisters)
-      .str();
-}
+const FamilyOf<cost::DepthwiseConv, DepthwiseSchedule>
+    family({.problem = problemOf, .candidates = candidates, .estimate = cost::estimate, .violation = violation});
 
 } // namespace
 
-const Family depthwiseFamily{overSpace, score, violation};
+const Family &depthwiseFamily = family;
 
 } // namespace fathom

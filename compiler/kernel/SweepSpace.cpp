@@ -13,9 +13,7 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-constexpr int64_t mostLanes = 256;
-
-// `unit`: what the knob "grain" counts for each row (or each element, where tasks cut rows).
+// `unit`: what a schedule's grain counts for each row (or each element, where tasks cut rows).
 struct Problem {
   cost::Sweep sweep;
   int64_t unit = 1;
@@ -49,7 +47,7 @@ cost::Sweep fusedSweep(Operation *op) {
 }
 
 // A map has no anchor: `op` is the end of its kernel.
-Problem mapProblem(Operation *op) {
+Problem mapProblem(Operation *op, const Target &) {
   auto type = operandType(op);
   Problem p{fusedSweep(op)};
   p.sweep.length = innermostSize(op, type);
@@ -59,7 +57,7 @@ Problem mapProblem(Operation *op) {
 }
 
 // A row is what lies inside the concatenated dimension; every input has tasks of its own.
-Problem concatProblem(Operation *op) {
+Problem concatProblem(Operation *op, const Target &) {
   auto concat = cast<ConcatOp>(op);
   Sizes sizes = sizesOf(concat.getType());
   SmallVector<int64_t> order = orderOf(concat.getType());
@@ -76,7 +74,7 @@ bool hasPasses(Operation *op) {
   return isa<SoftmaxOp, LogSoftmaxOp, HardmaxOp, LayerNormalizationOp, RMSNormalizationOp>(op);
 }
 
-Problem rowProblem(Operation *op) {
+Problem rowProblem(Operation *op, const Target &) {
   auto type = operandType(op);
   SmallVector<int64_t> axes = rowAxes(op);
   int64_t innermost = innermostDim(type), combined = 1;
@@ -99,7 +97,7 @@ Problem rowProblem(Operation *op) {
 }
 
 // Lanes run along the channels where these are innermost; the taps of a window follow each other in loops.
-Problem poolProblem(Operation *op) {
+Problem poolProblem(Operation *op, const Target &) {
   auto type = resultType(op);
   Problem p{fusedSweep(op)};
   if (FailureOr<Window> window = getWindow(op); succeeded(window))
@@ -123,7 +121,7 @@ int64_t axisOfRows(Operation *op, RankedTensorType type) {
 }
 
 // A transposed convolution counts elements, the others rows along their axis.
-Problem sequentialProblem(Operation *op) {
+Problem sequentialProblem(Operation *op, const Target &) {
   Problem p{fusedSweep(op)};
   p.hasLanes = false;
   p.sweep.instructions = 8, p.sweep.carried = 3;
@@ -141,17 +139,8 @@ Problem sequentialProblem(Operation *op) {
   return p;
 }
 
-Schedule asKnobs(const Problem &p, const cost::SweepSchedule &schedule) {
-  Schedule s;
-  if (p.hasLanes)
-    s.set("lanes", schedule.lanes);
-  s.set("grain", std::clamp<int64_t>(schedule.grain, 1, (1 << 30) / p.unit) * p.unit);
-  return s;
-}
-
-template <Problem (*problemOf)(Operation *)>
-void overSpace(Operation *op, const Target &target, llvm::function_ref<void(const Schedule &)> body) {
-  Problem p = problemOf(op);
+template <typename S>
+void candidates(const Problem &p, const Target &target, llvm::function_ref<void(const S &)> body) {
   int64_t native = target.lanes(p.sweep.bits), count = p.sweep.cutsRows ? p.sweep.length : p.sweep.rows;
   for (int64_t vectors : {1, 2, 4, 8, 16, 32}) {
     int64_t lanes = vectors * native;
@@ -161,34 +150,46 @@ void overSpace(Operation *op, const Target &target, llvm::function_ref<void(cons
     // Where stretches of rows are tasks, they are whole vectors.
     int64_t each = p.sweep.cutsRows ? lanes : 1, least = cost::leastGrain(p.sweep, lanes, target), before = 0;
     for (int64_t part : fractions(count, each))
-      if (int64_t grain = llvm::alignTo(std::max(part, least), each); grain != before)
-        body(asKnobs(p, {lanes, grain})), before = grain;
+      if (int64_t grain = llvm::alignTo(std::max(part, least), each); grain != before) {
+        S s;
+        s.lanes = p.hasLanes ? lanes : 1;
+        s.grain = std::clamp<int64_t>(grain, 1, mostPerTask / p.unit) * p.unit;
+        body(s), before = grain;
+      }
     if (!p.hasLanes)
       return;
   }
 }
 
-template <Problem (*problemOf)(Operation *)> double score(Operation *op, const Schedule &s, const Target &target) {
-  Problem p = problemOf(op);
-  int64_t grain = std::max<int64_t>(1, s["grain"] / p.unit);
-  return cost::overThreads(cost::estimate(p.sweep, {p.hasLanes ? s["lanes"] : 1, grain}, target), target);
+template <typename S> cost::Estimate estimate(const Problem &p, const S &s, const Target &target) {
+  return cost::estimate(p.sweep, SweepSchedule{s.lanes, std::max<int64_t>(1, s.grain / p.unit)}, target);
 }
 
-std::string noConstraint(const Schedule &, Operation *, const Target &) { return ""; }
+template <typename S> std::string noConstraint(const Problem &, const S &, const Target &) { return ""; }
 
 // The lanes of a sum are combined by halves.
-std::string rowViolation(const Schedule &s, Operation *, const Target &) {
-  if (llvm::isPowerOf2_64(s["lanes"]))
+std::string rowViolation(const Problem &, const RowSchedule &s, const Target &) {
+  if (llvm::isPowerOf2_64(s.lanes))
     return "";
-  return llvm::formatv("lanes = {0} must be a power of two", s["lanes"]).str();
+  return llvm::formatv("lanes = {0} must be a power of two", s.lanes).str();
 }
+
+template <typename S>
+constexpr typename FamilyOf<Problem, S>::Declaration sweep(Problem (*problem)(Operation *, const Target &),
+                                                           std::string (*violation)(const Problem &, const S &,
+                                                                                    const Target &) = noConstraint<S>) {
+  return {.problem = problem, .candidates = candidates<S>, .estimate = estimate<S>, .violation = violation};
+}
+
+const FamilyOf<Problem, MapSchedule> map(sweep<MapSchedule>(mapProblem));
+const FamilyOf<Problem, ConcatSchedule> concat(sweep<ConcatSchedule>(concatProblem));
+const FamilyOf<Problem, RowSchedule> row(sweep<RowSchedule>(rowProblem, rowViolation));
+const FamilyOf<Problem, PoolSchedule> pool(sweep<PoolSchedule>(poolProblem));
+const FamilyOf<Problem, SequentialSchedule> sequential(sweep<SequentialSchedule>(sequentialProblem));
 
 } // namespace
 
-const Family mapFamily{overSpace<mapProblem>, score<mapProblem>, noConstraint};
-const Family concatFamily{overSpace<concatProblem>, score<concatProblem>, noConstraint};
-const Family rowFamily{overSpace<rowProblem>, score<rowProblem>, rowViolation};
-const Family poolFamily{overSpace<poolProblem>, score<poolProblem>, noConstraint};
-const Family sequentialFamily{overSpace<sequentialProblem>, score<sequentialProblem>, noConstraint};
+const Family &mapFamily = map, &concatFamily = concat, &rowFamily = row, &poolFamily = pool,
+             &sequentialFamily = sequential;
 
 } // namespace fathom

@@ -1,0 +1,128 @@
+// A family of kernels: its problems, its schedules, which of them are legal and what they are estimated to cost. Each
+// is declared once, by types of its own (FamilyOf); who works with any family sees schedules as named numbers.
+#pragma once
+
+#include "compiler/cost/Estimate.h"
+#include "compiler/schedule/Field.h"
+#include "mlir/IR/Operation.h"
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace fathom {
+
+// The schedules of one kernel, whose problem is described once.
+class Space {
+public:
+  virtual ~Space() = default;
+  // Every schedule that is worth a look, each of them legal.
+  virtual void enumerate(llvm::function_ref<void(const Schedule &)> body) const = 0;
+  // The schedule of least score; the first of several.
+  virtual Schedule best() const = 0;
+  virtual cost::Estimate estimate(const Schedule &schedule) const = 0;
+  // The first constraint that a schedule breaks, or an empty string. Ranges of knobs are checked before.
+  virtual std::string violation(const Schedule &schedule) const = 0;
+  // Estimated cycles at the sizes that are likely, of one thread and of all the target's cores together.
+  virtual double score(const Schedule &schedule) const = 0;
+};
+
+class Family {
+public:
+  virtual ~Family() = default;
+  virtual std::vector<Knob> knobs() const = 0;
+  // `op` is the anchor, or the end of a kernel without one.
+  virtual std::unique_ptr<Space> spaceOf(mlir::Operation *op, const Target &target) const = 0;
+  // Columns of the panels that weights are packed into; 0 where they are not.
+  virtual int64_t panelWidth(const Schedule &schedule) const = 0;
+};
+
+// A schedule, what it is estimated to cost, and the number that candidates are compared by. `score` is infinite where a
+// space is empty.
+template <typename S> struct Choice {
+  S schedule;
+  cost::Estimate estimate;
+  double score = std::numeric_limits<double>::infinity();
+
+  void consider(const S &candidate, const cost::Estimate &cost, const Target &target) {
+    if (double other = cost::overThreads(cost, target); other < score)
+      schedule = candidate, estimate = cost, score = other;
+  }
+};
+
+template <typename Problem, typename S> class FamilyOf final : public Family {
+public:
+  using Body = llvm::function_ref<void(const S &)>;
+
+  struct Declaration {
+    Problem (*problem)(mlir::Operation *op, const Target &target);
+    // The schedules that are worth a look, best decided one way where the draft cost decides it. Those that are not
+    // legal are passed over.
+    void (*candidates)(const Problem &problem, const Target &target, Body body);
+    cost::Estimate (*estimate)(const Problem &problem, const S &schedule, const Target &target);
+    std::string (*violation)(const Problem &problem, const S &schedule, const Target &target);
+    // A candidate, and what else is in the space beside it.
+    void (*variants)(const S &schedule, Body body) = [](const S &schedule, Body body) { body(schedule); };
+  };
+
+  explicit FamilyOf(const Declaration &declared) : declared(declared) {}
+
+  void overCandidates(const Problem &problem, const Target &target, Body body) const {
+    declared.candidates(problem, target, [&](const S &schedule) {
+      if (declared.violation(problem, schedule, target).empty())
+        body(schedule);
+    });
+  }
+
+  Choice<S> best(const Problem &problem, const Target &target) const {
+    Choice<S> best;
+    overCandidates(problem, target, [&](const S &schedule) {
+      best.consider(schedule, declared.estimate(problem, schedule, target), target);
+    });
+    return best;
+  }
+
+  std::vector<Knob> knobs() const override { return {S::fields().begin(), S::fields().end()}; }
+
+  int64_t panelWidth(const Schedule &schedule) const override {
+    if constexpr (requires(S s) { s.panel(); })
+      return typed<S>(schedule).panel();
+    return 0;
+  }
+
+  std::unique_ptr<Space> spaceOf(mlir::Operation *op, const Target &target) const override {
+    return std::make_unique<OfProblem>(*this, declared.problem(op, target), target);
+  }
+
+private:
+  class OfProblem final : public Space {
+  public:
+    OfProblem(const FamilyOf &family, Problem problem, const Target &target)
+        : family(family), problem(std::move(problem)), target(target) {}
+
+    void enumerate(llvm::function_ref<void(const Schedule &)> body) const override {
+      family.overCandidates(problem, target, [&](const S &candidate) {
+        family.declared.variants(candidate, [&](const S &schedule) {
+          if (family.declared.violation(problem, schedule, target).empty())
+            body(named(schedule));
+        });
+      });
+    }
+    Schedule best() const override { return named(family.best(problem, target).schedule); }
+    cost::Estimate estimate(const Schedule &schedule) const override {
+      return family.declared.estimate(problem, typed<S>(schedule), target);
+    }
+    std::string violation(const Schedule &schedule) const override {
+      return family.declared.violation(problem, typed<S>(schedule), target);
+    }
+    double score(const Schedule &schedule) const override { return cost::overThreads(estimate(schedule), target); }
+
+  private:
+    const FamilyOf &family;
+    Problem problem;
+    const Target &target;
+  };
+
+  Declaration declared;
+};
+
+} // namespace fathom

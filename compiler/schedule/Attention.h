@@ -1,0 +1,34 @@
+// The schedules of attention in one kernel.
+#pragma once
+
+#include "compiler/schedule/Contract.h"
+
+namespace fathom {
+
+struct AttentionSchedule {
+  int64_t tileM = 1, tileN = 1, unrollK = 1;
+  int64_t blockN = 1;
+  int64_t taskM = 1;
+  bool fetchAhead = false;
+  int64_t loadAhead = 0;
+
+  int64_t panel() const { return tileN; }
+  static llvm::ArrayRef<Field<AttentionSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<AttentionSchedule>> AttentionSchedule::fields() {
+  using S = AttentionSchedule;
+  static constexpr Field<S> table[] = {
+      {"tile_m", &S::tileM, 1, 32, "query rows whose scores are kept together, and rows of the register tile"},
+      {"tile_n", &S::tileN, 1, 256, "columns of the register tile: of a packed panel of keys, then of values"},
+      {"unroll_k", &S::unrollK, 1, 16, "steps of a reduction per iteration"},
+      {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
+      {"block_n", &S::blockN, 1, 1 << 20, "keys whose scores are kept together"},
+      {"fetch_ahead", &S::fetchAhead,
+       "1: a tile of rows fetches the panel behind the current one (where the number of rows is not known, tiles that "
+       "are not full do); 0: none does"},
+      {"task_m", &S::taskM, 1, mostPerTask, "query rows of a task"}};
+  return table;
+}
+
+} // namespace fathom

@@ -1,0 +1,53 @@
+// The schedules of matrix products and convolutions.
+#pragma once
+
+#include "compiler/schedule/Field.h"
+#include "compiler/target/Target.h"
+
+namespace fathom {
+
+constexpr llvm::StringLiteral inFlightMeaning =
+    "multiply-adds at a time: a tile of fewer accumulators has several sets of them, up to 8";
+constexpr llvm::StringLiteral loadAheadMeaning =
+    "multiply-adds that the inner loop's loads come ahead of their use, as far as there are registers; 0, or with too "
+    "few of them for any order: LLVM orders that loop";
+constexpr int64_t mostLoadAhead = 64;
+
+struct ContractSchedule {
+  int64_t tileM = 1, tileN = 1, unrollK = 1, inFlight = 1;
+  bool packed = false;
+  int64_t blockK = 1;
+  bool rowsOuter = false;
+  int64_t taskM = 1, taskN = 1;
+  bool throughScratch = false;
+  int64_t streams = 1;
+  bool fetchAhead = false;
+  int64_t loadAhead = 0;
+
+  int64_t panel() const { return tileN; }
+  static llvm::ArrayRef<Field<ContractSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<ContractSchedule>> ContractSchedule::fields() {
+  using S = ContractSchedule;
+  static constexpr Field<S> table[] = {
+      {"tile_m", &S::tileM, 1, 32, "rows (pixels) of the register tile"},
+      {"tile_n", &S::tileN, 1, 256, "columns (channels) of the register tile and of a packed panel"},
+      {"unroll_k", &S::unrollK, 1, 16, "steps of the reduction per iteration"},
+      {"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning},
+      {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
+      {"pack_a", &S::packed, "1: rows are packed block by block, computing fused producers; 0: read in place"},
+      {"block_k", &S::blockK, 1, 1 << 20, "steps of the reduction per packed block"},
+      {"rows_outer", &S::rowsOuter, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
+      {"through_scratch", &S::throughScratch,
+       "1: a tile is stored and read again before its consumers; 0: they take it from registers"},
+      {"streams", &S::streams, 1, 8,
+       "panels that a tile is multiplied with together, each in a part of the weights of its own"},
+      {"fetch_ahead", &S::fetchAhead,
+       "1: tiles of rows that pass a panel fetch the next one meanwhile; 0: they do not"},
+      {"task_m", &S::taskM, 1, mostPerTask, "rows of a task"},
+      {"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}};
+  return table;
+}
+
+} // namespace fathom

@@ -1,0 +1,25 @@
+// The schedules of products with matrices of small integers.
+#pragma once
+
+#include "compiler/schedule/Field.h"
+
+namespace fathom {
+
+struct PackedProductSchedule {
+  int64_t tileM = 1, tileN = 1, rowN = 1;
+  int64_t grain = 1;
+
+  static llvm::ArrayRef<Field<PackedProductSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<PackedProductSchedule>> PackedProductSchedule::fields() {
+  using S = PackedProductSchedule;
+  static constexpr Field<S> table[] = {
+      {"tile_m", &S::tileM, 1, 16, "rows of input that share the unpacking"},
+      {"tile_n", &S::tileN, 1, 16, "columns that such rows are multiplied with together"},
+      {"row_n", &S::rowN, 1, 16, "columns that a single row is multiplied with together"},
+      {"grain", &S::grain, 1, mostPerTask, "columns of a task"}};
+  return table;
+}
+
+} // namespace fathom

@@ -1,0 +1,40 @@
+// The schedules of convolutions by spatial packing.
+#pragma once
+
+#include "compiler/schedule/Contract.h"
+
+namespace fathom {
+
+struct SpatialPackSchedule {
+  int64_t tileW = 1;
+  int64_t tileO = 1;
+  int64_t groups = 1;
+  int64_t tileI = 1;
+  bool unrollW = false;
+  bool rowsOuter = false;
+  int64_t taskRows = 1, taskPanels = 1;
+  int64_t loadAhead = 0;
+
+  int64_t panel() const { return tileO * groups; }
+  // Loads that are shared, and lanes that are shuffled, are left to LLVM.
+  bool canLoadAhead() const { return groups == 1 && !unrollW; }
+  static llvm::ArrayRef<Field<SpatialPackSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<SpatialPackSchedule>> SpatialPackSchedule::fields() {
+  using S = SpatialPackSchedule;
+  static constexpr Field<S> table[] = {
+      {"tile_w", &S::tileW, 1, 32, "pixels of the register tile, side by side in a row"},
+      {"tile_o", &S::tileO, 1, 256, "output channels of a group in the register tile and in a packed panel"},
+      {"groups", &S::groups, 1, 64, "groups in a panel; several of them are there as a whole"},
+      {"tile_i", &S::tileI, 1, 64, "input channels of a group per step"},
+      {"unroll_w", &S::unrollW,
+       "1: the window's pixels along a row are unrolled and share what they load; 0: they are a loop"},
+      {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
+      {"rows_outer", &S::rowsOuter, "1: panels stream past a row of pixels; 0: rows stream past a panel"},
+      {"task_h", &S::taskRows, 1, mostPerTask, "rows of pixels of a task"},
+      {"task_n", &S::taskPanels, 1, mostPerTask, "panels of a task"}};
+  return table;
+}
+
+} // namespace fathom

@@ -1,0 +1,73 @@
+// The schedules of kernels that pass over their data: how many elements are computed together, and what a task is. What
+// is counted differs from one class to the next.
+#pragma once
+
+#include "compiler/schedule/Field.h"
+
+namespace fathom {
+
+struct SweepSchedule {
+  int64_t lanes = 1;
+  int64_t grain = 1;
+};
+
+constexpr int64_t mostLanes = 256;
+
+struct MapSchedule : SweepSchedule {
+  static llvm::ArrayRef<Field<MapSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<MapSchedule>> MapSchedule::fields() {
+  using S = MapSchedule;
+  static constexpr Field<S> table[] = {{"lanes", &S::lanes, 1, mostLanes, "elements computed together"},
+                                       {"grain", &S::grain, 1, mostPerTask, "elements of a task"}};
+  return table;
+}
+
+struct ConcatSchedule : SweepSchedule {
+  static llvm::ArrayRef<Field<ConcatSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<ConcatSchedule>> ConcatSchedule::fields() {
+  using S = ConcatSchedule;
+  static constexpr Field<S> table[] = {{"lanes", &S::lanes, 1, mostLanes, "elements copied together"},
+                                       {"grain", &S::grain, 1, mostPerTask, "rows of a task"}};
+  return table;
+}
+
+// Reductions, softmaxes, normalisations.
+struct RowSchedule : SweepSchedule {
+  static llvm::ArrayRef<Field<RowSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<RowSchedule>> RowSchedule::fields() {
+  using S = RowSchedule;
+  static constexpr Field<S> table[] = {
+      {"lanes", &S::lanes, 1, mostLanes, "elements combined together"},
+      {"grain", &S::grain, 1, mostPerTask, "rows, or elements along kept lanes, of a task"}};
+  return table;
+}
+
+struct PoolSchedule : SweepSchedule {
+  static llvm::ArrayRef<Field<PoolSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<PoolSchedule>> PoolSchedule::fields() {
+  using S = PoolSchedule;
+  static constexpr Field<S> table[] = {{"lanes", &S::lanes, 1, mostLanes, "channels computed together"},
+                                       {"grain", &S::grain, 1, mostPerTask, "windows of a task"}};
+  return table;
+}
+
+// Scatters, scans and sorts have no lanes.
+struct SequentialSchedule : SweepSchedule {
+  static llvm::ArrayRef<Field<SequentialSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<SequentialSchedule>> SequentialSchedule::fields() {
+  using S = SequentialSchedule;
+  static constexpr Field<S> table[] = {{"grain", &S::grain, 1, mostPerTask, "independent rows of a task"}};
+  return table;
+}
+
+} // namespace fathom

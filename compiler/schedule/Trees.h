@@ -1,0 +1,27 @@
+// The schedules of ensembles of decision trees.
+#pragma once
+
+#include "compiler/schedule/Field.h"
+
+namespace fathom {
+
+struct TreesSchedule {
+  int64_t rows = 1, trees = 1;
+  int64_t steps = 1;
+  int64_t block = 1, grain = 1;
+
+  static llvm::ArrayRef<Field<TreesSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<TreesSchedule>> TreesSchedule::fields() {
+  using S = TreesSchedule;
+  static constexpr Field<S> table[] = {
+      {"rows", &S::rows, 1, 32, "rows that descend a tree together"},
+      {"trees", &S::trees, 1, 32, "trees that a single row descends together"},
+      {"steps", &S::steps, 1, 32, "levels that are descended before it is seen whether all have reached a leaf"},
+      {"block", &S::block, 1, 1 << 20, "rows that pass a tree before the next one is taken"},
+      {"grain", &S::grain, 1, mostPerTask, "rows of a task"}};
+  return table;
+}
+
+} // namespace fathom
