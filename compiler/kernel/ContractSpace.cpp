@@ -27,6 +27,7 @@ struct Problem {
   bool isOneRun = true;                           // the reduction is one stretch of neighbouring elements
   bool wantsPacked = false, wantsInPlace = false; // what was asked for, where it is possible
   bool canLoadAhead = false;                      // the types have such loops
+  int64_t leftBytes = 4;                          // of an element of the left operand
 };
 
 // Whether the steps of the reduction are known, and there are any: without one, no block would store the result.
@@ -45,8 +46,9 @@ Problem problemOf(Operation *op, const Target &) {
   p.keepsPartialSums = width >= 32;
   p.canLoadAhead = llvm::all_of(ValueRange{op->getOperand(0), op->getOperand(1), op->getResult(0)},
                                 [](Value value) { return getElementTypeOrSelf(value.getType()).isF32(); });
+  p.leftBytes = elementBytes(getElementTypeOrSelf(op->getOperand(0).getType()));
   p.wantsPacked = algorithmOf(op) == "gemm", p.wantsInPlace = algorithmOf(op) == "direct";
-  if (op->getParentOfType<func::FuncOp>().getName() != "main") {
+  if (isInKernel(op)) {
     p.product.coldPanels = isa<BlockArgument>(op->getOperand(1));
     p.producesLeft = op->getOperand(0).getDefiningOp();
     p.product.producerCycles = producerCycles(op);
@@ -156,6 +158,8 @@ std::string violation(const Problem &p, const ContractSchedule &s, const Target 
   if (s.packed && s.blockK < p.product.run && !p.keepsPartialSums)
     return text("block_k = {0} must be at least {1}: the result's buffer cannot hold partial sums", s.blockK,
                 p.product.run);
+  if (s.rowApart && (!s.packed || target.laneFma))
+    return "row_apart must be 0: rows are read in place, or packed side by side";
   if (s.packed && s.taskM > mostPackedRows(p, s.blockK))
     return text("task_m = {0} rows of block_k = {1} steps do not fit 16 MiB of scratch", s.taskM, s.blockK);
   return "";
@@ -235,6 +239,7 @@ private:
       s.unrollK = cost::unrolledSteps(std::min(blockK, p.product.run), target, p.product.bits);
       s.loadAhead = p.canLoadAhead ? cost::bestLoadAhead(s, p.product.run, target) : 0;
       int64_t mostRows = packed ? mostPackedRows(p, blockK) : INT64_MAX;
+      s.rowApart = packed && !target.laneFma && collides(s) ? target.lanes(p.product.bits) : 0;
       for (bool rowsOuter : {false, true})
         for (int64_t taskM : fractions(p.product.rows, s.tileM, mostRows))
           for (int64_t taskN : fractions(panels, s.streams)) {
@@ -244,6 +249,12 @@ private:
               body(s);
           }
     }
+  }
+
+  // Whether the packed rows of a tile share sets of the first-level cache.
+  bool collides(const ContractSchedule &s) {
+    int64_t row = std::min(s.blockK, p.product.run) * p.leftBytes;
+    return cost::setsFilled(double(s.tileM), row, target.caches[0]) > 0.5;
   }
 
   const Problem &p;

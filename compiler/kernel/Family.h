@@ -30,6 +30,8 @@ class Family {
 public:
   virtual ~Family() = default;
   virtual std::vector<Knob> knobs() const = 0;
+  // What a schedule says where nothing was said.
+  virtual Schedule initial() const = 0;
   // `op` is the anchor, or the end of a kernel without one.
   virtual std::unique_ptr<Space> spaceOf(mlir::Operation *op, const Target &target) const = 0;
   // Columns of the panels that weights are packed into; 0 where they are not.
@@ -82,6 +84,8 @@ public:
   }
 
   std::vector<Knob> knobs() const override { return {S::fields().begin(), S::fields().end()}; }
+
+  Schedule initial() const override { return named(S()); }
 
   int64_t panelWidth(const Schedule &schedule) const override {
     if constexpr (requires(S s) { s.panel(); })

@@ -121,6 +121,8 @@ const KernelClass &kernelClassOf(Operation *anchor) {
               .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
 }
 
+bool isInKernel(Operation *op) { return op->getParentOfType<func::FuncOp>().isPrivate(); }
+
 Operation *anchorOf(func::FuncOp kernel) {
   // Of an attention's anchors, the last is the kernel's: it knows the others.
   for (Operation &op : llvm::reverse(kernel.getBody().front().without_terminator()))
@@ -145,7 +147,7 @@ llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, Op
                                      (long long)knob->min, (long long)knob->max);
   }
   for (const Knob &knob : knobs)
-    if (llvm::none_of(schedule.knobs, [&](const auto &entry) { return entry.first == knob.name; }))
+    if (!schedule.has(knob.name))
       return llvm::createStringError("knob '%s' is missing", knob.name.data());
   if (std::string violation = klass.family.spaceOf(site, target)->violation(schedule); !violation.empty())
     return llvm::createStringError("%s", violation.c_str());

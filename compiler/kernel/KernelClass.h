@@ -39,6 +39,9 @@ bool leavesOutEnds(mlir::Operation *depthwise);
 llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, mlir::Operation *site,
                           const Target &target);
 
+// Whether an op is in a kernel's function, where its neighbours are what is fused with it; they are private. Else it is
+// in the graph that is not divided yet.
+bool isInKernel(mlir::Operation *op);
 // The anchor among a kernel's ops, or null.
 mlir::Operation *anchorOf(mlir::func::FuncOp kernel);
 

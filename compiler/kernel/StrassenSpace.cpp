@@ -23,7 +23,7 @@ cost::StrassenProduct strassenProblem(Operation *op, int64_t depth, int64_t colu
   cost::StrassenProduct product{
       .columns = columns, .depth = depth, .stored = stored, .consumerCycles = consumerCycles(op)};
   product.rows = std::max<int64_t>(1, type.getNumElements() / columns);
-  if (op->getParentOfType<func::FuncOp>().getName() != "main")
+  if (isInKernel(op))
     product.producerCycles = producerCycles(op);
   return product;
 }

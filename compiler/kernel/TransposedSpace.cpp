@@ -41,8 +41,7 @@ Problem problemOf(Operation *anchor, const Target &target) {
   p.conv.consumerCycles = consumerCycles(op);
   auto input = cast<RankedTensorType>(op.getInput().getType());
   p.conv.rowStride = p.conv.groups * p.conv.channels + layoutOf(input).room[1];
-  bool isMain = op->getParentOfType<func::FuncOp>().getName() == "main";
-  p.conv.coldPanels = isMain ? isPackedWeight(op.getWeight()) : isa<BlockArgument>(op.getWeight());
+  p.conv.coldPanels = isInKernel(op) ? isa<BlockArgument>(op.getWeight()) : isPackedWeight(op.getWeight());
   p.panel = layoutOf(cast<RankedTensorType>(op.getWeight().getType())).block;
   p.canLoadAhead = op.getType().getElementType().isF32() && !p.conv.sideBySide;
   return p;

@@ -1,6 +1,7 @@
 // The Plan's text form, in YAML.
 #include "compiler/plan/Plan.h"
 
+#include "compiler/kernel/KernelClass.h"
 #include "compiler/support/YamlText.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -54,10 +55,11 @@ template <> struct MappingTraits<PlannedKernel> {
 
 template <> struct MappingTraits<Plan> {
   static void mapping(IO &io, Plan &plan) {
-    int version = 1;
+    int version = planVersion;
     io.mapRequired("fathom-plan", version);
-    if (version != 1)
-      io.setError("plan version " + Twine(version) + " is not 1");
+    if (version < 1 || version > planVersion)
+      io.setError("plan version " + Twine(version) + " is none of 1 to " + Twine(planVersion));
+    plan.version = version;
     io.mapRequired("target", plan.target);
     io.mapOptional("layouts", plan.layouts);
     io.mapRequired("kernels", plan.kernels);
@@ -83,6 +85,14 @@ const PlannedLayout *Plan::layoutOf(llvm::StringRef value) const {
   return nullptr;
 }
 
+// Knobs that a plan of an older version could not have.
+static void addNewerKnobs(Schedule &schedule, const Family &family, int version) {
+  Schedule initial = family.initial();
+  for (const Knob &knob : family.knobs())
+    if (knob.since > version && !schedule.has(knob.name))
+      schedule.set(knob.name, initial.value(knob.name));
+}
+
 std::string printPlan(const Plan &plan) {
   std::string text;
   llvm::raw_string_ostream out(text);
@@ -96,11 +106,17 @@ llvm::Expected<Plan> parsePlan(llvm::StringRef text, llvm::StringRef fileName) {
   if (!parsed)
     return parsed;
   Plan &plan = *parsed;
-  // They come in the order of a hash table, which is another one for the same names.
   for (PlannedKernel &kernel : plan.kernels) {
-    llvm::sort(kernel.schedule.knobs);
+    const KernelClass *klass = findKernelClass(kernel.kernelClass);
+    auto complete = [&](Schedule &schedule) {
+      if (klass)
+        addNewerKnobs(schedule, klass->family, plan.version);
+      // They come in the order of a hash table, which is another one for the same names.
+      llvm::sort(schedule.knobs);
+    };
+    complete(kernel.schedule);
     for (Version &version : kernel.versions)
-      llvm::sort(version.schedule.knobs);
+      complete(version.schedule);
   }
   llvm::StringSet<> values;
   for (const PlannedLayout &layout : plan.layouts)

@@ -2,7 +2,7 @@
 // changed field changes the code or is refused with the reason.
 #pragma once
 
-#include "compiler/schedule/Schedule.h"
+#include "compiler/schedule/Field.h"
 #include "llvm/Support/Error.h"
 #include <vector>
 
@@ -24,6 +24,7 @@ struct PlannedKernel {
 };
 
 struct Plan {
+  int version = planVersion; // of the text that it was read from
   std::string target;
   std::vector<PlannedLayout> layouts;
   std::vector<PlannedKernel> kernels;

@@ -17,11 +17,8 @@ std::string joined(ArrayRef<int64_t> numbers) {
 // "KNOB OLD -> NEW" for each number that differs.
 std::string changes(const Schedule &a, const Schedule &b) {
   SmallVector<std::string> list;
-  auto numberIn = [](const Schedule &schedule, StringRef name) -> std::string {
-    for (const auto &[knob, value] : schedule.knobs)
-      if (knob == name)
-        return std::to_string(value);
-    return "none";
+  auto numberIn = [](const Schedule &schedule, StringRef name) {
+    return schedule.has(name) ? std::to_string(schedule.value(name)) : "none";
   };
   auto compare = [&](StringRef name) {
     std::string before = numberIn(a, name), after = numberIn(b, name);
@@ -109,7 +106,8 @@ private:
     if (a.halo != b.halo)
       add(subject, "halo " + joined(a.halo) + " -> " + joined(b.halo));
     if (a.within != b.within)
-      add(subject, "within " + (a.within.empty() ? "none" : a.within) + " -> " + (b.within.empty() ? "none" : b.within));
+      add(subject,
+          "within " + (a.within.empty() ? "none" : a.within) + " -> " + (b.within.empty() ? "none" : b.within));
   }
 
   std::vector<PlanDifference> differences;

@@ -11,6 +11,7 @@ struct AttentionSchedule {
   int64_t taskM = 1;
   bool fetchAhead = false;
   int64_t loadAhead = 0;
+  int64_t scoreApart = 16;
 
   int64_t panel() const { return tileN; }
   static llvm::ArrayRef<Field<AttentionSchedule>> fields();
@@ -27,6 +28,8 @@ inline llvm::ArrayRef<Field<AttentionSchedule>> AttentionSchedule::fields() {
       {"fetch_ahead", &S::fetchAhead,
        "1: a tile of rows fetches the panel behind the current one (where the number of rows is not known, tiles that "
        "are not full do); 0: none does"},
+      {"score_apart", &S::scoreApart, 0, 1024, "elements between rows of scores, where these do not lie side by side",
+       2},
       {"task_m", &S::taskM, 1, mostPerTask, "query rows of a task"}};
   return table;
 }

@@ -23,6 +23,7 @@ struct ContractSchedule {
   int64_t streams = 1;
   bool fetchAhead = false;
   int64_t loadAhead = 0;
+  int64_t packVectors = 2, rowApart = 0, storeVectors = 8;
 
   int64_t panel() const { return tileN; }
   static llvm::ArrayRef<Field<ContractSchedule>> fields();
@@ -37,10 +38,16 @@ inline llvm::ArrayRef<Field<ContractSchedule>> ContractSchedule::fields() {
       {"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning},
       {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
       {"pack_a", &S::packed, "1: rows are packed block by block, computing fused producers; 0: read in place"},
+      {"pack_vectors", &S::packVectors, 1, 8, "vectors of a row that are packed together", 2},
+      {"row_apart", &S::rowApart, 0, 256,
+       "elements between packed rows, which would share few sets of a cache; 0 where rows of a tile lie side by side",
+       2},
       {"block_k", &S::blockK, 1, 1 << 20, "steps of the reduction per packed block"},
       {"rows_outer", &S::rowsOuter, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
       {"through_scratch", &S::throughScratch,
        "1: a tile is stored and read again before its consumers; 0: they take it from registers"},
+      {"store_vectors", &S::storeVectors, 1, 64,
+       "vectors of results that consumers are applied to together, through scratch", 2},
       {"streams", &S::streams, 1, 8,
        "panels that a tile is multiplied with together, each in a part of the weights of its own"},
       {"fetch_ahead", &S::fetchAhead,

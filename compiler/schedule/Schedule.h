@@ -2,6 +2,7 @@
 // function of the kernel, its schedule and the target.
 #pragma once
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -20,6 +21,9 @@ struct Schedule {
       if (knob == name)
         return value;
     return 0;
+  }
+  bool has(llvm::StringRef name) const {
+    return llvm::any_of(knobs, [&](const auto &knob) { return knob.first == name; });
   }
   void set(llvm::StringRef name, int64_t value) {
     for (auto &[knob, old] : knobs)

@@ -11,6 +11,7 @@ struct StrassenSchedule {
   int64_t taskM = 1, taskN = 1;
   int64_t loadAhead = 0;
   int64_t stored = 7;
+  int64_t factorApart = 48, fetchPairs = 4;
 
   int64_t panel() const { return tileN; }
   static llvm::ArrayRef<Field<StrassenSchedule>> fields();
@@ -27,6 +28,9 @@ inline llvm::ArrayRef<Field<StrassenSchedule>> StrassenSchedule::fields() {
       {"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning},
       {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
       {"fetch_ahead", &S::fetchAhead, "1: tiles that pass a panel fetch the next one meanwhile; 0: they do not"},
+      {"factor_apart", &S::factorApart, 0, 1024,
+       "elements between the factors of the left side, which are written together", 2},
+      {"fetch_pairs", &S::fetchPairs, 0, 64, "pairs of rows ahead of which what is added to them is fetched", 2},
       {"task_m", &S::taskM, 1, mostPerTask, "pairs of rows of a task"},
       {"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}};
   return table;

@@ -14,13 +14,18 @@ struct SweepSchedule {
 constexpr int64_t mostLanes = 256;
 
 struct MapSchedule : SweepSchedule {
+  int64_t shortLoop = 32;
+
   static llvm::ArrayRef<Field<MapSchedule>> fields();
 };
 
 inline llvm::ArrayRef<Field<MapSchedule>> MapSchedule::fields() {
   using S = MapSchedule;
-  static constexpr Field<S> table[] = {{"lanes", &S::lanes, 1, mostLanes, "elements computed together"},
-                                       {"grain", &S::grain, 1, mostPerTask, "elements of a task"}};
+  static constexpr Field<S> table[] = {
+      {"lanes", &S::lanes, 1, mostLanes, "elements computed together"},
+      {"short_loop", &S::shortLoop, 1, 1 << 20,
+       "elements of the innermost loop below which the next loop joins it: finding a row's indices costs more", 2},
+      {"grain", &S::grain, 1, mostPerTask, "elements of a task"}};
   return table;
 }
 
@@ -37,6 +42,8 @@ inline llvm::ArrayRef<Field<ConcatSchedule>> ConcatSchedule::fields() {
 
 // Reductions, softmaxes, normalisations.
 struct RowSchedule : SweepSchedule {
+  int64_t fetchSteps = 8;
+
   static llvm::ArrayRef<Field<RowSchedule>> fields();
 };
 
@@ -44,6 +51,8 @@ inline llvm::ArrayRef<Field<RowSchedule>> RowSchedule::fields() {
   using S = RowSchedule;
   static constexpr Field<S> table[] = {
       {"lanes", &S::lanes, 1, mostLanes, "elements combined together"},
+      {"fetch_steps", &S::fetchSteps, 0, 1024,
+       "steps ahead of which lines are fetched, where every step reads a few of a row and passes the others", 2},
       {"grain", &S::grain, 1, mostPerTask, "rows, or elements along kept lanes, of a task"}};
   return table;
 }

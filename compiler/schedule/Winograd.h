@@ -11,6 +11,7 @@ struct WinogradSchedule {
   int64_t loadAhead = 0;
   bool fetchAhead = true;
   int64_t tile = 4;
+  int64_t positionApart = 48;
 
   int64_t panel() const { return tileN; }
   static llvm::ArrayRef<Field<WinogradSchedule>> fields();
@@ -27,6 +28,8 @@ inline llvm::ArrayRef<Field<WinogradSchedule>> WinogradSchedule::fields() {
       {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
       {"fetch_ahead", &S::fetchAhead,
        "1: tiles that pass the weights of a position fetch the next ones meanwhile; 0: they do not"},
+      {"position_apart", &S::positionApart, 0, 1024,
+       "elements between the transformed tiles of one position and the next, which are written together", 2},
       {"task_t", &S::taskTiles, 1, 1 << 20, "tiles of a task"},
       {"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}};
   return table;

@@ -70,7 +70,7 @@ def test_a_changed_knob_changes_the_code(model, tmp_path, knob, value):
         (r"rows_outer: +\d+((?s:.)*?)fetch_ahead: +\d+", r"rows_outer: 1\1fetch_ahead: 1", "fetch_ahead must be 0"),
         (r"lanes: +\d+", "lains: 4", "no knob 'lains'"),
         (r"class: +contract", "class: pool", "class 'contract'"),
-        (r"fathom-plan: +1", "fathom-plan: 9", "version"),
+        (r"fathom-plan: +[0-9]+", "fathom-plan: 9", "version"),
         (r"target: .*", "target: nothing", "target"),
         (r"- r\n", "- q\n", "no op 'q'"),
         (r"order: \[ 0, 2, 3, 1 \]", "order: [ 0, 1, 2, 3 ]", "channels innermost"),

@@ -30,7 +30,8 @@ Expected<Side> readSide(const std::string &path) {
     return artifact.takeError();
   std::optional<StringRef> text = artifact->manifest.getString("plan");
   if (!text)
-    return fail(ErrorCode::BadPlan, "'" + path + "' has no plan in it", "it was compiled by an older version of fathom");
+    return fail(ErrorCode::BadPlan, "'" + path + "' has no plan in it",
+                "it was compiled by an older version of fathom");
   Expected<Plan> plan = parsePlan(*text, path);
   if (!plan)
     return fail(ErrorCode::BadPlan, toString(plan.takeError()));

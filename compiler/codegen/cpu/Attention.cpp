@@ -96,7 +96,7 @@ private:
     return c.add(before, rowsAt + within * int64_t(rowIndices.size()));
   }
   ScoreTile tileFor(int64_t height) {
-    return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, areTogether(height)};
+    return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, areTogether(height), schedule.scoreApart};
   }
   RegisterTile registers(const Buffer &right) {
     return {e, f32, tileN, schedule.unrollK, e.target.fmaInFlight(), schedule.loadAhead, right.pointer, f32};

@@ -6,10 +6,6 @@
 
 namespace fathom {
 
-// Elements between the results of neighbouring rows, each stored as an array of `size`: of arrays that follow each
-// other directly, all lines that are written together may belong to one set of a cache.
-constexpr int64_t apart(int64_t size) { return size + 48; }
-
 // The points p and -p of an interpolation make rows, or columns, that differ only in signs: such neighbours share their
 // sums.
 class Combination {

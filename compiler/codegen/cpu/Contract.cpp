@@ -2,7 +2,6 @@
 // applied to the tile after the last block of the reduction. Weights come packed in panels of columns. The left operand
 // is read in place, or packed block by block into scratch, where fused producers are computed on the way.
 #include "compiler/codegen/cpu/Contract.h"
-#include "compiler/cost/Estimate.h"
 #include "compiler/graph/SizeMath.h"
 #include <numeric>
 
@@ -346,10 +345,7 @@ Grid Contraction::emit() {
     return grid;
   }
   blockK = std::min(schedule.blockK, constantSize(run).value_or(INT64_MAX));
-  packedRow = blockK;
-  // Rows that would share sets of the first-level cache lie a vector further apart.
-  if (!e.target.laneFma && cost::setsFilled(double(tileM), blockK * elementBytes(leftType), e.target.caches[0]) > 0.5)
-    packedRow += lanes;
+  packedRow = blockK + schedule.rowApart;
   int64_t packedBytes = llvm::alignTo(llvm::alignTo(taskM, tileM) * packedRow * elementBytes(leftType), 64);
   grid.scratchBytes = packedBytes + tileBytes;
   tileAt = packedBytes / elementBytes(acc);

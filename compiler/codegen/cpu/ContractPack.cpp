@@ -6,9 +6,6 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-// Vectors of a row that are packed together: producers are chains of dependent operations.
-static constexpr int64_t packedTogether = 2;
-
 // Blocks of the reduction, outermost: each packs its part of the rows and adds to the partial sums in the result's
 // buffer.
 void Contraction::emitPacked(llvm::function_ref<void()> overTiles) {
@@ -44,7 +41,7 @@ void Contraction::packRows() {
       Indices index = batchIndex;
       delinearize(c, row, rowLoops, index);
       Value start = left.pointer ? rowStart(index, c.i64(0)) : Value(), at = c.mul(c.sub(row, rowLow), packedRow);
-      vectorLoop(c, c.i64(0), blockLength, packedTogether * lanes, lanes, [&](Value depth, int64_t count) {
+      vectorLoop(c, c.i64(0), blockLength, schedule.packVectors * lanes, lanes, [&](Value depth, int64_t count) {
         c.store(leftVector(index, start, c.add(depthStart, depth), count), k.scratch, c.add(at, depth), element);
       });
     });

@@ -48,7 +48,8 @@ void Contraction::storeThroughScratch(Value row, int64_t rows, ArrayRef<int64_t>
     });
   };
   // Several vectors at a time: each is one long chain of dependent operations.
-  int64_t together = std::clamp<int64_t>(llvm::divideCeil(8 * lanes, tileN), 1, rows), whole = rows - rows % together;
+  int64_t together = std::clamp<int64_t>(llvm::divideCeil(schedule.storeVectors * lanes, tileN), 1, rows),
+          whole = rows - rows % together;
   c.loop(c.i64(0), c.i64(whole), together, [&](Value r) {
     for (int64_t i = 0; i < together; ++i)
       storeRow(c.add(r, i));

@@ -8,9 +8,6 @@ using namespace mlir;
 
 namespace fathom {
 
-// Below this size the innermost loop is too short to pay for finding a row's indices; the next loop joins it.
-static constexpr int64_t shortLoop = 32;
-
 // What a copy into panels reads, or null.
 static Value packedInput(KernelBody &k) {
   auto relayout = k.returned[0].getDefiningOp<graph::RelayoutOp>();
@@ -157,7 +154,7 @@ Grid emitMap(KernelBody &k, const MapSchedule &schedule) {
   int64_t innerSize = graph::constantSize(inner.size).value_or(grain);
   bool interleaved = native > 1 && isInterleaved(k, loops.back(), inner);
   std::optional<Loop> middle;
-  if (innerSize < shortLoop && (loops.size() > 1 || interleaved))
+  if (innerSize < schedule.shortLoop && (loops.size() > 1 || interleaved))
     middle = loops.pop_back_val();
   auto overMiddle = [&](Value first, Value end) {
     if (interleaved) {

@@ -23,8 +23,8 @@ Indices keptIndex(Emitter &e, ArrayRef<Index> index, ArrayRef<int64_t> axes, boo
 
 // Where lanes run along what is kept, every step of the innermost axis reads some lines of it and passes the others:
 // hardware does not fetch such lines ahead, so that the code does.
-void prefetchAhead(Emitter &e, Value tensor, ArrayRef<Index> index, ArrayRef<int64_t> axes, int64_t lanes) {
-  constexpr int64_t stepsAhead = 8;
+void prefetchAhead(Emitter &e, Value tensor, ArrayRef<Index> index, ArrayRef<int64_t> axes, int64_t lanes,
+                   int64_t stepsAhead) {
   auto type = cast<RankedTensorType>(tensor.getType());
   int64_t kept = innermostDim(type), inLine = lineBytes / elementBytes(type.getElementType());
   if (llvm::is_contained(axes, kept) || lanes < inLine || !e.isBuffer(tensor))
@@ -85,7 +85,7 @@ Grid emitReduce(KernelBody &k, const RowSchedule &schedule) {
     return Value(arith::ConstantOp::create(c.b, c.loc, c.b.getIntegerAttr(acc, value)));
   };
   auto item = [&](ArrayRef<Index> index, int64_t lanes) {
-    prefetchAhead(e, op->getOperand(0), index, axes, lanes);
+    prefetchAhead(e, op->getOperand(0), index, axes, lanes, schedule.fetchSteps);
     Value x = e.element(op->getOperand(0), index, lanes);
     return isHalf(element) ? Value(arith::ExtFOp::create(c.b, c.loc, likeLanes(x, acc), x)) : x;
   };

@@ -8,11 +8,11 @@ using namespace mlir;
 namespace fathom {
 
 ScoreTile::ScoreTile(Emitter &e, Value scratch, int64_t start, Value statistics, int64_t rows, int64_t keys,
-                     bool rowsTogether)
+                     bool rowsTogether, int64_t apart)
     : c(e.c), f{e.c}, f32(e.c.b.getF32Type()), scratch(scratch), statistics(statistics), rowsTogether(rowsTogether),
       rows(rows), keys(keys), lanes(e.target.lanes(32)), start(start) {
   // Rows at a distance of a power of two would share a few lines of the cache.
-  stride = rowsTogether ? rows : llvm::alignTo(keys, lanes) + 16;
+  stride = rowsTogether ? rows : llvm::alignTo(keys, lanes) + apart;
   topLanes = rowsTogether ? 1 : lanes;
   beforeAt = rows * topLanes;
   sumsAt = 2 * beforeAt;

@@ -11,9 +11,9 @@ namespace fathom {
 class ScoreTile {
 public:
   // `rows` rows of `keys` keys at most: the scores from element `start` of scratch on, what is known of the rows from
-  // `statistics` on.
+  // `statistics` on. Rows that do not lie side by side are so many elements apart.
   ScoreTile(Emitter &e, mlir::Value scratch, int64_t start, mlir::Value statistics, int64_t rows, int64_t keys,
-            bool rowsTogether);
+            bool rowsTogether, int64_t apart);
   // Elements of scratch that the scores take, and what is known of a row.
   int64_t elements() const { return (rowsTogether ? keys : rows) * stride; }
   int64_t statisticsOfRow() const { return 2 * topLanes + 2; }

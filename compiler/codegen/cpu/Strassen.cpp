@@ -14,9 +14,6 @@ namespace fathom {
 namespace {
 
 class StrassenProduct {
-  // How many pairs of rows before their results are stored what is added to them is asked for.
-  static constexpr int64_t pairsAhead = 4;
-
 public:
   StrassenProduct(KernelBody &k, const StrassenSchedule &schedule)
       : k(k), schedule(schedule), e(k.e), c(k.e.c), op(cast<StrassenOp>(k.anchor)), weight(e.buffer(op.getWeight())),
@@ -43,7 +40,7 @@ public:
                                            Units{count(pairs), taskPairs});
     std::tie(firstPair, lastPair) = ofPairs;
     // Scratch: the factors of the left side, the products of a panel, and the factors of a panel that are not stored.
-    factorSize = apart(taskPairs * depth);
+    factorSize = taskPairs * depth + schedule.factorApart;
     productsAt = strassen::products * factorSize;
     restAt = productsAt + strassen::products * taskPairs * tileN;
     grid.scratchBytes = (restAt + (strassen::products - stored) * depth * tileN) * elementBytes(element);
@@ -197,7 +194,7 @@ private:
   // The results of a pair of rows in a panel of the left half, and in the one as far into the right half. Columns are a
   // loop: the consumers of all of them at once would not fit into the registers.
   void finish(Value pair, Value panel) {
-    prefetchOperands(c.min(c.add(pair, pairsAhead), c.sub(lastPair, c.i64(1))), panel);
+    prefetchOperands(c.min(c.add(pair, schedule.fetchPairs), c.sub(lastPair, c.i64(1))), panel);
     Value slot = c.sub(pair, firstPair), firstColumn = c.mul(panel, tileN);
     Value width = columns % tileN == 0 ? c.i64(tileN) : c.min(c.i64(tileN), c.sub(c.i64(columns), firstColumn));
     Pair indices = rowsOf(pair);

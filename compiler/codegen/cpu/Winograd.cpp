@@ -48,7 +48,7 @@ public:
     Grid grid;
     auto [group, tasks, isHeld] = k.taskGroup(grid, size::simplified(tiles.ceilDiv(taskTiles)), panelTasks);
     // Scratch: the transformed tiles, the products of a panel, the pixels of one tile.
-    positionSize = apart(taskTiles * channels);
+    positionSize = taskTiles * channels + schedule.positionApart;
     productsAt = positions * positionSize;
     pixelsAt = productsAt + taskTiles * positions * tileN;
     grid.scratchBytes = (pixelsAt + size * size * tileN) * elementBytes(element);

@@ -73,63 +73,63 @@ protected:
 
 // Kernels of the other families; T stands for the images, of {0} x {1} x {2} x {3}; {4} is twice {1}.
 constexpr const char *forms[] = {
-    R"(func.func @kernel(%x: T) -> T {{
+    R"(func.func private @kernel(%x: T) -> T {{
       %0 = graph.Sigmoid(%x) : (T) -> T
       return %0 : T })",
-    R"(func.func @kernel(%x: T) -> tensor<{0}x{1}x{2}x{3}xf32, #graph.enc<order = [0, 2, 3, 1]>> {{
+    R"(func.func private @kernel(%x: T) -> tensor<{0}x{1}x{2}x{3}xf32, #graph.enc<order = [0, 2, 3, 1]>> {{
       %0 = graph.Relayout(%x) : (T) -> tensor<{0}x{1}x{2}x{3}xf32, #graph.enc<order = [0, 2, 3, 1]>>
       return %0 : tensor<{0}x{1}x{2}x{3}xf32, #graph.enc<order = [0, 2, 3, 1]>> })",
-    R"(func.func @kernel(%x: T) -> T {{
+    R"(func.func private @kernel(%x: T) -> T {{
       %0 = graph.Softmax(%x) {{axis = 3 : i64} : (T) -> T
       return %0 : T })",
-    R"(func.func @kernel(%x: T) -> T {{
+    R"(func.func private @kernel(%x: T) -> T {{
       %0 = graph.Softmax(%x) {{axis = 1 : i64} : (T) -> T
       return %0 : T })",
-    R"(func.func @kernel(%x: T) -> T {{
+    R"(func.func private @kernel(%x: T) -> T {{
       %0 = graph.Concat(%x) {{axis = 1 : i64} : (T) -> T
       return %0 : T })",
-    R"(func.func @kernel(%x: T) -> tensor<{0}x{1}x1x1xf32> {{
+    R"(func.func private @kernel(%x: T) -> tensor<{0}x{1}x1x1xf32> {{
       %axes = graph.Constant dense<[2, 3]> : tensor<2xi64> as tensor<2xi64>
       %0 = graph.ReduceMean(%x, %axes) : (T, tensor<2xi64>) -> tensor<{0}x{1}x1x1xf32>
       return %0 : tensor<{0}x{1}x1x1xf32> })",
-    R"(func.func @kernel(%x: T) -> T {{
+    R"(func.func private @kernel(%x: T) -> T {{
       %0:2 = graph.MaxPool(%x) {{kernel_shape = array<i64: 3, 3>, pads = array<i64: 1, 1, 1, 1>} : (T) -> (T, tensor<{0}x{1}x{2}x{3}xi64>)
       return %0#0 : T })",
-    R"(func.func @kernel(%x: T, %w: tensor<{1}x1x3x3xf32>) -> T {{
+    R"(func.func private @kernel(%x: T, %w: tensor<{1}x1x3x3xf32>) -> T {{
       %n = graph.None
       %0 = graph.Conv(%x, %w, %n) {{group = {1} : i64, pads = array<i64: 1, 1, 1, 1>} : (T, tensor<{1}x1x3x3xf32>, none) -> T
       return %0 : T })",
-    R"(func.func @kernel(%x: T, %u: tensor<16x{1}x{1}xf32>) -> T {{
+    R"(func.func private @kernel(%x: T, %u: tensor<16x{1}x{1}xf32>) -> T {{
       %n = graph.None
       %0 = graph.WinogradConv(%x, %u, %n) {{pads = array<i64: 1, 1, 1, 1>, tile = 2 : i64} : (T, tensor<16x{1}x{1}xf32>, none) -> T
       return %0 : T })",
-    R"(func.func @kernel(%x: tensor<{0}x{4}x{2}x{3}xf32>, %u: tensor<36x{1}x{4}xf32>) -> tensor<{0}x{4}x{2}x{3}xf32> {{
+    R"(func.func private @kernel(%x: tensor<{0}x{4}x{2}x{3}xf32>, %u: tensor<36x{1}x{4}xf32>) -> tensor<{0}x{4}x{2}x{3}xf32> {{
       %n = graph.None
       %0 = graph.WinogradConv(%x, %u, %n) {{pads = array<i64: 1, 1, 1, 1>, tile = 4 : i64, group = 2 : i64} : (tensor<{0}x{4}x{2}x{3}xf32>, tensor<36x{1}x{4}xf32>, none) -> tensor<{0}x{4}x{2}x{3}xf32>
       return %0 : tensor<{0}x{4}x{2}x{3}xf32> })",
-    R"(func.func @kernel(%x: tensor<{0}x{2}x32xf32>, %u: tensor<7x16x{1}xf32>) -> tensor<{0}x{2}x{4}xf32> {{
+    R"(func.func private @kernel(%x: tensor<{0}x{2}x32xf32>, %u: tensor<7x16x{1}xf32>) -> tensor<{0}x{2}x{4}xf32> {{
       %n = graph.None
       %0 = graph.Strassen(%x, %u, %n) {{axis = 2 : i64} : (tensor<{0}x{2}x32xf32>, tensor<7x16x{1}xf32>, none) -> tensor<{0}x{2}x{4}xf32>
       return %0 : tensor<{0}x{2}x{4}xf32> })",
-    R"(func.func @kernel(%x: tensor<{0}x{2}x{1}xf32>, %w: tensor<{2}x{3}x4xf32>) -> tensor<{0}x{3}x{4}xf32> {{
+    R"(func.func private @kernel(%x: tensor<{0}x{2}x{1}xf32>, %w: tensor<{2}x{3}x4xf32>) -> tensor<{0}x{3}x{4}xf32> {{
       %n = graph.None
       %0 = graph.ConvTranspose(%x, %w, %n) {{pads = array<i64: 1, 1>, strides = array<i64: 2>} : (tensor<{0}x{2}x{1}xf32>, tensor<{2}x{3}x4xf32>, none) -> tensor<{0}x{3}x{4}xf32>
       return %0 : tensor<{0}x{3}x{4}xf32> })",
-    R"(func.func @kernel(%x: tensor<{0}x{2}x{1}xf32>, %w: tensor<{2}x1x4xf32>) -> tensor<{0}x{2}x{4}xf32> {{
+    R"(func.func private @kernel(%x: tensor<{0}x{2}x{1}xf32>, %w: tensor<{2}x1x4xf32>) -> tensor<{0}x{2}x{4}xf32> {{
       %n = graph.None
       %0 = graph.ConvTranspose(%x, %w, %n) {{group = {2} : i64, pads = array<i64: 1, 1>, strides = array<i64: 2>} : (tensor<{0}x{2}x{1}xf32>, tensor<{2}x1x4xf32>, none) -> tensor<{0}x{2}x{4}xf32>
       return %0 : tensor<{0}x{2}x{4}xf32> })",
-    R"(func.func @kernel(%x: T, %axis: tensor<i64>) -> T {{
+    R"(func.func private @kernel(%x: T, %axis: tensor<i64>) -> T {{
       %0 = graph.CumSum(%x, %axis) : (T, tensor<i64>) -> T
       return %0 : T })",
-    R"(func.func @kernel(%x: tensor<{0}x{2}x64xf32>, %w: tensor<{1}x2x16xui8>, %s: tensor<{1}x2xf32>) -> tensor<{0}x{2}x{1}xf32> {{
+    R"(func.func private @kernel(%x: tensor<{0}x{2}x64xf32>, %w: tensor<{1}x2x16xui8>, %s: tensor<{1}x2xf32>) -> tensor<{0}x{2}x{1}xf32> {{
       %n = graph.None
       %0 = graph.MatMulNBits(%x, %w, %s, %n) {{K = 64 : i64, N = {1} : i64, block_size = 32 : i64} : (tensor<{0}x{2}x64xf32>, tensor<{1}x2x16xui8>, tensor<{1}x2xf32>, none) -> tensor<{0}x{2}x{1}xf32>
       return %0 : tensor<{0}x{2}x{1}xf32> })",
-    R"(func.func @kernel(%x: tensor<{0}x{1}xf32>, %n: tensor<{4}x2xi32>, %t: tensor<{2}x4xi32>, %w: tensor<{4}x1xf32>) -> tensor<{0}x1xf32> {{
+    R"(func.func private @kernel(%x: tensor<{0}x{1}xf32>, %n: tensor<{4}x2xi32>, %t: tensor<{2}x4xi32>, %w: tensor<{4}x1xf32>) -> tensor<{0}x1xf32> {{
       %0 = graph.TreeEnsemble(%x, %n, %t, %w) {{targets = 1 : i64} : (tensor<{0}x{1}xf32>, tensor<{4}x2xi32>, tensor<{2}x4xi32>, tensor<{4}x1xf32>) -> tensor<{0}x1xf32>
       return %0 : tensor<{0}x1xf32> })",
-    R"(func.func @kernel(%q: T, %k: tensor<{0}x{1}x{3}x{2}xf32>, %v: T) -> T {{
+    R"(func.func private @kernel(%q: T, %k: tensor<{0}x{1}x{3}x{2}xf32>, %v: T) -> T {{
       %0 = graph.MatMul(%q, %k) : (T, tensor<{0}x{1}x{3}x{2}xf32>) -> tensor<{0}x{1}x{2}x{2}xf32>
       %1 = graph.Softmax(%0) {{axis = 3 : i64} : (tensor<{0}x{1}x{2}x{2}xf32>) -> tensor<{0}x{1}x{2}x{2}xf32>
       %2 = graph.MatMul(%1, %v) : (tensor<{0}x{1}x{2}x{2}xf32>, T) -> T
