@@ -125,14 +125,14 @@ Object generateBuiltins(const Target &target) {
 }
 
 // The algorithms of convolutions and products.
-LogicalResult chooseAlgorithms(ModuleOp module, const CompileOptions &options, FoldBudget &budget,
+LogicalResult chooseAlgorithms(ModuleOp module, const CompileOptions &options, Chooser &chooser, FoldBudget &budget,
                                CompileReport &report) {
   Stopwatch watch(report, "algorithms");
   auto main = module.lookupSymbol<func::FuncOp>("main");
   nameOps(main);
   AlgorithmOptions algorithms = options.algorithms;
   algorithms.fp = options.fp, algorithms.folds = options.fold;
-  if (failed(alterOpLayout(main, options.target, algorithms, options.plan ? &*options.plan : nullptr)))
+  if (failed(alterOpLayout(main, algorithms, chooser)))
     return failure();
   return options.fold ? foldConstants(module, budget) : success();
 }
@@ -167,6 +167,10 @@ LogicalResult simplifyGraph(ModuleOp module, CompileReport &report) {
 
 static LogicalResult runStages(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
   int64_t sourceWeightBytes = constantBytes(module);
+  FailureOr<std::unique_ptr<Chooser>> chooser =
+      chooserFor(options.plan ? &*options.plan : nullptr, options.target, module.getLoc());
+  if (failed(chooser))
+    return failure();
   FoldBudget budget = FoldBudget::forModel(module, options.foldBudget);
   // What folding finds out may make sizes known, and these may make more constant.
   for (int round = 0; round < 4; ++round) {
@@ -181,7 +185,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     if (!*isChanged)
       break;
   }
-  if (isCancelled() || failed(chooseAlgorithms(module, options, budget, report)) || isCancelled())
+  if (isCancelled() || failed(chooseAlgorithms(module, options, **chooser, budget, report)) || isCancelled())
     return failure();
   if (options.stop == Stage::Graph)
     return *options.text << module << "\n", success();
@@ -189,7 +193,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
   FailureOr<Program> program = failure();
   {
     Stopwatch watch(report, "kernels");
-    program = buildProgram(module, options.target, options.plan ? &*options.plan : nullptr);
+    program = buildProgram(module, options.target, **chooser);
   }
   if (failed(program))
     return failure();

@@ -39,7 +39,10 @@ struct EmitLoopsPass : PassWrapper<EmitLoopsPass, OperationPass<ModuleOp>> {
       }
       given = std::move(*parsed);
     }
-    FailureOr<Program> program = buildProgram(module, *machine, given ? &*given : nullptr);
+    FailureOr<std::unique_ptr<Chooser>> chooser = chooserFor(given ? &*given : nullptr, *machine, module.getLoc());
+    FailureOr<Program> program = failure();
+    if (succeeded(chooser))
+      program = buildProgram(module, *machine, **chooser);
     if (failed(program))
       return signalPassFailure();
     OwningOpRef<ModuleOp> loops = ModuleOp::create(module.getLoc());

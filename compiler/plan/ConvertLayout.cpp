@@ -11,7 +11,6 @@
 #include "compiler/plan/AttentionChoice.h"
 #include "compiler/plan/PixelRegions.h"
 #include "compiler/support/Diagnostics.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -46,8 +45,8 @@ namespace {
 
 class LayoutAssignment {
 public:
-  LayoutAssignment(func::FuncOp main, const Target &target, const Plan *plan)
-      : main(main), target(target), plan(plan), b(main.getContext()) {}
+  LayoutAssignment(func::FuncOp main, const Target &target, Chooser &chooser)
+      : main(main), target(target), chooser(chooser), b(main.getContext()) {}
 
   LogicalResult run() {
     isPixels = choosePixelRegions(main);
@@ -60,12 +59,7 @@ public:
     noteAttentionCosts(main, target);
     if (failed(visitBlock(main.getBody().front())))
       return failure();
-    for (const PlannedLayout &layout : plan ? plan->layouts : std::vector<PlannedLayout>())
-      if (!heeded.contains(layout.value) && layout.within.empty())
-        return emitError(main.getLoc(), ErrorCode::BadPlan)
-               << "layout of '" << layout.value
-               << "': no op of the graph has this name, or it is an input, a constant or a view, which have none";
-    return success();
+    return chooser.endLayouts(main.getLoc());
   }
 
 private:
@@ -157,41 +151,10 @@ private:
     ArrayRef<int64_t> halo;
     if (auto found = halos.find(result); found != halos.end() && llvm::equal(order, channelsLast(type.getRank())))
       halo = found->second;
-    SmallVector<int64_t> plannedOrder(order), plannedHalo(halo);
-    Operation *op = result.getDefiningOp();
-    if (const PlannedLayout *planned = plan ? plan->layoutOf(opName(op)) : nullptr) {
-      heeded.insert(planned->value);
-      if (failed(checkPlanned(op, *planned, type.getRank())))
-        return failure();
-      plannedOrder.assign(planned->order.begin(), planned->order.end());
-      plannedHalo.assign(planned->halo.begin(), planned->halo.end());
-    } else if (plan && cast<OpResult>(result).getResultNumber() == 0) {
-      // A plan lists every layout that is not row-major.
-      plannedOrder = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-      plannedHalo.clear();
-      if (isConvolution(op) && !llvm::equal(order, plannedOrder))
-        return emitError(op, ErrorCode::BadPlan)
-               << "the plan gives '" << opName(op) << "' no layout, and a convolution writes channels innermost";
-    }
-    result.setType(withLayout(type, plannedOrder, 0, plannedHalo));
-    return success();
-  }
-  LogicalResult checkPlanned(Operation *op, const PlannedLayout &planned, int64_t rank) {
-    SmallVector<int64_t> sorted(planned.order.begin(), planned.order.end());
-    llvm::sort(sorted);
-    if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
-      return emitError(op, ErrorCode::BadPlan)
-             << "layout of '" << planned.value << "': order must be a permutation of the " << rank << " dimensions";
-    if (!planned.halo.empty() && (int64_t(planned.halo.size()) != 2 * rank ||
-                                  llvm::any_of(planned.halo, [](int64_t h) { return h < 0 || h > 1024; })))
-      return emitError(op, ErrorCode::BadPlan)
-             << "layout of '" << planned.value << "': halo must have " << 2 * rank << " entries between 0 and 1024";
-    if (isConvolution(op) && planned.order.back() != 1)
-      return emitError(op, ErrorCode::BadPlan)
-             << "layout of '" << planned.value << "': a convolution writes channels innermost";
-    if (isa<MatMulOp, StrassenOp>(op) && !isConvolution(op) && planned.order.back() != rank - 1)
-      return emitError(op, ErrorCode::BadPlan)
-             << "layout of '" << planned.value << "': a matrix product writes columns innermost";
+    FailureOr<LayoutChoice> choice = chooser.layout(result, {llvm::to_vector(order), llvm::to_vector(halo)});
+    if (failed(choice))
+      return failure();
+    result.setType(withLayout(type, choice->order, 0, choice->halo));
     return success();
   }
 
@@ -388,11 +351,7 @@ private:
   // The attention whose kernel computes this product, if one does.
   std::optional<Attention> attentionIn(Operation *op) {
     std::optional<Attention> attention = attentionAround(op);
-    if (!attention || (!plan && !isWorthFusing(*attention)))
-      return std::nullopt;
-    if (plan && plan->kernelOf(opName(attention->scores)) != plan->kernelOf(opName(attention->product)))
-      return std::nullopt;
-    return attention;
+    return attention && chooser.fuses(*attention) ? attention : std::nullopt;
   }
 
   // The width of the packed panels: the schedule's tile of columns.
@@ -402,24 +361,17 @@ private:
     // Where its parts are kernels of their own, it ends in an ordinary product.
     bool isAlone = isa<MatMulOp>(op) && !attention;
     const KernelClass &klass = isAlone ? *findKernelClass("contract") : kernelClassOf(anchor);
-    const PlannedKernel *planned = plan ? plan->kernelOf(opName(op)) : nullptr;
-    if (!planned)
-      return klass.family.panelWidth(klass.family.spaceOf(anchor, target)->best());
-    if (llvm::Error error = checkSchedule(klass, planned->schedule, anchor, target))
-      return emitError(op, ErrorCode::BadPlan)
-             << "kernel '" << planned->name << "': " << llvm::toString(std::move(error));
-    return klass.family.panelWidth(planned->schedule);
+    return chooser.panelWidth(op, klass, anchor);
   }
 
   func::FuncOp main;
   const Target &target;
-  const Plan *plan;
+  Chooser &chooser;
   OpBuilder b;
   DenseMap<Value, bool> isPixels;
   DenseMap<Value, SmallVector<int64_t>> halos;
   DenseMap<std::tuple<Block *, Value, Type>, Value> relayouts;
   llvm::StringMap<unsigned> names;
-  llvm::StringSet<> heeded; // layouts of the plan that were found in the graph
 };
 
 struct ConvertLayoutPass : impl::ConvertLayoutPassBase<ConvertLayoutPass> {
@@ -430,15 +382,15 @@ struct ConvertLayoutPass : impl::ConvertLayoutPassBase<ConvertLayoutPass> {
       emitError(getOperation().getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
       return signalPassFailure();
     }
-    if (failed(assignLayouts(getOperation(), *machine, nullptr)))
+    if (failed(assignLayouts(getOperation(), *machine, *draftChooser(*machine))))
       signalPassFailure();
   }
 };
 
 } // namespace
 
-LogicalResult assignLayouts(func::FuncOp main, const Target &target, const Plan *plan) {
-  return LayoutAssignment(main, target, plan).run();
+LogicalResult assignLayouts(func::FuncOp main, const Target &target, Chooser &chooser) {
+  return LayoutAssignment(main, target, chooser).run();
 }
 
 } // namespace fathom

@@ -2,14 +2,13 @@
 #pragma once
 
 #include "compiler/graph/Views.h"
-#include "compiler/plan/Plan.h"
-#include "compiler/target/Target.h"
+#include "compiler/plan/Chooser.h"
 
 namespace fathom {
 
 // Convolutions run channels-last with their padding as a halo of their input, weights are packed for the register tile,
-// transposes become views. `plan` may be null; what it says wins where it is legal and is an error otherwise.
-llvm::LogicalResult assignLayouts(mlir::func::FuncOp main, const Target &target, const Plan *plan);
+// transposes become views.
+llvm::LogicalResult assignLayouts(mlir::func::FuncOp main, const Target &target, Chooser &chooser);
 
 // The order of dimensions in memory that a result of this type takes over from the op's operands: that of the first of
 // its rank that is not row-major.

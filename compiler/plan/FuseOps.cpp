@@ -9,7 +9,6 @@
 #include "compiler/passes/Passes.h"
 #include "compiler/plan/AttentionChoice.h"
 #include "compiler/plan/FusionRules.h"
-#include "compiler/plan/PlannedGroups.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -251,11 +250,9 @@ private:
 
 struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {
   void runOnOperation() override {
-    auto groups = fuseOps(getOperation(), nullptr, nullptr);
-    if (failed(groups))
-      return signalPassFailure();
+    auto groups = fuseOps(getOperation(), nullptr);
     OpBuilder b(&getContext());
-    for (auto [i, group] : llvm::enumerate(*groups))
+    for (auto [i, group] : llvm::enumerate(groups))
       for (Operation *op : group)
         op->setAttr("graph.kernel", b.getI64IntegerAttr(i));
   }
@@ -263,9 +260,7 @@ struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {
 
 } // namespace
 
-FailureOr<std::vector<FusionGroup>> fuseOps(func::FuncOp main, const Target *target, const Plan *plan) {
-  if (plan)
-    return plannedGroups(main, *plan);
+std::vector<FusionGroup> fuseOps(func::FuncOp main, const Target *target) {
   std::vector<FusionGroup> groups;
   main.walk<WalkOrder::PreOrder>([&](Block *block) { llvm::append_range(groups, Fusion(*block, target).run()); });
   DenseMap<Operation *, size_t> position;

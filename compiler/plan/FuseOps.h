@@ -1,7 +1,8 @@
 // Decides which ops share a kernel.
 #pragma once
 
-#include "compiler/plan/ConvertLayout.h"
+#include "compiler/graph/Views.h"
+#include "compiler/target/Target.h"
 
 namespace fathom {
 
@@ -10,10 +11,11 @@ using FusionGroup = llvm::SmallVector<mlir::Operation *>;
 
 // Groups all ops of `main` and of the branches and loops in it that need a kernel, block by block. An anchor takes in
 // the elementwise ops that follow it, ops computed on demand are merged with their only consumer. `target` may be
-// null, then nothing is left out because it would be slower; so may `plan`, whose groups win where they are legal.
-mlir::FailureOr<std::vector<FusionGroup>> fuseOps(mlir::func::FuncOp main, const Target *target, const Plan *plan);
+// null, then nothing is left out because it would be slower.
+std::vector<FusionGroup> fuseOps(mlir::func::FuncOp main, const Target *target);
 
 // Whether the op is part of the program and not of a kernel: constants, absent values, views, concatenations in
 // place, weights packed ahead of time, control flow.
 bool needsNoKernel(mlir::Operation *op);
+
 } // namespace fathom

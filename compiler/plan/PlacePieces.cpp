@@ -8,7 +8,6 @@
 #include "compiler/plan/FuseOps.h"
 #include "compiler/plan/PieceRules.h"
 #include "compiler/support/Diagnostics.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -24,15 +23,17 @@ constexpr unsigned maxDepth = 256;
 
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
+bool haveSameHalo(const Layout &a, const Layout &b) { return a.haloLow == b.haloLow && a.haloHigh == b.haloHigh; }
+
 class Placement {
 public:
-  Placement(func::FuncOp main, const Target &target, const Plan *plan)
-      : main(main), target(target), plan(plan), symbols(symbolsFor(main)) {}
+  Placement(func::FuncOp main, const Target &target, Chooser &chooser)
+      : main(main), target(target), chooser(chooser), symbols(symbolsFor(main)) {}
 
   LogicalResult run() {
     SmallVector<SliceOp> slices;
     main.walk<WalkOrder::PreOrder>([&](SliceOp slice) { slices.push_back(slice); });
-    if (!plan)
+    if (chooser.placesByCost())
       for (SliceOp slice : llvm::reverse(slices))
         raiseInputHalo(slice);
     SmallVector<ConcatOp> concats;
@@ -40,10 +41,8 @@ public:
     for (ConcatOp concat : llvm::reverse(concats))
       if (failed(visit(concat)))
         return failure();
-    for (const PlannedLayout &layout : plan ? plan->layouts : std::vector<PlannedLayout>())
-      if (!layout.within.empty() && !heeded.contains(layout.value))
-        return emitError(main.getLoc(), ErrorCode::BadPlan)
-               << "layout of '" << layout.value << "': '" << layout.within << "' is no concatenation that has it";
+    if (failed(chooser.endPieces(main.getLoc())))
+      return failure();
     // Where their inputs lie is known now.
     for (SliceOp slice : slices)
       visit(slice);
@@ -54,24 +53,25 @@ private:
   LogicalResult visit(ConcatOp concat) {
     RankedTensorType type = concat.getType();
     int64_t axis = *normalizeAxis(concat.getAxis(), type.getRank());
-    if (!plan)
+    if (chooser.placesByCost())
       raiseHalo(concat);
     SmallVector<OpOperand *> placed, copied;
     llvm::SmallDenseSet<Value> taken;
     for (OpOperand &operand : concat->getOpOperands()) {
       std::string reason = whyCopied(concat, axis, operand);
       Value root = bufferRoot(operand.get());
-      bool wants = !plan || (isPlannedWithin(root, concat) && !taken.contains(root));
-      if (plan && wants && reason.empty() && !isPlannedAs(root))
+      Placing placing = chooser.placing(root, concat);
+      bool wants = placing != Placing::Never && !taken.contains(root);
+      if (wants && reason.empty() && !chooser.isAsChosen(root))
         reason = "its order or halo is another";
-      if (plan && wants && !reason.empty())
+      if (placing == Placing::Always && wants && !reason.empty())
         return emitError(root.getDefiningOp(), ErrorCode::BadPlan)
                << "layout of '" << opName(root.getDefiningOp()) << "': it cannot lie within '" << opName(concat)
                << "': " << reason;
       bool places = wants && reason.empty() && taken.insert(root).second;
       (places ? placed : copied).push_back(&operand);
     }
-    if (placed.empty() || (!plan && !pays(concat, axis, placed, copied))) {
+    if (placed.empty() || (chooser.placesByCost() && !pays(concat, axis, placed, copied))) {
       concat.getResult().setType(type);
       return success();
     }
@@ -92,7 +92,6 @@ private:
       isPiece.insert(root);
       if (isa<ConcatOp>(root.getDefiningOp()))
         depths[root.getDefiningOp()] = depths.lookup(concat) + 1;
-      heeded.insert(opName(root.getDefiningOp()));
       RankedTensorType wanted = pieceType(concat, axis, operand->get());
       if (!sameMemory(typeOf(operand->get()), wanted))
         root.setType(wanted);
@@ -122,8 +121,7 @@ private:
   }
 
   void visit(SliceOp slice) {
-    // A plan's kernels say which slices are copied.
-    if (plan && plan->kernelOf(opName(slice)))
+    if (chooser.copies(slice))
       return;
     RankedTensorType there = sliceType(slice);
     if (!there || !whyCopied(slice, there).empty())
@@ -148,26 +146,11 @@ private:
         return "it has more zeros around it";
     if (sameMemory(type, there))
       return "";
-    if (mine.order != whole.order || (plan && (mine.haloLow != whole.haloLow || mine.haloHigh != whole.haloHigh)))
+    if (mine.order != whole.order || (!chooser.placesByCost() && !haveSameHalo(mine, whole)))
       return "its layout is another";
     if (!llvm::all_of(slice->getUsers(), goesByStrides))
       return "a kernel needs its elements side by side";
-    return plan ? "" : whySlower(slice.getResult(), there, target);
-  }
-
-  bool isPlannedWithin(Value root, ConcatOp concat) {
-    const PlannedLayout *layout = root.getDefiningOp() ? plan->layoutOf(opName(root.getDefiningOp())) : nullptr;
-    return layout && layout->within == opName(concat);
-  }
-
-  // A relayout has the layout that its reader needs, whatever a plan says.
-  bool isPlannedAs(Value root) {
-    const PlannedLayout *planned = plan->layoutOf(opName(root.getDefiningOp()));
-    Layout layout = layoutOf(typeOf(root));
-    SmallVector<int64_t> halo;
-    for (size_t d = 0; d < layout.haloLow.size() && layout.hasHalo(); ++d)
-      halo.append({layout.haloLow[d], layout.haloHigh[d]});
-    return llvm::equal(planned->order, layout.order) && llvm::equal(planned->halo, halo);
+    return chooser.placesByCost() ? whySlower(slice.getResult(), there, target) : "";
   }
 
   // The halo that a whole needs for its pieces, and those for theirs: each has that of the whole.
@@ -253,7 +236,7 @@ private:
     if (sameMemory(typeOf(value), wanted))
       return "";
     Layout mine = layoutOf(typeOf(value));
-    if (plan && (mine.haloLow != whole.haloLow || mine.haloHigh != whole.haloHigh))
+    if (!chooser.placesByCost() && !haveSameHalo(mine, whole))
       return "its halo is another";
     if (root != value || mine.block || mine.order != whole.order)
       return "its layout is another";
@@ -262,7 +245,7 @@ private:
         return "it has more zeros around it";
     if (!goesByStrides(maker) || !llvm::all_of(value.getUsers(), goesByStrides))
       return "a kernel of it needs its elements side by side";
-    return plan ? "" : whySlower(value, wanted, target);
+    return chooser.placesByCost() ? whySlower(value, wanted, target) : "";
   }
 
   // Whether it is better to write some operands in place and to copy the others than to copy all in one kernel.
@@ -290,11 +273,10 @@ private:
 
   func::FuncOp main;
   const Target &target;
-  const Plan *plan;
+  Chooser &chooser;
   SmallVector<Symbol> symbols;
   DenseSet<Value> isPiece;
   DenseMap<Operation *, unsigned> depths; // of wholes within wholes
-  llvm::StringSet<> heeded;
 };
 
 struct PlacePiecesPass : impl::PlacePiecesPassBase<PlacePiecesPass> {
@@ -305,15 +287,15 @@ struct PlacePiecesPass : impl::PlacePiecesPassBase<PlacePiecesPass> {
       emitError(getOperation().getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
       return signalPassFailure();
     }
-    if (failed(placePieces(getOperation(), *machine, nullptr)))
+    if (failed(placePieces(getOperation(), *machine, *draftChooser(*machine))))
       signalPassFailure();
   }
 };
 
 } // namespace
 
-LogicalResult placePieces(func::FuncOp main, const Target &target, const Plan *plan) {
-  return Placement(main, target, plan).run();
+LogicalResult placePieces(func::FuncOp main, const Target &target, Chooser &chooser) {
+  return Placement(main, target, chooser).run();
 }
 
 } // namespace fathom

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/plan/FuseOps.h"
+#include "compiler/plan/Plan.h"
 
 namespace fathom {
 

@@ -4,8 +4,8 @@
 #include "compiler/graph/Layout.h"
 #include "compiler/graph/SymbolRewrite.h"
 #include "compiler/kernel/Attention.h"
-#include "compiler/kernel/KernelVersions.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/plan/ConvertLayout.h"
 #include "compiler/plan/PlacePieces.h"
 #include "compiler/support/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
@@ -124,8 +124,7 @@ SmallVector<unsigned> localizeSymbols(func::FuncOp kernel, ModuleOp module) {
 
 class Outliner {
 public:
-  Outliner(Program &program, const Target &target, const Plan *plan)
-      : program(program), target(target), plan(plan), b(program.module.getContext()) {}
+  Outliner(Program &program, Chooser &chooser) : program(program), chooser(chooser), b(program.module.getContext()) {}
 
   // All groups, before the first is outlined.
   void announce(ArrayRef<FusionGroup> groups) {
@@ -143,8 +142,11 @@ public:
     std::string text;
     llvm::raw_string_ostream(text) << OpWithFlags(function,
                                                   OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(1 << 20));
-    if (failed(chooseSchedule(kernel, group, function, anchor, text)))
+    FailureOr<ScheduleChoice> choice =
+        chooser.schedule({function, *kernel.kernelClass, anchor, group.back(), kernel.name, text});
+    if (failed(choice))
       return failure();
+    kernel.schedule = std::move(choice->schedule), kernel.versions = std::move(choice->versions);
     PlannedKernel planned{kernel.name, kernel.kernelClass->name.str(), {}, kernel.schedule, kernel.versions};
     for (Operation *op : group)
       planned.ops.push_back(opName(op).str());
@@ -244,44 +246,6 @@ private:
     return function;
   }
 
-  LogicalResult chooseSchedule(Kernel &kernel, const FusionGroup &group, func::FuncOp function, Operation *anchor,
-                               StringRef text) {
-    const PlannedKernel *planned = plan ? plan->kernelOf(opName(group.back())) : nullptr;
-    Operation *site = anchor ? anchor : function.getBody().front().getTerminator();
-    if (!planned) {
-      auto [known, isNew] = defaults.try_emplace(text);
-      auto &[schedule, versions] = known->second;
-      if (isNew) {
-        schedule = kernel.kernelClass->family.spaceOf(site, target)->best();
-        versions = chooseVersions(function, *kernel.kernelClass, anchor, target, schedule);
-      }
-      kernel.schedule = schedule, kernel.versions = versions;
-      return success();
-    }
-    auto refuse = [&](const Twine &why) {
-      return emitError(group.back()->getLoc(), ErrorCode::BadPlan) << "kernel '" << planned->name << "': " << why.str();
-    };
-    if (planned->kernelClass != kernel.kernelClass->name)
-      return refuse("its ops make it class '" + kernel.kernelClass->name + "', not '" + planned->kernelClass + "'");
-    if (planned->name != kernel.name)
-      return refuse("it computes '" + kernel.name + "' and must be named so");
-    if (llvm::Error error = checkSchedule(*kernel.kernelClass, planned->schedule, site, target))
-      return refuse(llvm::toString(std::move(error)));
-    if (llvm::Error error = checkVersions(planned->versions, *kernel.kernelClass, anchor, target))
-      return refuse(llvm::toString(std::move(error)));
-    // In the class's order, so that the plan prints the same however it was written.
-    auto ordered = [&](const Schedule &given) {
-      Schedule schedule;
-      for (const Knob &knob : kernel.kernelClass->family.knobs())
-        schedule.set(knob.name, given.value(knob.name));
-      return schedule;
-    };
-    kernel.schedule = ordered(planned->schedule);
-    for (const Version &version : planned->versions)
-      kernel.versions.push_back({version.upTo, ordered(version.schedule)});
-    return success();
-  }
-
   // Finds a function with the same text, or keeps this one, and the codes for the kernel's schedules.
   void share(Kernel &kernel, func::FuncOp function, StringRef text, const FusionGroup &group) {
     auto [known, isNew] = functions.try_emplace(text, function);
@@ -316,14 +280,12 @@ private:
   }
 
   Program &program;
-  const Target &target;
-  const Plan *plan;
+  Chooser &chooser;
   OpBuilder b;
   AlikeGroups alike;
   DenseMap<Value, bool> inlined;
-  llvm::StringMap<std::pair<Schedule, std::vector<Version>>> defaults; // by the function's text
-  llvm::StringMap<func::FuncOp> functions;                             // by their text
-  llvm::StringMap<size_t> codes;                                       // by the function's text and the schedule
+  llvm::StringMap<func::FuncOp> functions; // by their text
+  llvm::StringMap<size_t> codes;           // by the function's text and the schedule
 };
 
 // Whether a view's sizes have their values already where the tensor is made that it is a view of.
@@ -408,39 +370,6 @@ void storeSizes(Operation *op) {
       store(op->getOpOperand(i), i ? ".right" : ".left");
 }
 
-// A value that never leaves its kernel has no buffer, so that what a plan says of its layout would be ignored: there is
-// no halo, and only an anchor's order decides how loops run.
-LogicalResult checkUnstoredLayouts(ArrayRef<FusionGroup> groups) {
-  for (const FusionGroup &group : groups)
-    for (Operation *op : ArrayRef(group).drop_back()) {
-      if (llvm::any_of(op->getUsers(), [&](Operation *user) { return !llvm::is_contained(group, user); }))
-        continue;
-      auto type = cast<RankedTensorType>(op->getResult(0).getType());
-      auto refuse = [&](const Twine &why) {
-        return emitError(op, ErrorCode::BadPlan) << "layout of '" << opName(op) << "': " << why.str() << ", as kernel '"
-                                                 << opName(group.back()) << "' never stores this value";
-      };
-      if (layoutOf(type).hasHalo())
-        return refuse("the halo must be empty");
-      // The scores inside an attention do not decide how its loops run.
-      bool isScores = isa<MatMulOp>(op) && llvm::any_of(group, [&](Operation *other) {
-                        std::optional<Attention> attention = attentionOf(other);
-                        return attention && attention->scores == op;
-                      });
-      SmallVector<int64_t> order =
-          isScores ? llvm::to_vector(llvm::seq<int64_t>(0, type.getRank())) : flowingOrder(op, type);
-      // Where an elementwise op changes the order, the result has the new one.
-      bool hasOrderOfResult = op->hasTrait<Elementwise>() &&
-                              orderOf(type) == orderOf(cast<RankedTensorType>(group.back()->getResult(0).getType()));
-      if ((isAnchor(op) && !isScores) || isa<RelayoutOp>(op) || orderOf(type) == order || hasOrderOfResult)
-        continue;
-      std::string text;
-      llvm::interleave(order, [&](int64_t d) { text += std::to_string(d); }, [&] { text += ", "; });
-      return refuse("the order must be that of what it is made from, [ " + text + " ]");
-    }
-  return success();
-}
-
 // The layouts of all tensors that are not row-major or lie within another.
 void listLayouts(func::FuncOp main, Plan &plan) {
   main.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -464,32 +393,27 @@ void listLayouts(func::FuncOp main, Plan &plan) {
 
 } // namespace
 
-FailureOr<Program> buildProgram(ModuleOp module, const Target &target, const Plan *plan) {
+FailureOr<Program> buildProgram(ModuleOp module, const Target &target, Chooser &chooser) {
   Program program;
   program.module = module;
   program.main = module.lookupSymbol<func::FuncOp>("main");
   if (!program.main || program.main.isExternal())
     return emitError(module.getLoc(), ErrorCode::BadGraph) << "the module has no function 'main' with a body";
   program.plan.target = target.spelling();
-  if (plan && plan->target != program.plan.target)
-    return emitError(program.main.getLoc(), ErrorCode::BadPlan)
-           << "the plan is for target " << plan->target << " and this compilation for " << program.plan.target;
   nameOps(program.main);
-  if (failed(assignLayouts(program.main, target, plan)))
+  if (failed(assignLayouts(program.main, target, chooser)))
     return failure();
   // What is brought into another layout for a loop's body, is so once.
   hoistInvariants(program.main);
   program.main.walk([](Block *block) { copyPassedThrough(*block); });
   program.main.walk([](Operation *op) { storeSizes(op); });
-  if (failed(placePieces(program.main, target, plan)))
+  if (failed(placePieces(program.main, target, chooser)))
     return failure();
   listLayouts(program.main, program.plan);
-  auto groups = fuseOps(program.main, &target, plan);
+  FailureOr<std::vector<FusionGroup>> groups = chooser.groups(program.main);
   if (failed(groups))
     return failure();
-  if (plan && failed(checkUnstoredLayouts(*groups)))
-    return failure();
-  Outliner outliner(program, target, plan);
+  Outliner outliner(program, chooser);
   outliner.announce(*groups);
   for (const FusionGroup &group : *groups)
     if (failed(outliner.outline(group)))

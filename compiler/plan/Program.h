@@ -5,8 +5,7 @@
 #include "compiler/kernel/Grid.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/plan/AttentionChoice.h"
-#include "compiler/plan/FuseOps.h"
-#include "compiler/plan/Plan.h"
+#include "compiler/plan/Chooser.h"
 
 namespace fathom {
 
@@ -46,7 +45,7 @@ struct Program {
   int64_t sourceWeightBytes = 0; // of the model's constants, before any were folded or transformed
 };
 
-// Lays out, fuses and outlines the module's main function. `plan` may be null.
-mlir::FailureOr<Program> buildProgram(mlir::ModuleOp module, const Target &target, const Plan *plan);
+// Lays out, fuses and outlines the module's main function as the chooser says.
+mlir::FailureOr<Program> buildProgram(mlir::ModuleOp module, const Target &target, Chooser &chooser);
 
 } // namespace fathom

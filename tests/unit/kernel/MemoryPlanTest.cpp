@@ -18,7 +18,7 @@ protected:
     ASSERT_TRUE(module);
     auto target = parseTarget("neoverse-n1");
     ASSERT_TRUE(bool(target));
-    FailureOr<Program> built = buildProgram(*module, *target, nullptr);
+    FailureOr<Program> built = buildProgram(*module, *target, *draftChooser(*target));
     ASSERT_TRUE(succeeded(built));
     program = *built;
     memory = planMemory(program);

@@ -1,0 +1,224 @@
+// The algorithms of convolutions and products: costs from the best schedule of each, weights that may grow within a
+// budget.
+#include "compiler/plan/DraftAlgorithms.h"
+
+#include "compiler/kernel/Choices.h"
+#include "compiler/kernel/ConvAlgorithm.h"
+#include "compiler/kernel/Strassen.h"
+#include "compiler/kernel/VectorWork.h"
+#include "compiler/plan/TransformedWeights.h"
+#include <deque>
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+// An algorithm with transformed weights.
+struct Rewrite {
+  AlgorithmChoice::Method method = AlgorithmChoice::Named;
+  int64_t number = 0; // pixels of a tile's side; stored factors
+};
+
+// A step that makes an op faster and its weights larger.
+struct Step {
+  Rewrite rewrite;
+  double gain;
+  int64_t bytes;
+
+  double gainOfByte() const { return gain / double(std::max<int64_t>(1, bytes)); }
+};
+using Steps = SmallVector<Step, 4>;
+
+struct Costs {
+  bool isSpatialPackCheaper = false;
+  Steps steps;
+};
+
+// Of rewrites that each gain something over none, those worth their bytes: as steps, each from the one before, that
+// gain less and less for a byte.
+Steps inSteps(ArrayRef<Step> rewrites) {
+  Steps steps;
+  Step last{{}, 0, 0};
+  while (true) {
+    Step best{{}, 0, 0}, reached;
+    for (const Step &rewrite : rewrites) {
+      Step step{rewrite.rewrite, rewrite.gain - last.gain, rewrite.bytes - last.bytes};
+      if (step.bytes >= 0 && step.gain > 0 && step.gainOfByte() > best.gainOfByte())
+        best = step, reached = rewrite;
+    }
+    if (best.gain == 0)
+      return steps;
+    steps.push_back(best);
+    last = reached;
+  }
+}
+
+Steps winogradSteps(ConvOp conv, double otherwise, const Target &target) {
+  auto weight = cast<RankedTensorType>(conv.getWeight().getType());
+  auto step = [&](int64_t tile) {
+    cost::WinogradConv problem = winogradProblem(conv, conv.getInput(), tile, conv.getGroup());
+    Choice<WinogradSchedule> best = bestWinograd(problem, target);
+    // With what fills the last panel.
+    int64_t columns = llvm::alignTo(problem.columns, best.schedule.tileN);
+    int64_t elements = problem.positions() * problem.groupChannels() * columns - weight.getNumElements();
+    return Step{{AlgorithmChoice::Winograd, tile}, otherwise - best.score, elements * 4};
+  };
+  return inSteps({step(2), step(4)});
+}
+
+// For an op with these weights that takes so long otherwise.
+Steps strassenSteps(Operation *op, Value weight, int64_t depth, int64_t columns, double otherwise,
+                    const Target &target) {
+  // One of eight products is saved. What gains less than a sixth of that is not worth its rounding errors. Without
+  // lane-wise multiply-adds nothing was gained where the costs say more than that (on 16 cores with AVX-512).
+  double worthwhile = target.laneFma ? 0.02 : 0.125;
+  Steps rewrites;
+  for (int64_t stored = strassen::basis; stored <= strassen::products; ++stored) {
+    cost::StrassenProduct problem = strassenProblem(op, depth, columns, stored);
+    Choice<StrassenSchedule> best = bestStrassen(problem, target);
+    int64_t elements = stored * problem.halfDepth() * llvm::alignTo(columns / 2, best.schedule.tileN);
+    int64_t bytes = (elements - depth * columns) * 4;
+    // What more there is to read counts as if nothing hid it: others read, too.
+    double gain = otherwise - best.score - cost::coldRefill(double(bytes), target).full;
+    // Weights that others use, too, stay.
+    if (!weight.hasOneUse())
+      bytes = elements * 4;
+    if (gain >= worthwhile * otherwise)
+      rewrites.push_back({{AlgorithmChoice::Strassen, stored}, gain, bytes});
+  }
+  return inSteps(rewrites);
+}
+
+Costs weigh(ConvOp conv, const AlgorithmOptions &options, const Target &target) {
+  // Groups of few channels waste lanes of a product's tiles. Without groups both have the same inner loops, and costs
+  // of two models that differ by less than they err do not tell which is cheaper.
+  double margin = conv.getGroup() > 1 ? 1 : 0.87;
+  double cheaper = bestContract(conv, target).score;
+  Costs costs;
+  if (!isDepthwise(conv) && spatialPackProblem(conv)) {
+    double spatialPack = bestSpatialPack(conv, target).score;
+    costs.isSpatialPackCheaper = spatialPack < margin * cheaper;
+    if (costs.isSpatialPackCheaper)
+      cheaper = spatialPack;
+  }
+  ArrayRef<int64_t> weight = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
+  if (options.transformsWeights() && takesWinograd(conv))
+    costs.steps = winogradSteps(conv, cheaper, target);
+  else if (options.allowsStrassen() && takesStrassen(conv) && keepsSamplesApart(conv))
+    costs.steps = strassenSteps(conv, conv.getWeight(), weight[1], weight[0], cheaper, target);
+  return costs;
+}
+
+Costs weigh(MatMulOp product, const AlgorithmOptions &options, const Target &target) {
+  if (!options.allowsStrassen() || !takesStrassen(product) || !keepsSamplesApart(product))
+    return {};
+  ArrayRef<int64_t> weight = cast<RankedTensorType>(product.getRhs().getType()).getShape();
+  double otherwise = bestContract(product, target).score;
+  return {.steps = strassenSteps(product, product.getRhs(), weight[0], weight[1], otherwise, target)};
+}
+
+// The costs of a model's convolutions or products. Models repeat their layers: equal ones are weighed once.
+template <typename Op> class CostTable {
+public:
+  CostTable(const AlgorithmOptions &options, const Target &target) : options(options), target(target) {}
+
+  const Costs &of(Op op) {
+    auto entry = llvm::find_if(entries, [&](const auto &entry) { return costAlike(entry.first, op); });
+    return entry != entries.end() ? entry->second : entries.emplace_back(op, weigh(op, options, target)).second;
+  }
+
+private:
+  const AlgorithmOptions &options;
+  const Target &target;
+  std::deque<std::pair<Op, Costs>> entries;
+};
+
+// Steps of a whole model, of which those that gain most for the bytes by which weights grow are taken.
+class Growth {
+public:
+  explicit Growth(int64_t budget) : budget(budget) {}
+
+  void offer(Operation *op, const Costs &costs) {
+    for (auto [number, step] : llvm::enumerate(costs.steps))
+      offers.push_back({op, step, number, offers.size()});
+  }
+
+  std::vector<AlgorithmChoice> taken() {
+    llvm::sort(offers, [](const Offer &a, const Offer &b) {
+      double ofA = a.step.gainOfByte(), ofB = b.step.gainOfByte();
+      return ofA != ofB ? ofA > ofB : a.order < b.order;
+    });
+    // A step replaces the one before, if that was taken.
+    llvm::MapVector<Operation *, SmallVector<Rewrite, 4>> taken;
+    for (const auto &[op, step, number, order] : offers)
+      if (step.bytes <= budget && taken[op].size() == number) {
+        budget -= step.bytes;
+        taken[op].push_back(step.rewrite);
+      }
+    std::vector<AlgorithmChoice> choices;
+    for (const auto &[op, rewrites] : taken)
+      if (!rewrites.empty())
+        choices.push_back({op, rewrites.back().method, "", rewrites.back().number});
+    return choices;
+  }
+
+private:
+  struct Offer {
+    Operation *op;
+    Step step;
+    size_t number, order; // of the op's steps, of all
+  };
+  int64_t budget;
+  SmallVector<Offer> offers;
+};
+
+// What was asked for, as far as it is possible.
+void force(ConvOp conv, const AlgorithmOptions &options, std::vector<AlgorithmChoice> &into) {
+  StringRef name = options.convolution;
+  into.push_back({conv, AlgorithmChoice::Named, name.str()});
+  if (name == "strassen" && options.allowsStrassen() && takesStrassen(conv))
+    into.push_back({conv, AlgorithmChoice::Strassen, "", strassen::products});
+  else if (name.consume_front("winograd") && options.transformsWeights() && takesWinograd(conv))
+    into.push_back({conv, AlgorithmChoice::Winograd, "", name == "2" ? 2 : 4});
+}
+
+// What a model's weights count as at least when a share of them is the budget: a few layers take less than their code.
+constexpr int64_t leastWeights = 256 << 10;
+
+} // namespace
+
+std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &target, const AlgorithmOptions &options) {
+  SmallVector<ConvOp> convolutions;
+  SmallVector<MatMulOp> products;
+  main.walk([&](ConvOp conv) { convolutions.push_back(conv); });
+  main.walk([&](MatMulOp product) { products.push_back(product); });
+  std::vector<AlgorithmChoice> choices;
+  Growth growth(int64_t(options.maxWeightGrowth * double(std::max(constantBytes(main), leastWeights))));
+  if (options.convolution == "auto") {
+    CostTable<ConvOp> costs(options, target);
+    for (ConvOp conv : convolutions) {
+      if (costs.of(conv).isSpatialPackCheaper)
+        choices.push_back({conv, AlgorithmChoice::Named, spatialPackName(conv).str()});
+      growth.offer(conv, costs.of(conv));
+    }
+  }
+  if (options.product == "auto") {
+    CostTable<MatMulOp> costs(options, target);
+    for (MatMulOp product : products)
+      growth.offer(product, costs.of(product));
+  }
+  llvm::append_range(choices, growth.taken());
+
+  if (options.convolution != "auto" && options.convolution != "contract")
+    for (ConvOp conv : convolutions)
+      force(conv, options, choices);
+  if (options.product == "strassen" && options.allowsStrassen())
+    for (MatMulOp product : products)
+      if (takesStrassen(product))
+        choices.push_back({product, AlgorithmChoice::Strassen, "", strassen::products});
+  return choices;
+}
+
+} // namespace fathom
