@@ -271,9 +271,12 @@ def test_dlpack(model):
 def test_session_outlives_the_artifact(model):
     import gc
 
+    artifact, x = fathom.compile(model), randn(2, 16)
+    want = fathom.Session(artifact).run(None, {"x": x})[0]
     session = fathom.Session(fathom.compile(model))
+    del artifact
     gc.collect()
-    session.run(None, {"x": randn(2, 16)})
+    np.testing.assert_array_equal(session.run(None, {"x": x})[0], want)
 
 
 def test_random_inputs_are_those_of_the_tool(model, tmp_path):
