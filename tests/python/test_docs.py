@@ -66,4 +66,4 @@ def test_paths_in_pages_exist():
     """`compiler/...` and files of rooms that pages name are there."""
     for path in DOCS:
         for name in re.findall(r"`((?:compiler|tests|bench|tools|runtime|python|examples|models|docs)/[\w./-]+\.\w+)`", path.read_text()):
-            assert (ROOT / name).exists(), f"{path.name} names {name}"
+            assert "NAME" in name or (ROOT / name).exists(), f"{path.name} names {name}"
