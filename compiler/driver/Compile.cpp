@@ -1,7 +1,7 @@
 // The stages, in the order of the data.
 #include "compiler/driver/Compile.h"
 
-#include "compiler/codegen/cpu/Codegen.h"
+#include "compiler/driver/Backends.h"
 #include "compiler/driver/FoldConstant.h"
 #include "compiler/driver/Manifest.h"
 #include "compiler/package/Host.h"
@@ -9,7 +9,6 @@
 #include "compiler/plan/Program.h"
 #include "compiler/support/Cancellation.h"
 #include "compiler/support/LargeStack.h"
-#include "llvm/Target/TargetMachine.h"
 #include <atomic>
 #include <chrono>
 
@@ -38,33 +37,18 @@ private:
   Clock::time_point start;
 };
 
-// What a module of loops becomes: an object, or the text of the stage that is asked for.
-struct MachineCode {
-  std::string text;
-  Object object;
-};
-
-FailureOr<MachineCode> generate(ModuleOp loops, const CompileOptions &options,
+// The code of a module of loops, or the text of the stage that is asked for.
+FailureOr<MachineCode> generate(const Backend &backend, ModuleOp loops, const CompileOptions &options,
                                 llvm::function_ref<void(llvm::Module &)> complete) {
-  MachineCode code;
-  llvm::raw_string_ostream text(code.text);
-  if (options.stop == Stage::Loops)
-    return text << loops << "\n", code;
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module =
-      lowerToLlvm(loops, context, CodegenOptions{options.target, options.fp == FloatMode::Strict});
-  if (!module)
-    return failure();
-  complete(*module);
-  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
-  optimize(*module, *machine);
-  if (options.stop == Stage::Llvm)
-    text << *module << "\n";
-  else if (options.stop == Stage::Asm)
-    text << emitAssembly(*module, *machine);
-  else
-    code.object = emitObject(*module, *machine);
-  return code;
+  if (options.stop == Stage::Loops) {
+    MachineCode code;
+    llvm::raw_string_ostream(code.text) << loops << "\n";
+    return code;
+  }
+  CodeForm form = options.stop == Stage::Llvm  ? CodeForm::Llvm
+                  : options.stop == Stage::Asm ? CodeForm::Assembly
+                                               : CodeForm::Object;
+  return backend.generate(loops, {options.target, options.fp == FloatMode::Strict}, form, complete);
 }
 
 void hideFunctions(llvm::Module &module) {
@@ -86,12 +70,12 @@ LogicalResult generateKernels(Program &program, const CompileOptions &options, s
     KernelCode &kernel = program.codes[i];
     OwningOpRef<ModuleOp> loops = ModuleOp::create(kernel.function.getLoc());
     unsigned symbols = graph::symbolsOf(kernel.function).size();
-    auto grid =
-        emitKernel(kernel.function, *kernel.kernelClass, kernel.schedule, kernel.symbol, symbols, codegen, *loops);
+    auto grid = program.backend->emitKernel(kernel.function, *kernel.kernelClass, kernel.schedule, kernel.symbol,
+                                            symbols, codegen, *loops);
     if (failed(grid))
       return void(failedAny = true);
     kernel.grid = *grid;
-    FailureOr<MachineCode> code = generate(*loops, options, hideFunctions);
+    FailureOr<MachineCode> code = generate(*program.backend, *loops, options, hideFunctions);
     if (failed(code))
       return void(failedAny = true);
     codes[i] = std::move(*code);
@@ -108,20 +92,11 @@ FailureOr<MachineCode> generateHost(const Program &program, const MemoryPlan &me
                                     const ArtifactInfo &info) {
   OwningOpRef<ModuleOp> host = ModuleOp::create(ModuleOp(program.module).getLoc());
   emitHost(program, memory, *host);
-  return generate(*host, options, [&](llvm::Module &module) {
+  return generate(hostBackendOf(options.target), *host, options, [&](llvm::Module &module) {
     // The text is for those who read code: without the table, in which the manifest is.
     if (options.stop == Stage::Artifact)
       addArtifactTable(module, program, memory, options.target, info);
   });
-}
-
-Object generateBuiltins(const Target &target) {
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module = createBuiltins(context, target);
-  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target);
-  module->setTargetTriple(machine->getTargetTriple());
-  module->setDataLayout(machine->createDataLayout());
-  return emitObject(*module, *machine);
 }
 
 // The algorithms of convolutions and products.
@@ -165,7 +140,19 @@ LogicalResult simplifyGraph(ModuleOp module, CompileReport &report) {
   return passes.run(module);
 }
 
+// What kernels and host code became, to where it is printed; without such a place, only whether it can be is asked.
+static void print(ArrayRef<MachineCode> codes, raw_ostream *text) {
+  if (text)
+    for (const MachineCode &code : codes)
+      *text << code.text;
+}
+
 static LogicalResult runStages(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
+  const Backend &backend = backendOf(options.target);
+  if (options.stop == Stage::Artifact && !backend.makesArtifacts())
+    return hint(emitError(module.getLoc(), ErrorCode::BadTarget)
+                    << "the back end '" << backend.name() << "' makes no artifacts",
+                "--emit asm prints its kernels");
   int64_t sourceWeightBytes = constantBytes(module);
   FailureOr<std::unique_ptr<Chooser>> chooser =
       chooserFor(options.plan ? &*options.plan : nullptr, options.target, module.getLoc());
@@ -213,6 +200,8 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     if (failed(generateKernels(*program, options, codes)))
       return failure();
   }
+  if (!backend.makesArtifacts())
+    return print(codes, options.text), success();
   MemoryPlan memory = planMemory(*program);
   report.weightBytes = memory.weightBytes, report.arenaBytes = memory.fixedBytes;
   report.sourceWeightBytes = program->sourceWeightBytes;
@@ -222,16 +211,12 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
   if (failed(host))
     return failure();
   codes.push_back(std::move(*host));
-  if (options.stop != Stage::Artifact) {
-    if (options.text) // null: only whether it can be compiled is asked
-      for (const MachineCode &code : codes)
-        *options.text << code.text;
-    return success();
-  }
+  if (options.stop != Stage::Artifact)
+    return print(codes, options.text), success();
   std::vector<Object> objects;
   for (MachineCode &code : codes)
     objects.push_back(std::move(code.object));
-  objects.push_back(generateBuiltins(options.target));
+  objects.push_back(hostBackendOf(options.target).supportObject(options.target));
   if (llvm::Error error = writeArtifact(objects, memory, options.target, info, path)) {
     emitError(module.getLoc(), ErrorCode::FileUnwritable) << llvm::toString(std::move(error));
     return failure();

@@ -1,7 +1,7 @@
 // The stages from the graph to the loops, without the graph passes before them: what is tested is what is written.
 #include "compiler/driver/EmitLoopsPass.h"
 
-#include "compiler/codegen/cpu/Codegen.h"
+#include "compiler/driver/Backends.h"
 #include "compiler/plan/Program.h"
 #include "compiler/support/Diagnostics.h"
 #include "mlir/Transforms/Passes.h"
@@ -47,8 +47,8 @@ struct EmitLoopsPass : PassWrapper<EmitLoopsPass, OperationPass<ModuleOp>> {
       return signalPassFailure();
     OwningOpRef<ModuleOp> loops = ModuleOp::create(module.getLoc());
     for (KernelCode &code : program->codes)
-      if (failed(emitKernel(code.function, *code.kernelClass, code.schedule, code.symbol,
-                            graph::getSymbols(module).size(), {*machine}, *loops)))
+      if (failed(program->backend->emitKernel(code.function, *code.kernelClass, code.schedule, code.symbol,
+                                              graph::getSymbols(module).size(), {*machine}, *loops)))
         return signalPassFailure();
     module.getBodyRegion().takeBody(loops->getBodyRegion());
   }

@@ -91,34 +91,16 @@ static const KernelClass *const classes[] = {
     &layerNormClass,   &poolClass,     &contractClass,   &attentionClass,     &depthwiseClass, &winogradClass,
     &spatialPackClass, &strassenClass, &transposedClass, &packedProductClass, &treesClass,     &sequentialClass};
 
+const KernelClasses kernelClasses{mapClass,           reorderClass,   concatClass,      reduceClass,   argReduceClass,
+                                  softmaxClass,       layerNormClass, poolClass,        contractClass, attentionClass,
+                                  depthwiseClass,     winogradClass,  spatialPackClass, strassenClass, transposedClass,
+                                  packedProductClass, treesClass,     sequentialClass};
+
 ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
 
 const KernelClass *findKernelClass(StringRef name) {
   auto found = llvm::find_if(classes, [&](const KernelClass *klass) { return klass->name == name; });
   return found == std::end(classes) ? nullptr : *found;
-}
-
-const KernelClass &kernelClassOf(Operation *anchor) {
-  if (!anchor)
-    return mapClass;
-  return *TypeSwitch<Operation *, const KernelClass *>(anchor)
-              .Case<ArgMaxOp, ArgMinOp>([](auto) { return &argReduceClass; })
-              .Case<SoftmaxOp, LogSoftmaxOp, HardmaxOp>([](auto) { return &softmaxClass; })
-              .Case<LayerNormalizationOp, RMSNormalizationOp>([](auto) { return &layerNormClass; })
-              .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([](auto) { return &poolClass; })
-              .Case([](ConcatOp) { return &concatClass; })
-              .Case([](MatMulOp op) { return attentionOf(op) ? &attentionClass : &contractClass; })
-              .Case([](ConvOp op) {
-                return isDepthwise(op) ? &depthwiseClass : takesSpatialPack(op) ? &spatialPackClass : &contractClass;
-              })
-              .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, NonZeroOp, NonMaxSuppressionOp, UniqueOp,
-                    TensorScatterOp>([](auto) { return &sequentialClass; })
-              .Case([](ConvTransposeOp op) { return hasPhases(op) ? &transposedClass : &sequentialClass; })
-              .Case([](WinogradConvOp) { return &winogradClass; })
-              .Case([](StrassenOp) { return &strassenClass; })
-              .Case([](MatMulNBitsOp) { return &packedProductClass; })
-              .Case([](TreeEnsembleOp) { return &treesClass; })
-              .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
 }
 
 bool isInKernel(Operation *op) { return op->getParentOfType<func::FuncOp>().isPrivate(); }
@@ -129,11 +111,6 @@ Operation *anchorOf(func::FuncOp kernel) {
     if (isAnchor(&op))
       return &op;
   return nullptr;
-}
-
-const KernelClass &kernelClassOf(func::FuncOp kernel) {
-  Operation *anchor = anchorOf(kernel);
-  return !anchor && reorderOf(kernel) ? reorderClass : kernelClassOf(anchor);
 }
 
 llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, Operation *site, const Target &target) {

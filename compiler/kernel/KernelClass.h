@@ -19,10 +19,12 @@ struct KernelClass {
   llvm::StringLiteral extentName = "";
 };
 
-// The class of kernels that this op anchors; null, as of what is computed on demand: a map.
-const KernelClass &kernelClassOf(mlir::Operation *anchor);
-// The class of a kernel: its anchor's, or without one a map, or one that changes the order of elements.
-const KernelClass &kernelClassOf(mlir::func::FuncOp kernel);
+// All classes. Which of them an op gets is a back end's choice (Backend.h).
+struct KernelClasses {
+  const KernelClass &map, &reorder, &concat, &reduce, &argReduce, &softmax, &layerNorm, &pool, &contract, &attention,
+      &depthwise, &winograd, &spatialPack, &strassen, &transposed, &packedProduct, &trees, &sequential;
+};
+extern const KernelClasses kernelClasses;
 const KernelClass *findKernelClass(llvm::StringRef name);
 llvm::ArrayRef<const KernelClass *> allKernelClasses();
 

@@ -18,9 +18,6 @@ struct ArtifactInfo {
 void addArtifactTable(llvm::Module &host, const Program &program, const MemoryPlan &memory, const Target &target,
                       const ArtifactInfo &info);
 
-// Functions that LLVM may call though nobody wrote them: memcpy, memset and the like.
-std::unique_ptr<llvm::Module> createBuiltins(llvm::LLVMContext &context, const Target &target);
-
 using Object = llvm::SmallVector<char, 0>;
 // Links objects into a file and streams the weights behind the code. The file appears under its name only when it is
 // whole.

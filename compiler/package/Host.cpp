@@ -21,9 +21,7 @@ HostEmitter::HostEmitter(const Program &program, const MemoryPlan &memory, Modul
 void HostEmitter::run() {
   for (const KernelCode &code : program.codes) {
     b.setInsertionPointToEnd(host.getBody());
-    auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i64, pointer});
-    auto declaration = LLVM::LLVMFuncOp::create(b, loc, code.symbol + ".task", type);
-    declaration.setVisibility_(LLVM::Visibility::Hidden);
+    program.backend->declareEntry(c, code.symbol);
   }
   emitPlan();
   emitRun();
@@ -264,9 +262,7 @@ void HostEmitter::launch(func::CallOp call) {
     put(c.symbols[symbol]);
     names.push_back(getAffineSymbolExpr(symbol, b.getContext()));
   }
-  auto entryOf = [&](size_t code) -> Value {
-    return LLVM::AddressOfOp::create(b, loc, pointer, program.codes[code].symbol + ".task");
-  };
+  auto entryOf = [&](size_t code) { return program.backend->entryOf(c, program.codes[code].symbol); };
   auto tasksOf = [&](size_t code) { return c.expr(program.codes[code].grid.tasks.replaceSymbols(names)); };
   Value entry = entryOf(kernel.code), tasks = tasksOf(kernel.code);
   Value extent = kernel.versions.empty() ? Value() : c.expr(kernel.extent.replaceSymbols(names));
@@ -278,11 +274,7 @@ void HostEmitter::launch(func::CallOp call) {
   // Loops over the other dimensions could take for ever.
   if (Value nothing = areEmpty(call.getResults()))
     tasks = c.select(nothing, c.i64(0), tasks);
-  auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i32, pointer, pointer, i64});
-  Value result = LLVM::CallOp::create(b, loc, type,
-                                      ValueRange{service(offsetof(fathom_services, launch)), runtime, c.i32(index),
-                                                 entry, arguments, tasks})
-                     .getResult();
+  Value result = program.backend->emitLaunch(c, {services, runtime, int32_t(index), entry, arguments, tasks});
   failIf(c.cmp(arith::CmpIPredicate::ne, result, c.i32(0)), result);
 }
 

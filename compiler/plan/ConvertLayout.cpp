@@ -4,9 +4,8 @@
 #include "compiler/graph/Layout.h"
 #include "compiler/graph/Pieces.h"
 #include "compiler/graph/ReshapedOrder.h"
+#include "compiler/kernel/Backend.h"
 #include "compiler/kernel/ConvAlgorithm.h"
-#include "compiler/kernel/KernelClass.h"
-#include "compiler/kernel/TransposedConv.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/plan/AttentionChoice.h"
 #include "compiler/plan/PixelRegions.h"
@@ -46,15 +45,14 @@ namespace {
 class LayoutAssignment {
 public:
   LayoutAssignment(func::FuncOp main, const Target &target, Chooser &chooser)
-      : main(main), target(target), chooser(chooser), b(main.getContext()) {}
+      : main(main), target(target), backend(backendOf(target)), chooser(chooser), b(main.getContext()) {}
 
   LogicalResult run() {
     isPixels = choosePixelRegions(main);
-    main.walk([&](ConvOp conv) { noteHalo(conv); });
-    main.walk([&](WinogradConvOp conv) { noteHalo(conv); });
-    main.walk([&](ConvTransposeOp conv) {
-      if (isConvolution(conv))
-        noteHalo(conv.getInput(), phaseHalo(conv));
+    main.walk([&](Operation *op) {
+      if (std::optional<AnchorLayouts> wanted = backend.layoutsOf(op, target))
+        for (const OperandLayout &layout : wanted->operands)
+          noteHalo(op->getOperand(layout.operand), layout.halo);
     });
     noteAttentionCosts(main, target);
     if (failed(visitBlock(main.getBody().front())))
@@ -70,22 +68,10 @@ private:
     return success();
   }
 
-  // The zeros that convolutions need around their input.
-  static SmallVector<int64_t> haloOf(ConvOp conv, const Window &window) {
-    int64_t rank = conv.getType().getRank();
-    SmallVector<int64_t> halo(2 * rank);
-    for (size_t d = 0; d < window.kernel.size(); ++d)
-      halo[2 * (2 + d)] = window.padsBegin[d], halo[2 * (2 + d) + 1] = window.padsEnd[d];
-    // Those of single channels leave out what lies outside, at the ends of rows where they can.
-    if (isDepthwise(conv))
-      std::fill(halo.begin(), halo.end() - (leavesOutEnds(conv) ? 0 : 2), 0);
-    return halo;
-  }
-  void noteHalo(ConvOp conv) {
-    if (auto window = getWindow(conv); succeeded(window))
-      noteHalo(conv.getInput(), haloOf(conv, *window));
-  }
+  // The zeros that its readers need around a tensor, all together.
   void noteHalo(Value input, ArrayRef<int64_t> needed) {
+    if (needed.empty())
+      return;
     SmallVector<int64_t> &halo = halos[input];
     halo.resize(needed.size());
     for (auto [all, mine] : llvm::zip_equal(halo, needed))
@@ -93,23 +79,11 @@ private:
   }
   static bool hasHalo(RankedTensorType type, ArrayRef<int64_t> needed) {
     Layout layout = layoutOf(type);
-    for (int64_t d = 0; d < type.getRank(); ++d)
+    for (int64_t d = 0; d < int64_t(needed.size() / 2); ++d)
       if (layout.haloLow[d] < needed[2 * d] || layout.haloHigh[d] < needed[2 * d + 1])
         return false;
     return true;
   }
-
-  // Tiles are read whole, also where the image ends inside one.
-  static SmallVector<int64_t> haloOf(WinogradConvOp conv) {
-    SmallVector<int64_t> halo(8);
-    for (int64_t d = 0; d < 2; ++d) {
-      std::optional<int64_t> size = constantSize(sizesOf(conv.getType())[2 + d]);
-      int64_t rest = size ? llvm::alignTo(*size, conv.getTile()) - *size : conv.getTile() - 1;
-      halo[4 + 2 * d] = conv.getPads()[d], halo[5 + 2 * d] = conv.getPads()[2 + d] + rest;
-    }
-    return halo;
-  }
-  void noteHalo(WinogradConvOp conv) { noteHalo(conv.getInput(), haloOf(conv)); }
 
   static RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
@@ -159,16 +133,10 @@ private:
   }
 
   LogicalResult visit(Operation *op) {
-    if (auto conv = dyn_cast<ConvOp>(op))
-      return visitConv(conv);
-    if (auto conv = dyn_cast<WinogradConvOp>(op))
-      return visitWinograd(conv);
-    if (auto conv = dyn_cast<ConvTransposeOp>(op); conv && isConvolution(conv))
-      return visitTransposedConv(conv);
-    if (auto matmul = dyn_cast<MatMulOp>(op))
-      return visitMatMul(matmul);
-    if (auto matmul = dyn_cast<StrassenOp>(op))
-      return visitStrassen(matmul);
+    if (auto conv = dyn_cast<ConvOp>(op); conv && failed(checkWindow(conv)))
+      return failure();
+    if (std::optional<AnchorLayouts> wanted = backend.layoutsOf(op, target))
+      return visitAnchor(op, *wanted);
     if (auto transpose = dyn_cast<TransposeOp>(op))
       return visitTranspose(transpose);
     if (isa<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(op)) {
@@ -208,59 +176,28 @@ private:
     return chosen->second ? pixels : rows;
   }
 
-  LogicalResult visitConv(ConvOp conv) {
+  static LogicalResult checkWindow(ConvOp conv) {
     auto window = getWindow(conv);
     if (failed(window))
       return failure();
-    int64_t rank = conv.getType().getRank();
-    SmallVector<int64_t> order = channelsLast(rank);
     for (size_t d = 0; d < window->kernel.size(); ++d)
       if (window->padsBegin[d] < 0 || window->padsEnd[d] < 0)
         return emitError(conv, ErrorCode::UnsupportedAttribute) << "negative padding of a convolution";
-    readPixels(conv, conv.getInputMutable(), haloOf(conv, *window));
-    auto weight = typeOf(conv.getWeight());
-    if (isDepthwise(conv)) {
-      SmallVector<int64_t> byChannel = llvm::to_vector(llvm::seq<int64_t>(2, rank));
-      byChannel.append({1, 0});
-      conv.getWeightMutable().assign(relayout(conv, conv.getWeight(), withLayout(weight, byChannel), "packed"));
-    } else {
-      FailureOr<int64_t> panel = panelOf(conv);
-      if (failed(panel))
+    return success();
+  }
+
+  LogicalResult visitAnchor(Operation *op, const AnchorLayouts &wanted) {
+    for (const OperandLayout &layout : wanted.operands) {
+      OpOperand &operand = op->getOpOperand(layout.operand);
+      if (layout.kind == OperandLayout::Pixels)
+        readPixels(op, operand, layout.halo);
+      else if (layout.kind == OperandLayout::Rows)
+        readRows(op, operand);
+      else if (failed(readPacked(op, operand, layout)))
         return failure();
-      SmallVector<int64_t> packed{0};
-      llvm::append_range(packed, llvm::seq<int64_t>(2, rank));
-      packed.append({1, 0});
-      conv.getWeightMutable().assign(
-          relayout(conv, conv.getWeight(), withLayout(withoutLayout(weight), packed, *panel), "packed"));
     }
-    return assign(conv.getResult(), order);
-  }
-
-  LogicalResult visitWinograd(WinogradConvOp conv) {
-    SmallVector<int64_t> order = channelsLast(4);
-    readPixels(conv, conv.getInputMutable(), haloOf(conv));
-    FailureOr<int64_t> panel = panelOf(conv);
-    if (failed(panel))
-      return failure();
-    // A panel's weights for all positions of a tile follow each other: they are read in this order.
-    auto weight = withLayout(withoutLayout(typeOf(conv.getWeight())), {2, 0, 1, 2}, *panel);
-    conv.getWeightMutable().assign(relayout(conv, conv.getWeight(), weight, "packed"));
-    return assign(conv.getResult(), order);
-  }
-
-  LogicalResult visitTransposedConv(ConvTransposeOp conv) {
-    int64_t rank = conv.getType().getRank();
-    SmallVector<int64_t> order = channelsLast(rank);
-    readPixels(conv, conv.getInputMutable(), phaseHalo(conv));
-    int64_t bits = std::max(32u, conv.getType().getElementType().getIntOrFloatBitWidth());
-    bool sideBySide = standsSideBySide(conv, target.lanes(bits));
-    FailureOr<int64_t> panel = panelOf(conv);
-    if (failed(panel))
-      return failure();
-    auto weight = withLayout(withoutLayout(typeOf(conv.getWeight())), phaseWeightOrder(rank, sideBySide),
-                             sideBySide ? 0 : *panel);
-    conv.getWeightMutable().assign(relayout(conv, conv.getWeight(), weight, "packed"));
-    return assign(conv.getResult(), order);
+    Value result = op->getResult(0);
+    return assign(result, wanted.writesPixels ? channelsLast(typeOf(result).getRank()) : orderOfProduct(op));
   }
 
   // An operand's channels lie innermost, with these zeros around each image.
@@ -272,42 +209,20 @@ private:
       operand.set(relayout(op, input, withLayout(withoutLayout(type), order, 0, halos[input]), "pixels"));
   }
 
-  LogicalResult visitMatMul(MatMulOp op) {
-    auto right = typeOf(op.getRhs());
-    readRows(op);
-    FailureOr<int64_t> panel = panelOf(op);
-    if (failed(panel))
-      return failure();
-    int64_t rank = right.getRank();
-    SmallVector<int64_t> packed = llvm::to_vector(llvm::seq<int64_t>(0, rank - 2));
-    packed.append({rank - 1, rank - 2, rank - 1});
-    op.getRhsMutable().assign(relayout(op, op.getRhs(), withLayout(withoutLayout(right), packed, *panel), "packed"));
-    return assign(op.getResult(), orderOfProduct(op));
-  }
-
-  LogicalResult visitStrassen(StrassenOp op) {
-    SmallVector<int64_t> order = channelsLast(op.getType().getRank());
-    auto left = typeOf(op.getLhs());
-    if (!op.isOfPixels())
-      readRows(op);
-    else if (orderOf(left) != order)
-      op.getLhsMutable().assign(
-          relayout(op, op.getLhs(), withLayout(withoutLayout(left), order, 0, halos[op.getLhs()]), "pixels"));
-    FailureOr<int64_t> panel = panelOf(op);
-    if (failed(panel))
-      return failure();
-    // A panel's parts of all factors follow each other: they are read in this order.
-    auto weight = withLayout(withoutLayout(typeOf(op.getWeight())), {2, 0, 1, 2}, *panel);
-    op.getWeightMutable().assign(relayout(op, op.getWeight(), weight, "packed"));
-    return assign(op.getResult(), op.isOfPixels() ? order : orderOfProduct(op));
-  }
-
   // The elements of a product's rows lie side by side.
-  void readRows(Operation *product) {
-    Value lhs = product->getOperand(0);
-    auto type = typeOf(lhs);
+  void readRows(Operation *product, OpOperand &operand) {
+    auto type = typeOf(operand.get());
     if (orderOf(type).back() != type.getRank() - 1 || layoutOf(type).haloLow.back() || layoutOf(type).haloHigh.back())
-      product->setOperand(0, relayout(product, lhs, withoutLayout(type), "rows"));
+      operand.set(relayout(product, operand.get(), withoutLayout(type), "rows"));
+  }
+
+  LogicalResult readPacked(Operation *op, OpOperand &operand, const OperandLayout &layout) {
+    FailureOr<int64_t> panel = layout.inPanels ? panelOf(op) : FailureOr<int64_t>(0);
+    if (failed(panel))
+      return failure();
+    auto type = withLayout(withoutLayout(typeOf(operand.get())), layout.order, *panel);
+    operand.set(relayout(op, operand.get(), type, "packed"));
+    return success();
   }
 
   // A result that is only ever seen transposed is stored so that the transpose is row-major.
@@ -360,12 +275,13 @@ private:
     Operation *anchor = attention ? attention->product : op;
     // Where its parts are kernels of their own, it ends in an ordinary product.
     bool isAlone = isa<MatMulOp>(op) && !attention;
-    const KernelClass &klass = isAlone ? *findKernelClass("contract") : kernelClassOf(anchor);
+    const KernelClass &klass = isAlone ? kernelClasses.contract : kernelClassOf(anchor, backend);
     return chooser.panelWidth(op, klass, anchor);
   }
 
   func::FuncOp main;
   const Target &target;
+  const Backend &backend;
   Chooser &chooser;
   OpBuilder b;
   DenseMap<Value, bool> isPixels;

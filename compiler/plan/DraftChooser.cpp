@@ -1,4 +1,5 @@
 // Decisions by estimated cost.
+#include "compiler/kernel/Backend.h"
 #include "compiler/kernel/KernelVersions.h"
 #include "compiler/plan/AttentionChoice.h"
 #include "compiler/plan/Chooser.h"
@@ -35,7 +36,9 @@ public:
   Placing placing(Value, ConcatOp) override { return Placing::IfPossible; }
   bool copies(SliceOp) override { return false; }
 
-  FailureOr<std::vector<FusionGroup>> groups(func::FuncOp main) override { return fuseOps(main, &target); }
+  FailureOr<std::vector<FusionGroup>> groups(func::FuncOp main) override { 
+    return fuseOps(main, backendOf(target), &target);
+   }
   FailureOr<ScheduleChoice> schedule(const KernelSite &kernel) override {
     auto [known, isNew] = schedules.try_emplace(kernel.text);
     ScheduleChoice &choice = known->second;

@@ -3,8 +3,8 @@
 #include "compiler/plan/FuseOps.h"
 
 #include "compiler/graph/Pieces.h"
+#include "compiler/kernel/Backend.h"
 #include "compiler/kernel/Choices.h"
-#include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/VectorWork.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/plan/AttentionChoice.h"
@@ -29,7 +29,7 @@ constexpr unsigned horizon = 64;
 
 class Fusion {
 public:
-  Fusion(Block &block, const Target *target) : block(block), target(target) {
+  Fusion(Block &block, const Backend &backend, const Target *target) : block(block), backend(backend), target(target) {
     for (auto [i, op] : llvm::enumerate(block))
       position[&op] = i;
   }
@@ -94,7 +94,8 @@ private:
   // Takes in elementwise consumers as long as a single value leaves the group in the end.
   void grow(Operation *seed, llvm::SmallSetVector<Operation *, 8> group) {
     size_t committed = group.size();
-    bool growable = seed->getNumResults() > 0 && kernelClassOf(seed).takesConsumers && liveOut(group).size() == 1;
+    bool growable =
+        seed->getNumResults() > 0 && kernelClassOf(seed, backend).takesConsumers && liveOut(group).size() == 1;
     bool isPlain = !isAnchor(seed);
     int64_t instructions = instructionsOf(group.getArrayRef());
     DenseSet<Operation *> tainted; // depends on the group without being in it
@@ -243,6 +244,7 @@ private:
   }
 
   Block &block;
+  const Backend &backend;
   const Target *target;
   DenseMap<Operation *, size_t> position, groupOf;
   std::vector<Group> groups;
@@ -250,7 +252,7 @@ private:
 
 struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {
   void runOnOperation() override {
-    auto groups = fuseOps(getOperation(), nullptr);
+    auto groups = fuseOps(getOperation(), backendOf(Target()), nullptr);
     OpBuilder b(&getContext());
     for (auto [i, group] : llvm::enumerate(groups))
       for (Operation *op : group)
@@ -260,9 +262,10 @@ struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {
 
 } // namespace
 
-std::vector<FusionGroup> fuseOps(func::FuncOp main, const Target *target) {
+std::vector<FusionGroup> fuseOps(func::FuncOp main, const Backend &backend, const Target *target) {
   std::vector<FusionGroup> groups;
-  main.walk<WalkOrder::PreOrder>([&](Block *block) { llvm::append_range(groups, Fusion(*block, target).run()); });
+  main.walk<WalkOrder::PreOrder>(
+      [&](Block *block) { llvm::append_range(groups, Fusion(*block, backend, target).run()); });
   DenseMap<Operation *, size_t> position;
   main.walk<WalkOrder::PreOrder>([&](Operation *op) { position[op] = position.size(); });
   llvm::sort(groups,

@@ -4,7 +4,7 @@
 #include "compiler/cost/Estimate.h"
 #include "compiler/graph/Layout.h"
 #include "compiler/graph/Pieces.h"
-#include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/Backend.h"
 #include "compiler/plan/FuseOps.h"
 
 using namespace mlir;
@@ -15,10 +15,10 @@ namespace fathom {
 // Rows that a kernel reads side by side, about as many as a register tile has.
 static constexpr double rowsTogether = 16;
 
-bool goesByStrides(Operation *op) {
+bool goesByStrides(Operation *op, const Backend &backend) {
   if (needsNoKernel(op) && !isInPlace(op))
     return false;
-  return kernelClassOf(op).goesByStrides;
+  return kernelClassOf(op, backend).goesByStrides;
 }
 
 bool leavesBlock(Value value) {

@@ -8,8 +8,10 @@
 
 namespace fathom {
 
+class Backend;
+
 // Whether code for an op's kernel goes by strides wherever it reads its operands and writes its result.
-bool goesByStrides(mlir::Operation *op);
+bool goesByStrides(mlir::Operation *op, const Backend &backend);
 // Whether the value, itself or through views, leaves its block.
 bool leavesBlock(mlir::Value value);
 // Whether the elements of two tensors of equal sizes lie in the same way.

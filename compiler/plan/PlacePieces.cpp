@@ -4,6 +4,7 @@
 
 #include "compiler/graph/Layout.h"
 #include "compiler/graph/SizeMath.h"
+#include "compiler/kernel/Backend.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/plan/FuseOps.h"
 #include "compiler/plan/PieceRules.h"
@@ -28,7 +29,7 @@ bool haveSameHalo(const Layout &a, const Layout &b) { return a.haloLow == b.halo
 class Placement {
 public:
   Placement(func::FuncOp main, const Target &target, Chooser &chooser)
-      : main(main), target(target), chooser(chooser), symbols(symbolsFor(main)) {}
+      : main(main), target(target), backend(backendOf(target)), chooser(chooser), symbols(symbolsFor(main)) {}
 
   LogicalResult run() {
     SmallVector<SliceOp> slices;
@@ -108,7 +109,7 @@ private:
     RankedTensorType there = sliceType(slice);
     Operation *maker = input.getDefiningOp();
     if (!mine.hasHalo() || !there || mine.order != whole.order || !maker || isa<RelayoutOp>(maker) ||
-        maker->getNumResults() != 1 || !goesByStrides(maker) || !llvm::all_of(input.getUsers(), goesByStrides))
+        maker->getNumResults() != 1 || !goesByStrides(maker, backend) || !allGoByStrides(input.getUsers()))
       return;
     SmallVector<int64_t> halo;
     auto ranges = getSlice(slice);
@@ -148,7 +149,7 @@ private:
       return "";
     if (mine.order != whole.order || (!chooser.placesByCost() && !haveSameHalo(mine, whole)))
       return "its layout is another";
-    if (!llvm::all_of(slice->getUsers(), goesByStrides))
+    if (!allGoByStrides(slice->getUsers()))
       return "a kernel needs its elements side by side";
     return chooser.placesByCost() ? whySlower(slice.getResult(), there, target) : "";
   }
@@ -179,7 +180,7 @@ private:
   }
 
   void raiseHalo(ConcatOp concat) {
-    if (isPiece.contains(concat.getResult()) || !llvm::all_of(concat->getUsers(), goesByStrides))
+    if (isPiece.contains(concat.getResult()) || !allGoByStrides(concat->getUsers()))
       return;
     RankedTensorType type = concat.getType();
     int64_t axis = *normalizeAxis(concat.getAxis(), type.getRank());
@@ -243,7 +244,7 @@ private:
     for (size_t d = 0; d < mine.order.size(); ++d)
       if (mine.haloLow[d] > whole.haloLow[d] || mine.haloHigh[d] > whole.haloHigh[d])
         return "it has more zeros around it";
-    if (!goesByStrides(maker) || !llvm::all_of(value.getUsers(), goesByStrides))
+    if (!goesByStrides(maker, backend) || !allGoByStrides(value.getUsers()))
       return "a kernel of it needs its elements side by side";
     return chooser.placesByCost() ? whySlower(value, wanted, target) : "";
   }
@@ -271,8 +272,13 @@ private:
     return kept && moved && *moved <= *kept && copied.size() <= placed.size();
   }
 
+  template <typename Users> bool allGoByStrides(Users users) {
+    return llvm::all_of(users, [&](Operation *user) { return goesByStrides(user, backend); });
+  }
+
   func::FuncOp main;
   const Target &target;
+  const Backend &backend;
   Chooser &chooser;
   SmallVector<Symbol> symbols;
   DenseSet<Value> isPiece;

@@ -1,6 +1,7 @@
 // Decisions as a plan lists them, checked where they are asked for.
 #include "compiler/graph/Layout.h"
 #include "compiler/graph/OpNames.h"
+#include "compiler/kernel/Backend.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelVersions.h"
 #include "compiler/plan/ConvertLayout.h"
@@ -149,7 +150,7 @@ public:
   }
 
   FailureOr<std::vector<FusionGroup>> groups(func::FuncOp main) override {
-    FailureOr<std::vector<FusionGroup>> groups = plannedGroups(main, plan);
+    FailureOr<std::vector<FusionGroup>> groups = plannedGroups(main, backendOf(target), plan);
     if (failed(groups) || failed(checkUnstoredLayouts(*groups)))
       return failure();
     return groups;

@@ -4,7 +4,7 @@
 
 #include "compiler/graph/OpNames.h"
 #include "compiler/kernel/Attention.h"
-#include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/Backend.h"
 #include "compiler/kernel/VectorWork.h"
 #include "compiler/plan/FusionRules.h"
 #include "compiler/support/Diagnostics.h"
@@ -14,7 +14,7 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan &plan) {
+FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Backend &backend, const Plan &plan) {
   llvm::MapVector<StringRef, Operation *> byName;
   DenseMap<Operation *, size_t> position;
   main.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -68,9 +68,9 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Plan 
       if (usesAny(op, [&](Operation *def) { return consumers.contains(def); }))
         consumers.insert(op);
     for (Operation *op : group)
-      if (anchor && op != anchor && consumers.contains(op) && !kernelClassOf(anchor).takesConsumers)
+      if (anchor && op != anchor && consumers.contains(op) && !kernelClassOf(anchor, backend).takesConsumers)
         return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) + "' in one kernel: class '" +
-                                  kernelClassOf(anchor).name + "' takes no consumers");
+                                  kernelClassOf(anchor, backend).name + "' takes no consumers");
     for (Operation *op : group)
       if (anchor && op != anchor && consumers.contains(op) && !op->hasTrait<Elementwise>())
         return refuse(kernel, "'" + opName(op) + "' cannot follow '" + opName(anchor) +

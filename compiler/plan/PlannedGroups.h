@@ -7,6 +7,7 @@
 namespace fathom {
 
 // Groups as the plan lists them; every rule of the fusion is checked.
-mlir::FailureOr<std::vector<FusionGroup>> plannedGroups(mlir::func::FuncOp main, const Plan &plan);
+mlir::FailureOr<std::vector<FusionGroup>> plannedGroups(mlir::func::FuncOp main, const Backend &backend,
+                                                        const Plan &plan);
 
 } // namespace fathom

@@ -138,7 +138,7 @@ public:
     SmallVector<Value> inputs, outputs;
     func::FuncOp function = buildFunction(group, inputs, outputs, kernel);
     Operation *anchor = anchorOf(function);
-    kernel.kernelClass = &kernelClassOf(function);
+    kernel.kernelClass = &kernelClassOf(function, *program.backend);
     std::string text;
     llvm::raw_string_ostream(text) << OpWithFlags(function,
                                                   OpPrintingFlags().useLocalScope().elideLargeElementsAttrs(1 << 20));
@@ -391,17 +391,32 @@ void listLayouts(func::FuncOp main, Plan &plan) {
   });
 }
 
+// Refuses ops that the back end cannot compute.
+LogicalResult checkHasKernels(func::FuncOp main, const Backend &backend) {
+  bool hasAll = true;
+  main.walk([&](Operation *op) {
+    if (op == main || needsNoKernel(op) || backend.classOf(op))
+      return;
+    hint(emitError(op, ErrorCode::UnsupportedOp)
+             << "the back end '" << backend.name() << "' has no kernels for " << op->getName().stripDialect(),
+         "compile for a CPU");
+    hasAll = false;
+  });
+  return success(hasAll);
+}
+
 } // namespace
 
 FailureOr<Program> buildProgram(ModuleOp module, const Target &target, Chooser &chooser) {
   Program program;
+  program.backend = &backendOf(target);
   program.module = module;
   program.main = module.lookupSymbol<func::FuncOp>("main");
   if (!program.main || program.main.isExternal())
     return emitError(module.getLoc(), ErrorCode::BadGraph) << "the module has no function 'main' with a body";
   program.plan.target = target.spelling();
   nameOps(program.main);
-  if (failed(assignLayouts(program.main, target, chooser)))
+  if (failed(checkHasKernels(program.main, *program.backend)) || failed(assignLayouts(program.main, target, chooser)))
     return failure();
   // What is brought into another layout for a loop's body, is so once.
   hoistInvariants(program.main);

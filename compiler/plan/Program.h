@@ -2,8 +2,7 @@
 #pragma once
 
 #include "compiler/graph/OpNames.h"
-#include "compiler/kernel/Grid.h"
-#include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/Backend.h"
 #include "compiler/plan/AttentionChoice.h"
 #include "compiler/plan/Chooser.h"
 
@@ -37,6 +36,7 @@ struct KernelCode {
 };
 
 struct Program {
+  const Backend *backend;
   mlir::ModuleOp module;
   mlir::func::FuncOp main;     // calls of kernels, views, constants and control flow
   std::vector<Kernel> kernels; // a call's attribute graph.kernel says which one it is of

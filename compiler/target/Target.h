@@ -27,6 +27,7 @@ struct CacheLevel {
 };
 
 struct Target {
+  std::string backend = "cpu"; // the name of what makes its code (kernel/Backend.h)
   std::string triple;
   std::string cpu;
   std::string features; // LLVM's +a,-b list: the whole truth, not what the CPU's name implies

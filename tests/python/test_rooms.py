@@ -17,10 +17,14 @@ def test_no_include_runs_back():
     ("low/A.h", '#include "compiler/high/B.h"\n', "compiler/low/A.h: includes high/B.h, which is behind it in compiler/rooms.txt"),
     ("high/A.h", '#include "compiler/low/B.h"\n', None),
     ("high/sub/A.cpp", "", "compiler/high/sub: not in compiler/rooms.txt"),
+    ("own/A.h", '#include "compiler/own/B.h"\n', None),
+    ("driver/Backends.cpp", '#include "compiler/own/B.h"\n', None),
+    ("driver/A.cpp", '#include "compiler/own/B.h"\n',
+     "compiler/driver/A.cpp: includes own/B.h of a back end, which only compiler/driver/Backends.cpp knows"),
 ])
 def test_tells_what_breaks_it(tmp_path, path, text, problem):
     file = tmp_path / "compiler" / path
     file.parent.mkdir(parents=True)
     file.write_text(text)
-    (tmp_path / "compiler" / "rooms.txt").write_text("# order\nlow   first\nhigh  second\n")
+    (tmp_path / "compiler" / "rooms.txt").write_text("# order\nlow   first\nhigh  second\nown *  a back end\ndriver  last\n")
     assert list(rooms.problems(tmp_path)) == ([problem] if problem else [])

@@ -1,8 +1,9 @@
-"""Checks the order of the compiler's rooms (compiler/rooms.txt): no include runs down the list, and every folder is in it.
+"""Checks the order of the compiler's rooms (compiler/rooms.txt): no include runs down the list, every folder is in it, and nobody but their list
+includes files of a back end.
 
     python tests/rooms/rooms.py [ROOT]
 
-Prints each include that breaks the order, and each folder that is not listed.
+Prints each include that breaks a rule, and each folder that is not listed.
 """
 import pathlib
 import re
@@ -12,14 +13,26 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include "compiler/([^"]+)"', re.MULTILINE)
 
 
+# The one file outside of a back end that knows it by name.
+BACKENDS = "compiler/driver/Backends.cpp"
+
+
+def listed(root):
+    lines = (root / "compiler" / "rooms.txt").read_text().splitlines()
+    return [line.split() for line in lines if line.strip() and not line.startswith("#")]
+
+
 def rooms(root):
     """Room to its place in the list."""
-    lines = (root / "compiler" / "rooms.txt").read_text().splitlines()
-    return {line.split()[0]: place for place, line in enumerate(line for line in lines if line.strip() and not line.startswith("#"))}
+    return {words[0]: place for place, words in enumerate(listed(root))}
 
 
-def sources(root):
-    return sorted(p for p in (root / "compiler").rglob("*") if p.suffix in (".cpp", ".h"))
+def backends(root):
+    return {words[0] for words in listed(root) if words[1] == "*"}
+
+
+def sources(root, *folders):
+    return sorted(p for folder in folders or ["compiler"] for p in (root / folder).rglob("*") if p.suffix in (".cpp", ".h"))
 
 
 def problems(root):
@@ -33,6 +46,13 @@ def problems(root):
             there = order.get(pathlib.PurePosixPath(included).parent.as_posix())
             if here is not None and there is not None and there > here:
                 yield f"compiler/{relative}: includes {included}, which is behind it in compiler/rooms.txt"
+    private = backends(root)
+    for path in sources(root, "compiler", "tools", "python"):
+        relative = path.relative_to(root)
+        for included in INCLUDE.findall(path.read_text()):
+            room = pathlib.PurePosixPath(included).parent.as_posix()
+            if room in private and relative.parent.as_posix() != f"compiler/{room}" and relative.as_posix() != BACKENDS:
+                yield f"{relative}: includes {included} of a back end, which only {BACKENDS} knows"
 
 
 def main():

@@ -1,6 +1,6 @@
 // Runs passes on the text form of the IR; the lit tests are written with it.
 #include "compiler/codegen/common/MathLowering.h"
-#include "compiler/codegen/cpu/Codegen.h"
+#include "compiler/driver/Backends.h"
 #include "compiler/driver/EmitLoopsPass.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/InferShapes.h"

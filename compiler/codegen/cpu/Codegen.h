@@ -2,15 +2,10 @@
 #pragma once
 
 #include "compiler/codegen/cpu/Kernels.h"
-#include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/Backend.h"
 #include "llvm/IR/Module.h"
 
 namespace fathom {
-
-struct CodegenOptions {
-  const Target &target;
-  bool strict = false;
-};
 
 // Emits into `loops` (a module) the kernel's function `name` and its task entry `name.task`; null tasks on an error,
 // which was reported. The argument block of a task holds the pointers of the kernel's arguments, then of its results,
@@ -25,8 +20,5 @@ std::unique_ptr<llvm::Module> lowerToLlvm(mlir::ModuleOp loops, llvm::LLVMContex
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 llvm::SmallVector<char, 0> emitObject(llvm::Module &module, llvm::TargetMachine &machine);
 std::string emitAssembly(llvm::Module &module, llvm::TargetMachine &machine);
-
-// The dialects that loop-level code uses, and their translations.
-void registerCodegenDialects(mlir::DialectRegistry &registry);
 
 } // namespace fathom

@@ -1,8 +1,8 @@
 // Every schedule of a space is legal, whatever the sizes: over 100,000 of them, for four machines.
 #include "compiler/driver/Compile.h"
+#include "compiler/kernel/Backend.h"
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/ConvAlgorithm.h"
-#include "compiler/kernel/KernelClass.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -136,7 +136,8 @@ constexpr const char *forms[] = {
       return %2 : T })"};
 
 const KernelClass &classOf(Operation *op) {
-  return isa<func::ReturnOp>(op) ? kernelClassOf(op->getParentOfType<func::FuncOp>()) : kernelClassOf(op);
+  const Backend &cpu = backendOf(Target());
+  return isa<func::ReturnOp>(op) ? kernelClassOf(op->getParentOfType<func::FuncOp>(), cpu) : kernelClassOf(op, cpu);
 }
 
 TEST_P(SpaceTest, HoldsOnlyLegalSchedules) {
@@ -195,13 +196,13 @@ TEST_P(SpaceTest, HoldsOnlyLegalSchedulesOfSpatialPacking) {
     if (isDepthwise(op))
       continue;
     setAlgorithm(op, spatialPackName(op));
-    ASSERT_EQ(kernelClassOf(op).name, "spatial_pack");
+    ASSERT_EQ(classOf(op).name, "spatial_pack");
     size_t before = seen;
-    kernelClassOf(op).family.spaceOf(op, target)->enumerate([&](const Schedule &schedule) {
+    classOf(op).family.spaceOf(op, target)->enumerate([&](const Schedule &schedule) {
       // One of eleven: there are millions of them.
       if (++seen % 11)
         return;
-      std::string problem = llvm::toString(checkSchedule(kernelClassOf(op), schedule, op, target));
+      std::string problem = llvm::toString(checkSchedule(classOf(op), schedule, op, target));
       ASSERT_EQ(problem, "");
     });
     ASSERT_GT(seen, before) << "an empty space";
@@ -213,16 +214,16 @@ TEST_P(SpaceTest, RefusesTilesLargerThanAGroup) {
   Target target = llvm::cantFail(parseTarget(GetParam()));
   Operation *op = convolutionOf(/*groups=*/8, /*channels=*/4, /*filters=*/4);
   setAlgorithm(op, spatialPackName(op));
-  Schedule legal = kernelClassOf(op).family.spaceOf(op, target)->best();
-  ASSERT_EQ(llvm::toString(checkSchedule(kernelClassOf(op), legal, op, target)), "");
+  Schedule legal = classOf(op).family.spaceOf(op, target)->best();
+  ASSERT_EQ(llvm::toString(checkSchedule(classOf(op), legal, op, target)), "");
   for (StringRef knob : {"tile_o", "tile_i"}) {
     Schedule wrong = legal;
     wrong.set(knob, 8);
-    EXPECT_NE(llvm::toString(checkSchedule(kernelClassOf(op), wrong, op, target)), "") << knob.str();
+    EXPECT_NE(llvm::toString(checkSchedule(classOf(op), wrong, op, target)), "") << knob.str();
   }
   Schedule wrong = legal;
   wrong.set("groups", 9);
-  EXPECT_NE(llvm::toString(checkSchedule(kernelClassOf(op), wrong, op, target)), "");
+  EXPECT_NE(llvm::toString(checkSchedule(classOf(op), wrong, op, target)), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, SpaceTest,

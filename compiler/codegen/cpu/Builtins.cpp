@@ -1,6 +1,6 @@
 // The functions that LLVM may call, for memory and for 16-bit floats: hidden in every artifact, so that it needs no
 // library.
-#include "compiler/package/Artifact.h"
+#include "compiler/codegen/cpu/Builtins.h"
 
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/Verifier.h"

@@ -1,0 +1,139 @@
+// Classes, code and launches of kernels on a CPU.
+#include "compiler/codegen/cpu/CpuBackend.h"
+
+#include "compiler/codegen/cpu/Builtins.h"
+#include "compiler/codegen/cpu/Codegen.h"
+#include "compiler/kernel/Attention.h"
+#include "compiler/kernel/ConvAlgorithm.h"
+#include "compiler/kernel/Reorder.h"
+#include "compiler/kernel/TransposedConv.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "runtime/abi.h"
+#include "llvm/Target/TargetMachine.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+class CpuBackend final : public Backend {
+public:
+  StringRef name() const override { return "cpu"; }
+
+  ArrayRef<const KernelClass *> kernelClasses() const override { return allKernelClasses(); }
+
+  const KernelClass *classOf(Operation *anchor) const override {
+    const KernelClasses &k = fathom::kernelClasses;
+    if (!anchor)
+      return &k.map;
+    return TypeSwitch<Operation *, const KernelClass *>(anchor)
+        .Case<ArgMaxOp, ArgMinOp>([&](auto) { return &k.argReduce; })
+        .Case<SoftmaxOp, LogSoftmaxOp, HardmaxOp>([&](auto) { return &k.softmax; })
+        .Case<LayerNormalizationOp, RMSNormalizationOp>([&](auto) { return &k.layerNorm; })
+        .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([&](auto) { return &k.pool; })
+        .Case([&](ConcatOp) { return &k.concat; })
+        .Case([&](MatMulOp op) { return attentionOf(op) ? &k.attention : &k.contract; })
+        .Case([&](ConvOp op) {
+          return isDepthwise(op) ? &k.depthwise : takesSpatialPack(op) ? &k.spatialPack : &k.contract;
+        })
+        .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, NonZeroOp, NonMaxSuppressionOp, UniqueOp,
+              TensorScatterOp>([&](auto) { return &k.sequential; })
+        .Case([&](ConvTransposeOp op) { return hasPhases(op) ? &k.transposed : &k.sequential; })
+        .Case([&](WinogradConvOp) { return &k.winograd; })
+        .Case([&](StrassenOp) { return &k.strassen; })
+        .Case([&](MatMulNBitsOp) { return &k.packedProduct; })
+        .Case([&](TreeEnsembleOp) { return &k.trees; })
+        .Default([&](Operation *op) { return op->hasTrait<Reduction>() ? &k.reduce : &k.map; });
+  }
+
+  // Its anchor's, or without one a map, or one that changes the order of elements.
+  const KernelClass *classOf(func::FuncOp kernel) const override {
+    Operation *anchor = anchorOf(kernel);
+    return !anchor && reorderOf(kernel) ? &fathom::kernelClasses.reorder : classOf(anchor);
+  }
+
+  std::optional<AnchorLayouts> layoutsOf(Operation *anchor, const Target &target) const override {
+    return cpuLayoutsOf(anchor, target);
+  }
+
+  void registerDialects(DialectRegistry &registry) const override {
+    registry.insert<GraphDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
+                    cf::ControlFlowDialect, vector::VectorDialect, LLVM::LLVMDialect, ub::UBDialect>();
+    registerBuiltinDialectTranslation(registry);
+    registerLLVMDialectTranslation(registry);
+  }
+
+  FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule, StringRef name,
+                             unsigned symbolCount, const CodegenOptions &options, ModuleOp loops) const override {
+    return fathom::emitKernel(kernel, klass, schedule, name, symbolCount, options, loops);
+  }
+
+  FailureOr<MachineCode> generate(ModuleOp loops, const CodegenOptions &options, CodeForm form,
+                                  llvm::function_ref<void(llvm::Module &)> complete) const override {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module = lowerToLlvm(loops, context, options);
+    if (!module)
+      return failure();
+    complete(*module);
+    std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
+    optimize(*module, *machine);
+    MachineCode code;
+    if (form == CodeForm::Llvm)
+      llvm::raw_string_ostream(code.text) << *module << "\n";
+    else if (form == CodeForm::Assembly)
+      code.text = emitAssembly(*module, *machine);
+    else
+      code.object = emitObject(*module, *machine);
+    return code;
+  }
+
+  bool makesArtifacts() const override { return true; }
+
+  void declareEntry(Code &c, StringRef code) const override {
+    Type pointer = pointerType(c), i64 = c.b.getI64Type();
+    auto type = LLVM::LLVMFunctionType::get(c.b.getI32Type(), {pointer, i64, pointer});
+    auto declaration = LLVM::LLVMFuncOp::create(c.b, c.loc, (code + ".task").str(), type);
+    declaration.setVisibility_(LLVM::Visibility::Hidden);
+  }
+
+  Value entryOf(Code &c, StringRef code) const override {
+    return LLVM::AddressOfOp::create(c.b, c.loc, pointerType(c), (code + ".task").str());
+  }
+
+  // The runtime's workers call the entry for runs of tasks.
+  Value emitLaunch(Code &c, const Launch &launch) const override {
+    Type pointer = pointerType(c), i64 = c.b.getI64Type(), i32 = c.b.getI32Type();
+    Value slot = LLVM::GEPOp::create(c.b, c.loc, pointer, c.b.getI8Type(), launch.services,
+                                     ArrayRef<LLVM::GEPArg>{int32_t(offsetof(fathom_services, launch))});
+    Value service = LLVM::LoadOp::create(c.b, c.loc, pointer, slot, 8);
+    auto type = LLVM::LLVMFunctionType::get(i32, {pointer, i32, pointer, pointer, i64});
+    return LLVM::CallOp::create(
+               c.b, c.loc, type,
+               ValueRange{service, launch.runtime, c.i32(launch.kernel), launch.entry, launch.arguments, launch.tasks})
+        .getResult();
+  }
+
+  SmallVector<char, 0> supportObject(const Target &target) const override {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module = createBuiltins(context, target);
+    std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target);
+    module->setTargetTriple(machine->getTargetTriple());
+    module->setDataLayout(machine->createDataLayout());
+    return emitObject(*module, *machine);
+  }
+
+private:
+  static Type pointerType(Code &c) { return LLVM::LLVMPointerType::get(c.b.getContext()); }
+};
+
+} // namespace
+
+const Backend &cpuBackend() {
+  static const CpuBackend backend;
+  return backend;
+}
+
+} // namespace fathom

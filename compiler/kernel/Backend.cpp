@@ -1,0 +1,27 @@
+// What back ends have in common: that they need not make artifacts.
+#include "compiler/kernel/Backend.h"
+
+using namespace mlir;
+
+namespace fathom {
+
+[[noreturn]] static void makesNone() { llvm_unreachable("a back end without artifacts is asked for a part of one"); }
+
+void Backend::declareEntry(Code &, StringRef) const { makesNone(); }
+Value Backend::entryOf(Code &, StringRef) const { makesNone(); }
+Value Backend::emitLaunch(Code &, const Launch &) const { makesNone(); }
+SmallVector<char, 0> Backend::supportObject(const Target &) const { makesNone(); }
+
+const KernelClass &kernelClassOf(Operation *anchor, const Backend &backend) {
+  const KernelClass *klass = backend.classOf(anchor);
+  assert(klass && "the program was checked for ops that the back end has no kernels for");
+  return *klass;
+}
+
+const KernelClass &kernelClassOf(func::FuncOp kernel, const Backend &backend) {
+  const KernelClass *klass = backend.classOf(kernel);
+  assert(klass && "the program was checked for ops that the back end has no kernels for");
+  return *klass;
+}
+
+} // namespace fathom
