@@ -17,6 +17,15 @@ fathom_status *broken(const char *Path, const char *What) {
   return makeStatus(FATHOM_ERROR_FORMAT, "'%s' has a broken table: %s", Path, What);
 }
 
+// What wants memory that is not there; `Name` says which it is, or is empty.
+fathom_status *checkSpace(const char *Path, const char *Kind, const char *Name, int32_t Space) {
+  if (Space == FATHOM_ABI_SPACE_HOST)
+    return nullptr;
+  return makeStatus(FATHOM_ERROR_FORMAT,
+                    "'%s' needs %s%s%s%s in memory space %d, and this runtime has only the host's memory (space %d)",
+                    Path, Kind, *Name ? " '" : "", Name, *Name ? "'" : "", Space, FATHOM_ABI_SPACE_HOST);
+}
+
 fathom_status *checkTensor(const char *Path, const char *Kind, const fathom_abi_tensor &Tensor, int64_t LeastDim) {
   if (!Tensor.name || Tensor.rank < 0 || Tensor.rank > MaxRank || (Tensor.rank && !Tensor.dims))
     return makeStatus(FATHOM_ERROR_FORMAT, "'%s' has a broken table: an %s has no name or no sound rank", Path, Kind);
@@ -27,7 +36,7 @@ fathom_status *checkTensor(const char *Path, const char *Kind, const fathom_abi_
     if (Tensor.dims[D] < LeastDim)
       return makeStatus(FATHOM_ERROR_FORMAT, "'%s' has a broken table: %s '%s' dimension %d is %lld", Path, Kind,
                         Tensor.name, D, static_cast<long long>(Tensor.dims[D]));
-  return nullptr;
+  return checkSpace(Path, Kind, Tensor.name, Tensor.space);
 }
 
 // Symbols get their values from inputs alone, so each must be a dimension of one.
@@ -90,5 +99,9 @@ fathom_status *fathom::checkTable(const char *Path, const fathom_artifact &Artif
   for (uint32_t I = 0; I < Artifact.feature_count; ++I)
     if (!Artifact.features[I])
       return broken(Path, "a CPU feature has no name");
+  if (fathom_status *Status = checkSpace(Path, "its arena", "", Artifact.arena_space))
+    return Status;
+  if (fathom_status *Status = checkSpace(Path, "its weights", "", Artifact.weights_space))
+    return Status;
   return checkSymbols(Path, Artifact);
 }

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define FATHOM_ABI_VERSION 6
+#define FATHOM_ABI_VERSION 7
 #define FATHOM_ABI_MAGIC 0x4d4f485441460001ull /* "FATHOM" and a byte that no text file starts with */
 #define FATHOM_ARTIFACT_SYMBOL "fathom_artifact"
 
@@ -86,6 +86,11 @@ typedef enum fathom_abi_dtype {
   FATHOM_ABI_I2 = 26
 } fathom_abi_dtype; // the numbers of ONNX's TensorProto.DataType
 
+// Where memory is. The runtime refuses an artifact that names a space which it does not have.
+typedef enum fathom_abi_space {
+  FATHOM_ABI_SPACE_HOST = 0 // the process's own
+} fathom_abi_space;
+
 typedef struct fathom_abi_tensor {
   const char *name;
   int32_t dtype;
@@ -93,6 +98,7 @@ typedef struct fathom_abi_tensor {
   // Inputs: a size, or -(1 + symbol) for a symbolic dimension. Outputs: a size, -1 where plan() tells, or -2 where the
   // run itself does.
   const int64_t *dims;
+  int32_t space; // where the caller's buffer is: FATHOM_ABI_SPACE_
 } fathom_abi_tensor;
 
 typedef struct fathom_abi_symbol {
@@ -145,6 +151,8 @@ typedef struct fathom_artifact {
   // The strings that the model knows, by number. Others have numbers behind these, for the length of a run.
   const fathom_abi_string *strings;
   int64_t string_count;
+  // Where the arena (and what allocate() gives) and the weights are to be: FATHOM_ABI_SPACE_.
+  int32_t arena_space, weights_space;
 } fathom_artifact;
 
 #ifdef __cplusplus

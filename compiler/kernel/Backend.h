@@ -1,10 +1,11 @@
 // A back end: what a kind of machine decides for itself. It says which classes of kernels it has and which an op gets,
-// how operands are to lie in memory, and how a kernel becomes code and is launched. All others
+// how operands are to lie in memory, how a kernel becomes code and is launched, and where its tensors live. All others
 // ask it and know none by name: driver/Backends.cpp lists them, a Target says which is its own.
 #pragma once
 
 #include "compiler/kernel/Grid.h"
 #include "compiler/kernel/KernelClass.h"
+#include "runtime/abi.h"
 
 namespace llvm {
 class Module;
@@ -16,6 +17,9 @@ class DialectRegistry;
 namespace fathom {
 
 class Code;
+
+// A memory that tensors can live in.
+enum class MemorySpace : int32_t { Host = FATHOM_ABI_SPACE_HOST };
 
 // How a kernel reads one of its anchor's operands.
 struct OperandLayout {
@@ -80,6 +84,7 @@ public:
 
   // Artifacts. Without them, only the text of its kernels can be had, and nothing below is asked.
   virtual bool makesArtifacts() const { return false; }
+  virtual MemorySpace memorySpace() const { return MemorySpace::Host; } // of what its kernels read and write
   // In the host code: declares what a launch of a kernel's code refers to, refers to it, and launches it. A launch's
   // result is a fault or 0 (i32).
   virtual void declareEntry(Code &c, llvm::StringRef code) const;

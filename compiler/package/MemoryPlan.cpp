@@ -410,6 +410,11 @@ MemoryPlan planMemory(const Program &program) {
   MemoryPlan plan = Planner(program).run();
   for (const KernelCode &code : program.codes)
     plan.scratchBytes = std::max(plan.scratchBytes, code.grid.scratchBytes);
+  plan.space = program.backend->memorySpace();
+  for (auto &entry : plan.places)
+    entry.second.space = plan.space;
+  for (auto &entry : plan.carried)
+    entry.second.first.space = entry.second.second.space = plan.space;
   return plan;
 }
 

@@ -26,9 +26,11 @@ struct Place {
     Pointer // control flow hands the address on: the results and carried values of branches and loops
   } kind;
   int64_t at = 0; // index of the input, output, weight or slot; offset of a fixed place
+  MemorySpace space = MemorySpace::Host;
 };
 
 struct MemoryPlan {
+  MemorySpace space = MemorySpace::Host;     // of the arena, the weights and what is taken while the model runs
   llvm::DenseMap<mlir::Value, Place> places; // of buffers that kernels read or write
   // Bytes from a place to where the tensor in it begins, for pieces of larger tensors.
   llvm::DenseMap<mlir::Value, mlir::AffineExpr> offsets;

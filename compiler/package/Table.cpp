@@ -85,7 +85,7 @@ public:
 
   // `small` is the type that the caller has, if it is a small one.
   Constant *tensor(StringRef name, mlir::RankedTensorType type, mlir::Attribute small, bool input,
-                   ArrayRef<Symbol> symbols) {
+                   ArrayRef<Symbol> symbols, MemorySpace space) {
     SmallVector<Constant *> dims;
     for (mlir::AffineExpr size : sizesOf(type)) {
       int64_t value = -1;
@@ -98,7 +98,8 @@ public:
       dims.push_back(number(i64(), value));
     }
     mlir::Type element = small ? cast<mlir::TypeAttr>(small).getValue() : type.getElementType();
-    return record({text(name), number(i32(), dtypeOf(element)), number(i32(), type.getRank()), array(i64(), dims)});
+    return record({text(name), number(i32(), dtypeOf(element)), number(i32(), type.getRank()), array(i64(), dims),
+                   number(i32(), int32_t(space))});
   }
 
   Module &module;
@@ -145,11 +146,11 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
   for (auto [i, argument] : llvm::enumerate(main.getArguments()))
     inputs.push_back(t.tensor(nameOf(main.getArgAttr(i, "graph.name"), "input" + std::to_string(i)),
                               cast<mlir::RankedTensorType>(argument.getType()), main.getArgAttr(i, smallTypeAttrName),
-                              true, all));
+                              true, all, memory.space));
   for (auto [i, value] : llvm::enumerate(main.getBody().front().getTerminator()->getOperands()))
     outputs.push_back(t.tensor(nameOf(main.getResultAttr(i, "graph.name"), "output" + std::to_string(i)),
                                cast<mlir::RankedTensorType>(value.getType()), main.getResultAttr(i, smallTypeAttrName),
-                               false, all));
+                               false, all, memory.space));
   SmallVector<Constant *> aliases;
   SmallVector<int64_t> taken;
   for (mlir::Value value : main.getBody().front().getTerminator()->getOperands()) {
@@ -210,7 +211,9 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
                               t.number(t.i64(), info.weightsSeed ? memory.keptBytes : 0),
                               t.array(t.i32(), aliases),
                               t.structs(strings),
-                              t.number(t.i64(), strings.size())});
+                              t.number(t.i64(), strings.size()),
+                              t.number(t.i32(), int32_t(memory.space)),
+                              t.number(t.i32(), int32_t(memory.space))});
   auto *variable =
       new GlobalVariable(host, table->getType(), true, GlobalValue::ExternalLinkage, table, FATHOM_ARTIFACT_SYMBOL);
   variable->setAlignment(Align(8));

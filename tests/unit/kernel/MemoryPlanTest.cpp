@@ -92,5 +92,45 @@ TEST_F(MemoryPlanTest, AWholeLivesAsLongAsItsPieces) {
   EXPECT_GE(place("n").at, 3 * 32 * 4);
 }
 
+// Kernels of a machine with a memory of its own; otherwise a CPU's.
+class ElsewhereBackend final : public Backend {
+public:
+  StringRef name() const override { return "elsewhere"; }
+  ArrayRef<const KernelClass *> kernelClasses() const override { return cpu.kernelClasses(); }
+  const KernelClass *classOf(Operation *anchor) const override { return cpu.classOf(anchor); }
+  const KernelClass *classOf(func::FuncOp kernel) const override { return cpu.classOf(kernel); }
+  std::optional<AnchorLayouts> layoutsOf(Operation *anchor, const Target &target) const override {
+    return cpu.layoutsOf(anchor, target);
+  }
+  void registerDialects(DialectRegistry &) const override {}
+  FailureOr<Grid> emitKernel(func::FuncOp, const KernelClass &, const Schedule &, StringRef, unsigned,
+                             const CodegenOptions &, ModuleOp) const override {
+    return failure();
+  }
+  FailureOr<MachineCode> generate(ModuleOp, const CodegenOptions &, CodeForm,
+                                  llvm::function_ref<void(llvm::Module &)>) const override {
+    return failure();
+  }
+  MemorySpace memorySpace() const override { return MemorySpace(1); }
+
+private:
+  const Backend &cpu = backendOf(Target());
+};
+
+TEST_F(MemoryPlanTest, TensorsLiveWhereTheBackEndHasThem) {
+  plan(R"(func.func @main(%x: tensor<2x4xf32>) -> tensor<2x1xf32> {
+    %axes = graph.Constant dense<1> : tensor<1xi64> as tensor<1xi64>
+    %a = graph.Exp(%x) {graph.name = "a"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %b = graph.ReduceMax(%a, %axes) {keepdims = 1 : i64, graph.name = "b"} : (tensor<2x4xf32>, tensor<1xi64>) -> tensor<2x1xf32>
+    return %b : tensor<2x1xf32> })");
+  EXPECT_EQ(memory.space, MemorySpace::Host);
+  EXPECT_EQ(place("b").space, MemorySpace::Host);
+  ElsewhereBackend elsewhere;
+  program.backend = &elsewhere;
+  memory = planMemory(program);
+  EXPECT_EQ(memory.space, MemorySpace(1));
+  EXPECT_EQ(place("b").space, MemorySpace(1));
+}
+
 } // namespace
 } // namespace fathom

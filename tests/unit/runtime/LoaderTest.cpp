@@ -130,6 +130,16 @@ TEST(Loader, RefusesWrongTables) {
   expectLoadError(artifact("no_list"), FATHOM_ERROR_FORMAT, "a list is missing");
 }
 
+TEST(Loader, RefusesMemoryThatIsNotThere) {
+  const char *Only = ", and this runtime has only the host's memory (space 0)";
+  expectLoadError(artifact("other_input_space"), FATHOM_ERROR_FORMAT,
+                  std::string("needs input 'x' in memory space 1") + Only);
+  expectLoadError(artifact("other_arena_space"), FATHOM_ERROR_FORMAT,
+                  std::string("needs its arena in memory space 2") + Only);
+  expectLoadError(artifact("other_weights_space"), FATHOM_ERROR_FORMAT,
+                  std::string("needs its weights in memory space 3") + Only);
+}
+
 TEST(Loader, RefusesMissingCpuFeatures) {
   expectLoadError(artifact("unknown_feature"), FATHOM_ERROR_UNSUPPORTED_CPU,
                   "needs CPU features that this machine lacks: no-such-feature (unknown to this runtime), another-one");

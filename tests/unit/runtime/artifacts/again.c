@@ -31,7 +31,7 @@ static int32_t run(const fathom_call *Call) {
 }
 
 static const int64_t Dims[1] = {9};
-static const fathom_abi_tensor Outputs[1] = {{"order", FATHOM_ABI_F32, 1, Dims}};
+static const fathom_abi_tensor Outputs[1] = {{"order", FATHOM_ABI_F32, 1, Dims, FATHOM_ABI_SPACE_HOST}};
 static const fathom_abi_kernel Kernels[1] = {{"note_0", "Loop_0"}};
 
 __attribute__((visibility("default"))) const fathom_artifact Artifact __asm__(FATHOM_ARTIFACT_SYMBOL) = {

@@ -19,6 +19,15 @@
 #ifndef INPUT_DIM
 #define INPUT_DIM 3
 #endif
+#ifndef INPUT_SPACE
+#define INPUT_SPACE FATHOM_ABI_SPACE_HOST
+#endif
+#ifndef ARENA_SPACE
+#define ARENA_SPACE FATHOM_ABI_SPACE_HOST
+#endif
+#ifndef WEIGHTS_SPACE
+#define WEIGHTS_SPACE FATHOM_ABI_SPACE_HOST
+#endif
 #ifndef SYMBOL_COUNT
 #define SYMBOL_COUNT 0
 #endif
@@ -68,8 +77,8 @@ static int32_t run(const fathom_call *Call) {
 }
 
 static const int64_t InputDims[1] = {INPUT_DIM}, OutputDims[1] = {3};
-static const fathom_abi_tensor Inputs[1] = {{"x", INPUT_DTYPE, 1, InputDims}};
-static const fathom_abi_tensor Outputs[1] = {{"y", FATHOM_ABI_F32, 1, OutputDims}};
+static const fathom_abi_tensor Inputs[1] = {{"x", INPUT_DTYPE, 1, InputDims, INPUT_SPACE}};
+static const fathom_abi_tensor Outputs[1] = {{"y", FATHOM_ABI_F32, 1, OutputDims, FATHOM_ABI_SPACE_HOST}};
 static const fathom_abi_symbol Symbols[1] = {{"n", 1, 8}};
 __attribute__((unused)) static const fathom_abi_kernel Kernels[1] = {{"copy_0", "Identity_0"}};
 #ifdef FEATURES
@@ -103,4 +112,6 @@ __attribute__((visibility("default"))) const fathom_artifact Artifact __asm__(TA
 #ifdef ALIAS
     .aliases = Aliases,
 #endif
+    .arena_space = ARENA_SPACE,
+    .weights_space = WEIGHTS_SPACE,
 };

@@ -36,9 +36,9 @@ static int32_t run(const fathom_call *Call) {
 }
 
 static const int64_t InputDims[2] = {-1, -2}, OutputDims[2] = {-1, -1};
-static const fathom_abi_tensor Inputs[2] = {{"ids", FATHOM_ABI_I64, 2, InputDims},
-                                            {"mask", FATHOM_ABI_BOOL, 2, InputDims}};
-static const fathom_abi_tensor Outputs[1] = {{"out", FATHOM_ABI_F32, 2, OutputDims}};
+static const fathom_abi_tensor Inputs[2] = {{"ids", FATHOM_ABI_I64, 2, InputDims, FATHOM_ABI_SPACE_HOST},
+                                            {"mask", FATHOM_ABI_BOOL, 2, InputDims, FATHOM_ABI_SPACE_HOST}};
+static const fathom_abi_tensor Outputs[1] = {{"out", FATHOM_ABI_F32, 2, OutputDims, FATHOM_ABI_SPACE_HOST}};
 static const fathom_abi_symbol Symbols[2] = {{"batch", 1, INT64_MAX}, {"seq", 1, INT64_MAX}};
 static const fathom_abi_kernel Kernels[1] = {{"gather_0", "Gather_7,Where_8"}};
 

@@ -60,8 +60,10 @@ static int32_t run(const fathom_call *Call) {
 }
 
 static const int64_t InputDims[2] = {-1, 3}, OutputDims[2] = {-1, 3};
-static const fathom_abi_tensor Inputs[2] = {{"x", FATHOM_ABI_F32, 2, InputDims}, {"y", FATHOM_ABI_F32, 2, InputDims}};
-static const fathom_abi_tensor Outputs[2] = {{"z", FATHOM_ABI_F32, 2, OutputDims}, {"total", FATHOM_ABI_F32, 0, 0}};
+static const fathom_abi_tensor Inputs[2] = {{"x", FATHOM_ABI_F32, 2, InputDims, FATHOM_ABI_SPACE_HOST},
+                                            {"y", FATHOM_ABI_F32, 2, InputDims, FATHOM_ABI_SPACE_HOST}};
+static const fathom_abi_tensor Outputs[2] = {{"z", FATHOM_ABI_F32, 2, OutputDims, FATHOM_ABI_SPACE_HOST},
+                                             {"total", FATHOM_ABI_F32, 0, 0, FATHOM_ABI_SPACE_HOST}};
 static const fathom_abi_symbol Symbols[1] = {{"batch", 0, 4000000}};
 static const fathom_abi_kernel Kernels[3] = {
     {"add_0", "Add_0"}, {"scale_1", "Mul_1,Mul_2"}, {"total_2", "ReduceSum_3"}};

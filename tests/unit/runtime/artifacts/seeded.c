@@ -19,7 +19,7 @@ static int32_t run(const fathom_call *Call) {
 }
 
 static const int64_t Dims[1] = {Count};
-static const fathom_abi_tensor Outputs[1] = {{"w", FATHOM_ABI_F32, 1, Dims}};
+static const fathom_abi_tensor Outputs[1] = {{"w", FATHOM_ABI_F32, 1, Dims, FATHOM_ABI_SPACE_HOST}};
 
 __attribute__((visibility("default"))) const fathom_artifact Artifact __asm__(FATHOM_ARTIFACT_SYMBOL) = {
     .magic = FATHOM_ABI_MAGIC,

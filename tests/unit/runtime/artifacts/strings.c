@@ -17,8 +17,8 @@ static int32_t run(const fathom_call *Call) {
 }
 
 static const int64_t InputDims[1] = {-1}, OutputDims[1] = {-1};
-static const fathom_abi_tensor Inputs[1] = {{"in", FATHOM_ABI_STRING, 1, InputDims}};
-static const fathom_abi_tensor Outputs[1] = {{"out", FATHOM_ABI_STRING, 1, OutputDims}};
+static const fathom_abi_tensor Inputs[1] = {{"in", FATHOM_ABI_STRING, 1, InputDims, FATHOM_ABI_SPACE_HOST}};
+static const fathom_abi_tensor Outputs[1] = {{"out", FATHOM_ABI_STRING, 1, OutputDims, FATHOM_ABI_SPACE_HOST}};
 static const fathom_abi_symbol Symbols[1] = {{"n", 0, INT64_MAX}};
 static const fathom_abi_string Strings[2] = {{"red", 3}, {"a\0b", 3}};
 
