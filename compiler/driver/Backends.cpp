@@ -2,13 +2,14 @@
 #include "compiler/driver/Backends.h"
 
 #include "compiler/codegen/cpu/CpuBackend.h"
+#include "compiler/codegen/opencl/OpenClBackend.h"
 
 using namespace mlir;
 
 namespace fathom {
 
 ArrayRef<const Backend *> allBackends() {
-  static const Backend *const all[] = {&cpuBackend()};
+  static const Backend *const all[] = {&cpuBackend(), &openClBackend()};
   return all;
 }
 

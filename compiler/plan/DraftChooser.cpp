@@ -36,9 +36,9 @@ public:
   Placing placing(Value, ConcatOp) override { return Placing::IfPossible; }
   bool copies(SliceOp) override { return false; }
 
-  FailureOr<std::vector<FusionGroup>> groups(func::FuncOp main) override { 
+  FailureOr<std::vector<FusionGroup>> groups(func::FuncOp main) override {
     return fuseOps(main, backendOf(target), &target);
-   }
+  }
   FailureOr<ScheduleChoice> schedule(const KernelSite &kernel) override {
     auto [known, isNew] = schedules.try_emplace(kernel.text);
     ScheduleChoice &choice = known->second;

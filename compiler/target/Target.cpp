@@ -224,8 +224,18 @@ static llvm::Expected<Target> targetFromFile(llvm::StringRef path) {
   return target;
 }
 
+// Any device with OpenCL, for its code as text: work items without vectors.
+static Target openClTarget() {
+  Target target;
+  target.backend = target.triple = "opencl", target.cpu = "generic";
+  target.vectorBytes = 1;
+  return target;
+}
+
 llvm::Expected<Target> parseTarget(llvm::StringRef text) {
   initializeLlvmTargets();
+  if (text == "opencl")
+    return openClTarget();
   if (text.empty() || text == "host")
     return hostTarget();
   return text.ends_with(".yaml") ? targetFromFile(text) : namedTarget(text);

@@ -153,14 +153,12 @@ Value Code::when(Value condition, llvm::function_ref<Value()> yes, llvm::functio
 Value Code::address(Value pointer, Value index, Type element) {
   if (constant(index) == 0)
     return pointer;
-  auto type = LLVM::LLVMPointerType::get(b.getContext());
-  return LLVM::GEPOp::create(b, loc, type, memoryType(element), pointer, ArrayRef<LLVM::GEPArg>{index},
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), memoryType(element), pointer, ArrayRef<LLVM::GEPArg>{index},
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
 Value Code::addressOutside(Value pointer, Value index, Type element) {
-  auto type = LLVM::LLVMPointerType::get(b.getContext());
-  return LLVM::GEPOp::create(b, loc, type, memoryType(element), pointer, ArrayRef<LLVM::GEPArg>{index});
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), memoryType(element), pointer, ArrayRef<LLVM::GEPArg>{index});
 }
 
 void Code::prefetch(Value pointer, Value index, Type element, CacheLevel level) {

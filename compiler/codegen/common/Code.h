@@ -79,7 +79,8 @@ public:
   // Asks for the cache line with element `index` of a buffer, which may lie outside of it.
   enum class CacheLevel { Second = 2, First = 3 };
   void prefetch(mlir::Value pointer, mlir::Value index, mlir::Type element, CacheLevel level);
-  // The address of element `index` of a buffer, and of one that may lie outside of it.
+  // The address of element `index` of a buffer, and of one that may lie outside of it. A pointer's type says in which
+  // memory it points (0: a CPU's; the others as LLVM numbers them for GPUs), and addresses keep it.
   mlir::Value address(mlir::Value pointer, mlir::Value index, mlir::Type element);
   mlir::Value addressOutside(mlir::Value pointer, mlir::Value index, mlir::Type element);
   // The same pointer, which the back end holds in a register: it would else split what it knows of the pointer into

@@ -73,6 +73,17 @@ void Emitter::store(const Buffer &buffer, ArrayRef<Index> index, Value value, in
   }
 }
 
+void Emitter::computeAndStore(ValueRange tensors, ArrayRef<Buffer> outputs, ArrayRef<Index> index, int64_t lanes) {
+  SmallVector<Value> values;
+  {
+    Request request(*this);
+    for (Value tensor : tensors)
+      values.push_back(element(tensor, index, lanes));
+  }
+  for (auto [value, output] : llvm::zip(values, outputs))
+    store(output, index, value, lanes);
+}
+
 void Emitter::clearHalo(const Buffer &buffer, Range these, Value parts) {
   const Layout &layout = buffer.layout;
   Type element = buffer.type.getElementType();

@@ -72,6 +72,9 @@ public:
   mlir::Value integerAt(mlir::Value tensor, llvm::ArrayRef<Index> index);
   void store(const Buffer &buffer, llvm::ArrayRef<Index> index, mlir::Value value, int64_t lanes);
   mlir::Value load(const Buffer &buffer, llvm::ArrayRef<Index> index, int64_t lanes);
+  // Computes all these tensors at an index, then stores each into its buffer: what they share is computed once.
+  void computeAndStore(mlir::ValueRange tensors, llvm::ArrayRef<Buffer> outputs, llvm::ArrayRef<Index> index,
+                       int64_t lanes);
   // Asks for the line with an element ahead of its use.
   void prefetch(const Buffer &buffer, llvm::ArrayRef<Index> index) {
     c.prefetch(buffer.pointer, offset(buffer, index, 1).first, buffer.type.getElementType(), Code::CacheLevel::First);

@@ -100,15 +100,7 @@ Span clip(Code &c, const graph::Window &window, int64_t d, Value position, Affin
 }
 
 void KernelBody::storeResults(ArrayRef<Index> index, int64_t lanes) {
-  // All are computed before the first is stored: what they share is computed once.
-  SmallVector<Value> values;
-  {
-    Emitter::Request request(e);
-    for (Value value : returned)
-      values.push_back(e.element(value, index, lanes));
-  }
-  for (auto [value, output] : llvm::zip(values, outputs))
-    e.store(output, index, value, lanes);
+  e.computeAndStore(returned, outputs, index, lanes);
 }
 
 void KernelBody::storeAnchor(ArrayRef<Index> index, Value values, int64_t lanes) {
