@@ -3,7 +3,6 @@ user-mode emulation and compared with ONNX Runtime.
 
 Needs qemu-user and the other architecture's C++ compiler, which `./dev test` installs.
 """
-import emulation
 import numpy as np
 import onnx
 import onnxruntime
@@ -11,6 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import fathom
+from support import emulation
+from support.compare import assert_close
 
 BATCH = 3
 
@@ -96,7 +97,7 @@ def test_small_network(model, architecture, cpu, form):
     # Emulated where this machine could run it, too, so that both ways are alike.
     one, two = (emulation.session(artifact, threads, architecture).run(None, {"x": x}) for threads in (1, 2))
     for result, other, reference in zip(one, two, expected, strict=True):
-        np.testing.assert_allclose(result, reference, rtol=1e-3, atol=1e-4 * np.abs(reference).max())
+        assert_close(result, reference, "network")
         assert result.tobytes() == other.tobytes(), "results depend on the number of threads"
 
 

@@ -7,6 +7,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import fathom
+from support.compare import assert_close
+from support.plans import Plan
 
 pytestmark = pytest.mark.usefixtures("pinned")
 
@@ -37,7 +39,7 @@ def attention(between=(), result="y"):
 
 
 def classes(proto, **options):
-    return re.findall(r"class: +(\w+)", fathom.compile(proto, emit="plan", **options))
+    return Plan.of(proto, **options).classes
 
 
 def floats(random, *shape):
@@ -62,19 +64,12 @@ def run(artifact, feed):
     return one
 
 
-def close(got, want, tolerance=2e-5):
-    assert got.shape == want.shape
-    np.testing.assert_allclose(got, want, rtol=1e-3, atol=tolerance)
+def close(got, want):
+    assert_close(got, want, "chain")
 
 
 def shapes(feed):
     return {name: list(array.shape) for name, array in feed.items()}
-
-
-def plan_of(proto, **options):
-    text = fathom.compile(proto, emit="plan", **options)
-    head, *kernels = re.split(r"(?m)^  - kernel:", text)
-    return head, ["  - kernel:" + kernel for kernel in kernels]
 
 
 def kernel(name, kind, ops, **knobs):
@@ -84,25 +79,22 @@ def kernel(name, kind, ops, **knobs):
 
 def fused_plan(proto, **options):
     """The plan with one kernel, also where three are estimated to be faster."""
-    head, kernels = plan_of(proto, **options)
+    plan = Plan.of(proto, **options)
+    kernels = plan.kernels
     parts = [text for text in kernels if re.search(r"class: +(contract|softmax)", text)]
     if parts:
         ops = [op for text in parts for op in re.findall(r"(?m)^ +- (\S+)$", text)]
         kernels = [text for text in kernels if text not in parts]
         kernels.append(kernel("y", "attention", ops, tile_m=4, tile_n=8, unroll_k=2, load_ahead=0, block_n=512, fetch_ahead=0, task_m=8))
-    return head + "".join(kernels)
+    return plan.with_kernels(kernels)
 
 
 def with_plan(proto, tmp_path, **knobs):
     """The model compiled as one kernel, with other knobs."""
     options = {name: knobs.pop(name) for name in ("fp",) if name in knobs}
-    text = fused_plan(proto, **options)
-    for knob, value in knobs.items():
-        text = re.sub(rf"\b{knob}: +\d+", f"{knob}: {value}", text)
-    path = tmp_path / "plan"
-    path.write_text(text)
-    assert "attention" in classes(proto, plan=str(path), **options)
-    return fathom.compile(proto, plan=str(path), **options)
+    plan = fused_plan(proto, **options).with_knobs(knobs)
+    assert "attention" in classes(proto, plan=plan.save(tmp_path), **options)
+    return plan.compile(proto, tmp_path, **options)
 
 
 @pytest.mark.parametrize("fp", ["fast", "strict"])
@@ -290,7 +282,7 @@ def test_scores_used_elsewhere(extra, random):
     nodes = attention([node("Mul", "s scale", "t")]) + [node("Relu", extra, "z")]
     proto = model(nodes, shapes(feed), {"scale": np.float32(2)}, outputs=("y", "z"))
     assert "attention" not in classes(proto)
-    close(run(fathom.compile(proto), feed)[0], reference(**feed, change=lambda s: 2 * s), 1e-4)
+    close(run(fathom.compile(proto), feed)[0], reference(**feed, change=lambda s: 2 * s))
 
 
 @pytest.mark.parametrize("change", ["axis", "few", "deep", "double"])
@@ -343,13 +335,12 @@ def test_a_plan_splits_it(tmp_path, random):
     """The products and the softmax as kernels of their own."""
     feed = operands(random, (2,), 37, 19, 8, 16)
     proto = model(attention([node("Mul", "s scale", "t")]), shapes(feed), {"scale": np.float32(0.5)})
-    head, kernels = plan_of(proto)
-    packed = [text for text in kernels if "attention" not in text]
+    plan = Plan.of(proto)
+    packed = [text for text in plan.kernels if "attention" not in text]
     apart = [kernel("t", "contract", ["s", "t"], **CONTRACT), kernel("p", "softmax", ["p"], lanes=8, grain=4), kernel("y", "contract", ["y"], **CONTRACT)]
-    path = tmp_path / "plan"
-    path.write_text(head + "".join(packed + apart))
-    artifact = fathom.compile(proto, plan=str(path))
-    assert sorted(classes(proto, plan=str(path))) == ["contract", "contract", "map", "map", "softmax"]
+    split = plan.with_kernels(packed + apart)
+    artifact = split.compile(proto, tmp_path)
+    assert sorted(classes(proto, plan=split.save(tmp_path))) == ["contract", "contract", "map", "map", "softmax"]
     close(run(artifact, feed)[0], reference(**feed, change=lambda s: s / 2))
 
 
@@ -385,12 +376,11 @@ def test_schedules_that_are_refused(change, words, tmp_path):
 ])
 def test_groups_that_are_refused(ops, words, tmp_path):
     proto = model(attention(), {"q": [32, 8], "k": [8, 16], "v": [16, 8]})
-    head, kernels = plan_of(proto)
+    plan = Plan.of(proto)
+    kernels = plan.kernels
     assert len(kernels) == 3
     whole = next(text for text in kernels if "attention" in text)
     listed = [text for text in kernels if "attention" not in text and not any(f"kernel:          {op}\n" in text for op in ops)]
     changed = re.sub(r"(?s)ops:.*?schedule:", f"ops: [ {', '.join(ops)} ]\n    schedule:", whole)
-    path = tmp_path / "plan"
-    path.write_text(head + "".join(listed) + changed)
     with pytest.raises(fathom.Error, match=words):
-        fathom.compile(proto, plan=str(path))
+        plan.with_kernels([*listed, changed]).compile(proto, tmp_path)

@@ -2,11 +2,11 @@
 import numpy as np
 import onnxruntime
 import pytest
-from bounds import EPSILON, Convolution, assert_within, multiple_of_epsilon, product_of, winograd_bound
-from conftest import make_model
 from onnx import TensorProto, helper, numpy_helper
 
 import fathom
+from support.bounds import Convolution, EPSILON, assert_within, multiple_of_epsilon, product_of, winograd_bound
+from support.models import model_of
 
 LARGE = [1e3, 1e6]
 
@@ -16,7 +16,7 @@ def floats(random, *shape):
 
 
 def run(node, inputs, weights, **options):
-    model = make_model([node], inputs, weights)
+    model = model_of([node], inputs, weights)
     return fathom.Session(fathom.compile(model, **options)).run(None, inputs)[0]
 
 
@@ -82,7 +82,7 @@ def test_large_rows_of_attention(keys, random):
         helper.make_node("Softmax", ["s"], ["p"], axis=-1),
         helper.make_node("MatMul", ["p", "v"], ["y"]),
     ]
-    got = fathom.Session(fathom.compile(make_model(nodes, inputs, {}))).run(None, inputs)[0]
+    got = fathom.Session(fathom.compile(model_of(nodes, inputs, {}))).run(None, inputs)[0]
     q, k, v = (x.astype(np.float64) for x in (q, k, v))
     scores = q @ k.swapaxes(2, 3)
     powers = np.exp(scores - scores.max(-1, keepdims=True))
@@ -136,7 +136,7 @@ def test_long_sums(kind):
                 node = helper.make_node("Conv", ["x", "w"], ["y"])
             operands = [np.asarray(each, np.float64) for each in (x, weights["w"])]
             want = operands[0].sum(0) if kind == "ReduceSum" else product_of(node, operands)
-            session = onnxruntime.InferenceSession(make_model([node], {"x": x}, weights).SerializeToString(), providers=["CPUExecutionProvider"])
+            session = onnxruntime.InferenceSession(model_of([node], {"x": x}, weights).SerializeToString(), providers=["CPUExecutionProvider"])
             theirs.append(session.run(None, {"x": x})[0] - want)
             ours.append(run(node, {"x": x}, weights) - want)
         ratio = np.sqrt(np.mean(np.square(ours)) / np.mean(np.square(theirs)))

@@ -2,9 +2,10 @@
 import numpy as np
 import onnx
 import pytest
-from sizes import BOOL, FLOAT, INT64, PRIMES, agree, floats, model, node
 
 import fathom
+from support.compare import agree
+from support.models import BOOL, FLOAT, INT64, PRIMES, floats, model, node
 
 ROUNDS = 10
 

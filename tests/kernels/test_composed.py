@@ -4,12 +4,12 @@ import warnings
 import numpy as np
 import onnxruntime
 import pytest
-from conftest import assert_inputs_matter
 from onnx import TensorProto, helper
 from onnx.backend.test.case.node import collect_testcases
 from onnx.reference import ReferenceEvaluator
 
 import fathom
+from support.compare import assert_close, assert_inputs_matter
 
 TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64, "int32": TensorProto.INT32, "bool": TensorProto.BOOL}
 
@@ -87,7 +87,7 @@ def test_dft(shape, axis, symbolic, seed):
     number = real.astype(np.complex128) + 1j * imaginary
 
     def close(got, want):
-        np.testing.assert_allclose(got, np.stack([want.real, want.imag], -1), rtol=1e-3, atol=1e-4)
+        assert_close(got, np.stack([want.real, want.imag], -1), "sum")
 
     close(transformed(pairs, axis=axis, symbolic=symbolic), np.fft.fft(number, axis=axis))
     close(transformed(pairs, axis=axis, inverse=1, symbolic=symbolic), np.fft.ifft(number, axis=axis))
@@ -95,7 +95,7 @@ def test_dft(shape, axis, symbolic, seed):
     for length in {shape[axis] + 3, max(1, shape[axis] // 2)}:
         close(transformed(pairs, length, axis, symbolic=symbolic), np.fft.fft(number, length, axis))
         back = transformed(pairs, length, axis, inverse=1, onesided=1, symbolic=symbolic)
-        np.testing.assert_allclose(back[..., 0], np.fft.irfft(number, length, axis), rtol=1e-3, atol=1e-4)
+        assert_close(back[..., 0], np.fft.irfft(number, length, axis), "sum")
 
 
 @pytest.mark.parametrize("length", [16, 17, 50, 400])
@@ -111,7 +111,7 @@ def test_stft(onesided, length, seed):
     feeds = {"x": normal(rng, 2, length, 1)}
     got, want = fathom.Session(fathom.compile(model)).run(None, feeds)[0], by_onnxruntime(model, feeds)[0]
     assert got.shape == want.shape
-    np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-4)
+    assert_close(got, want, "sum")
 
 
 def cases_of(*ops):

@@ -1,14 +1,14 @@
 """Concatenations whose operands are written in place: every way in which a tensor can be a piece of another."""
 import re
-import tempfile
 
 import numpy as np
 import pytest
-from conftest import compare, make_model, round_trip
 from onnx import TensorProto, helper
-from sizes import agree, floats, model, node
 
 import fathom
+from support.compare import agree, assert_close, compare
+from support.models import floats, model, model_of, node
+from support.plans import Plan, round_trip
 
 
 def conv(x, y, weight, **attributes):
@@ -30,14 +30,8 @@ def weight(random, outputs, inputs, window=1):
 
 def placed(nodes, inputs, weights, outputs=("y",)):
     """Which values lie within which concatenation."""
-    plan = emitted_plan(make_model(nodes, inputs, weights, outputs))
+    plan = Plan.of(model_of(nodes, inputs, weights, outputs)).text
     return dict(re.findall(r"value: '?([^,']+)'?,.* within: '?([^,' }]+)'? }", plan))
-
-
-def emitted_plan(proto):
-    with tempfile.NamedTemporaryFile(suffix=".plan") as file:
-        fathom.compile(proto, output=file.name, emit="plan")
-        return open(file.name).read()
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -199,7 +193,7 @@ def test_any_number_of_images(random):
     weights = {"a": weight(random, 16, 5, 3), "b": weight(random, 32, 5), "v": weight(random, 9, 48, 3)}
     nodes = [same("x", "p", "a"), conv("x", "q", "b"), cat("p q", "c"), same("c", "d", "v"), cat("d c", "y")]
     proto = model(nodes, [("x", TensorProto.FLOAT, ["n", 5, "h", 8])], [("y", TensorProto.FLOAT)], weights)
-    assert "within" in emitted_plan(proto)
+    assert "within" in Plan.of(proto).text
     agree(proto, [{"x": floats(random, n, 5, h, 8)} for n, h in ((1, 7), (4, 1), (3, 12))])
 
 
@@ -304,13 +298,13 @@ def random_network(random):
 @pytest.mark.parametrize("number", range(20))
 def test_random_networks(number, random):
     nodes, inputs, weights, outputs = random_network(random)
-    compare(nodes, inputs, weights, outputs, tolerance=2e-4)
+    compare(nodes, inputs, weights, outputs)
 
 
 def plan_model(random):
     weights = {"a": weight(random, 16, 8), "b": weight(random, 32, 8), "v": weight(random, 9, 56, 3)}
     nodes = [conv("x", "p", "a"), conv("x", "q", "b"), cat("p q x", "c"), same("c", "y", "v")]
-    return make_model(nodes, {"x": np.zeros((2, 8, 6, 5), np.float32)}, weights)
+    return model_of(nodes, {"x": np.zeros((2, 8, 6, 5), np.float32)}, weights)
 
 
 @pytest.mark.usefixtures("pinned")
@@ -327,7 +321,7 @@ def test_a_plan_decides(random, tmp_path):
     path.write_text(copied)
     x = floats(random, 2, 8, 6, 5)
     got = fathom.Session(fathom.compile(proto, plan=str(path))).run(None, {"x": x})[0]
-    np.testing.assert_allclose(got, fathom.Session(str(first)).run(None, {"x": x})[0], rtol=1e-4, atol=1e-4)
+    assert_close(got, fathom.Session(str(first)).run(None, {"x": x})[0], "product")
 
 
 @pytest.mark.usefixtures("both")
@@ -340,7 +334,6 @@ def test_a_plan_decides(random, tmp_path):
     ],
 )
 def test_an_illegal_place_is_refused(random, tmp_path, pattern, replacement, reason):
-    proto, path = plan_model(random), tmp_path / "plan"
-    path.write_text(re.sub(pattern, replacement, emitted_plan(proto)))
+    proto = plan_model(random)
     with pytest.raises(fathom.Error, match=reason):
-        fathom.compile(proto, plan=str(path))
+        Plan.of(proto).replaced(pattern, replacement).compile(proto, tmp_path)

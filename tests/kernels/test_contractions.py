@@ -3,11 +3,11 @@ import random
 
 import numpy as np
 import pytest
-from conftest import compare, make_model
 from onnx import TensorProto, helper
-from sizes import FLOAT, INT32, agree, floats, model, node
 
 import fathom
+from support.compare import agree, compare
+from support.models import FLOAT, INT32, floats, model, model_of, node
 
 UINT8 = TensorProto.UINT8
 
@@ -63,9 +63,9 @@ def test_no_rows(target, options):
         x, w = np.zeros((0, *sample), np.float32), np.ones(weight, np.float32)
         nodes = [helper.make_node(kind, ["x", "w"], ["y"], **attributes)]
         if target:
-            assert fathom.compile(make_model(nodes, {"x": x}, {"w": w}), target=target, **options)
+            assert fathom.compile(model_of(nodes, {"x": x}, {"w": w}), target=target, **options)
         else:
-            [y] = fathom.Session(fathom.compile(make_model(nodes, {"x": x}, {"w": w}), **options)).run(None, {"x": x})
+            [y] = fathom.Session(fathom.compile(model_of(nodes, {"x": x}, {"w": w}), **options)).run(None, {"x": x})
             assert y.shape == ((0, 128, 768) if kind == "MatMul" else x.shape)
 
 
@@ -80,7 +80,7 @@ def test_one_column(depth, form, batch, seed):
     attributes = dict(transB=1) if form == "Gemm" else {}
     nodes = [helper.make_node("Gemm" if form == "Gemm" else "MatMul", ["x", "w"], ["p"], **attributes), helper.make_node("Tanh", ["p"], ["y"])]
     compare(nodes, {"x": x}, {"w": w})
-    plan = fathom.compile(make_model(nodes, {"x": x}, {"w": w}), emit="plan")
+    plan = fathom.compile(model_of(nodes, {"x": x}, {"w": w}), emit="plan")
     assert "contract" not in plan
 
 
@@ -90,7 +90,7 @@ def test_products_of_two_vectors(shape, seed):
     a, b = data.standard_normal(shape).astype(np.float32), data.standard_normal((*shape[:-2], shape[-1], 1)).astype(np.float32)
     nodes = [helper.make_node("MatMul", ["a", "b"], ["y"])]
     compare(nodes, {"a": a, "b": b}, {})
-    assert "contract" not in fathom.compile(make_model(nodes, {"a": a, "b": b}, {}), emit="plan")
+    assert "contract" not in fathom.compile(model_of(nodes, {"a": a, "b": b}, {}), emit="plan")
 
 
 @pytest.mark.parametrize("case", range(6))
@@ -113,7 +113,7 @@ def test_products_over_nothing(rows, columns):
     b = np.arange(columns, dtype=np.float32)
     nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["y"])]
     x, w = np.zeros((rows, 0), np.float32), np.zeros((0, columns), np.float32)
-    [y] = fathom.Session(fathom.compile(make_model(nodes, {"x": x, "w": w}, {"b": b}))).run(None, {"x": x, "w": w})
+    [y] = fathom.Session(fathom.compile(model_of(nodes, {"x": x, "w": w}, {"b": b}))).run(None, {"x": x, "w": w})
     np.testing.assert_array_equal(y, np.broadcast_to(b, (rows, columns)))
 
 

@@ -2,9 +2,10 @@
 import numpy as np
 import fathom
 import pytest
-from sizes import BOOL, FLOAT, INT64, PRIMES, agree, floats, graph, model, node
 
 import fathom
+from support.compare import agree
+from support.models import BOOL, FLOAT, INT64, PRIMES, floats, graph, model, node
 
 
 def matrices(random, columns=3):

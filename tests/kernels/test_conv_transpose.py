@@ -5,11 +5,12 @@ import random
 import numpy as np
 import onnxruntime
 import pytest
-from conftest import compare, make_model, reference, round_trip
 from onnx import helper, numpy_helper
-from sizes import FLOAT, agree, floats, model, node
 
 import fathom
+from support.compare import agree, assert_close, compare, reference
+from support.models import FLOAT, floats, model, model_of, node
+from support.plans import Plan, round_trip
 
 SIZES = [1, 2, 3, 5, 7, 8]
 
@@ -49,7 +50,7 @@ def unreached(node, inputs, weights):
     ones = {name: np.ones_like(array) for name, array in (inputs | weights).items() if name != "b"}
     bare = helper.make_node("ConvTranspose", ["x", "w"], ["y"])
     bare.attribute.extend(node.attribute)
-    [reached] = reference(make_model([bare], ones, {}))(ones)
+    [reached] = reference(model_of([bare], ones, {}))(ones)
     return not reached.any()
 
 
@@ -58,8 +59,7 @@ def with_relu(node):
 
 
 def classes(proto, **options):
-    plan = fathom.compile(proto, emit="plan", **options)
-    return [line.split()[1] for line in plan.splitlines() if line.strip().startswith("class:")]
+    return Plan.of(proto, **options).classes
 
 
 def taps_in_double(x, w, bias, attributes):
@@ -104,7 +104,7 @@ def test_against_double_precision(case, seed):
     channels, filters = rng.choice([1, 3, 16, 64]), rng.choice([1, 3, 8, 20])
     node, inputs, weights = transposed(data, group, channels, filters, kernel, sizes, 2, **attributes)
     node.output[0] = "y"
-    got = fathom.Session(fathom.compile(make_model([node], inputs, weights))).run(None, inputs)[0]
+    got = fathom.Session(fathom.compile(model_of([node], inputs, weights))).run(None, inputs)[0]
     attributes["group"] = group
     want = taps_in_double(inputs["x"], weights["w"], weights["b"], attributes)
     bound = taps_in_double(np.abs(inputs["x"]), np.abs(weights["w"]), np.abs(weights["b"]), attributes)
@@ -138,7 +138,7 @@ def test_joined_phases_in_tiles(seed):
     """Windows of nine that move by four are nine taps of sixteen channels: Winograd's method may have them, and keeps its bound."""
     data = np.random.default_rng(seed)
     node, inputs, weights = transposed(data, 1, 56, 1, (9, 9), (33, 31), strides=[4, 4], pads=[4] * 4, output_padding=[3, 3])
-    assert "winograd" in classes(make_model(with_relu(node), inputs, weights), target="neoverse-n1")
+    assert "winograd" in classes(model_of(with_relu(node), inputs, weights), target="neoverse-n1")
     for algorithm in ("auto", "winograd2", "winograd4"):
         compare(with_relu(node), inputs, weights, conv_algorithm=algorithm)
 
@@ -150,7 +150,7 @@ def test_one_pixel_is_a_product(seed):
         node, inputs, weights = transposed(data, 1, 20, 24, (4, 4), (1, 1), 3, **attributes)
         compare(with_relu(node), inputs, weights)
     node, inputs, weights = transposed(data, 1, 20, 24, (4, 4), (1, 1))
-    assert classes(make_model(with_relu(node), inputs, weights), target="neoverse-n1")[0] == "contract"
+    assert classes(model_of(with_relu(node), inputs, weights), target="neoverse-n1")[0] == "contract"
 
 
 @pytest.mark.parametrize("channels, filters, group", [(24, 20, 1), (1, 1, 16), (8, 12, 2), (24, 1, 1)])
@@ -177,7 +177,7 @@ def test_consumers_are_fused(seed):
     added = [helper.make_node("Add", ["d", "r"], ["e"]), helper.make_node("Sigmoid", ["e"], ["f"]), helper.make_node("Mul", ["e", "f"], ["y"])]
     compare([node, norm, *added], inputs, weights)
     # The others bring the input, the residual and the result into their layouts.
-    found = classes(make_model([node, norm, *added], inputs, weights), target="neoverse-v1")
+    found = classes(model_of([node, norm, *added], inputs, weights), target="neoverse-v1")
     assert found.count("transposed") == 1 and set(found) == {"reorder", "transposed"} and len(found) <= 4, found
 
 
@@ -198,7 +198,7 @@ def test_other_floats(group, dtype, seed):
     assert one.dtype == dtype and one.tobytes() == two.tobytes()
     attributes = {"group": group, "strides": [2, 3], "dilations": [1, 1]}
     want = taps_in_double(x, weights["w"].astype(dtype), weights["b"].astype(dtype), attributes)
-    np.testing.assert_allclose(one, want, rtol=4e-3 if dtype == np.float16 else 1e-12, atol=4e-3 if dtype == np.float16 else 1e-12)
+    assert_close(one, want, "convolution")
 
 
 def test_no_images(random):
@@ -219,7 +219,7 @@ def chain(data):
 @pytest.mark.parametrize("target", ["neoverse-n1", "neoverse-v1", "x86-64-v3", "sapphirerapids"])
 def test_plan_round_trip(target, tmp_path, seed):
     nodes, inputs, weights = chain(np.random.default_rng(seed))
-    proto = make_model(nodes, inputs, weights)
+    proto = model_of(nodes, inputs, weights)
     assert "transposed" in classes(proto, target=target)
     round_trip(proto, tmp_path, target=target)
 
@@ -237,38 +237,28 @@ def test_a_chain(seed):
     compare(*chain(np.random.default_rng(seed)))
 
 
-def with_knob(plan, knob, value, file):
-    """The plan with another value of a knob of its transposed convolution, in a file."""
-    lines = plan.splitlines()
-    first = next(i for i, line in enumerate(lines) if "transposed" in line)
-    at = next(i for i, line in enumerate(lines) if i > first and line.strip().startswith(knob + ":"))
-    lines[at] = lines[at][: lines[at].index(":") + 1] + f" {value}"
-    file.write_text("\n".join(lines) + "\n")
-    return str(file)
-
-
 @pytest.mark.parametrize("target", ["neoverse-v1", "x86-64-v3"])
 def test_impossible_schedules_are_refused(target, tmp_path):
     node, inputs, weights = transposed(np.random.default_rng(0), 1, 20, 24, (4, 4), (5, 6), strides=[2, 2])
-    proto = make_model(with_relu(node), inputs, weights)
-    plan, file = fathom.compile(proto, emit="plan", target=target), tmp_path / "plan"
-    fathom.compile(proto, plan=with_knob(plan, "task_p", 3, file), target=target)
+    proto = model_of(with_relu(node), inputs, weights)
+    plan = Plan.of(proto, target=target)
+    assert plan.with_knobs({"task_p": 3}, of="transposed").compile(proto, tmp_path, target=target)
     for knob, value, words in [("tile_m", 32, "vector registers"), ("task_p", 5000, "outside"), ("task_m", 1, "multiple of tile_m")]:
         with pytest.raises(fathom.Error, match=words):
-            fathom.compile(proto, plan=with_knob(plan, knob, value, file), target=target)
+            plan.with_knobs({knob: value}, of="transposed").compile(proto, tmp_path, target=target)
 
 
 @pytest.mark.parametrize("knob, values", [("task_p", [1, 2, 3, 6]), ("task_n", [1, 2]), ("through_scratch", [0, 1]), ("unroll_k", [1, 4])])
 def test_other_schedules(knob, values, tmp_path, seed, pinned):
     """Results that another schedule of the same order of sums has are the same bits, with any number of threads."""
     node, inputs, weights = transposed(np.random.default_rng(seed), 1, 9, 37, (5, 4), (5, 6), 2, strides=[2, 3], pads=[1, 1, 0, 0])
-    proto = make_model(with_relu(node), inputs, weights)
+    proto = model_of(with_relu(node), inputs, weights)
     session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
     want = session.run(None, inputs)[0]
-    plan = fathom.compile(proto, emit="plan")
+    plan = Plan.of(proto)
     for value in values:
-        artifact = fathom.compile(proto, plan=with_knob(plan, knob, value, tmp_path / "plan"))
+        artifact = plan.with_knobs({knob: value}, of="transposed").compile(proto, tmp_path)
         one, two = (fathom.Session(artifact, threads=threads).run(None, inputs)[0] for threads in (1, 2))
         assert one.tobytes() == two.tobytes()
-        np.testing.assert_allclose(one, want, rtol=1e-4, atol=1e-5)
+        assert_close(one, want, "sum")
 

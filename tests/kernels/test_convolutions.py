@@ -4,10 +4,12 @@ import random
 import numpy as np
 import onnxruntime
 import pytest
-from conftest import compare, make_model, round_trip
 from onnx import TensorProto, helper
 
 import fathom
+from support.compare import assert_close, compare
+from support.models import model_of
+from support.plans import Plan, round_trip
 
 ALGORITHMS = ["auto", "contract", "direct", "gemm", "spatial_pack", "grouped_spatial_pack", "winograd2", "winograd4"]
 GROUPS = [1, 2, 3, 4, 8, 16, 32]
@@ -30,8 +32,7 @@ def random_geometry(rng):
 
 
 def classes(model, **options):
-    plan = fathom.compile(model, emit="plan", **options)
-    return [line.split()[1] for line in plan.splitlines() if line.strip().startswith("class:")]
+    return Plan.of(model, **options).classes
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -74,34 +75,28 @@ def test_every_tile_of_a_group(channels, seed, tmp_path):
     """Schedules of a plan other than the default: panels of part of a group, of one, and of several."""
     data = np.random.default_rng(seed)
     node, inputs, weights = convolution(data, 6, channels, 8, (3, 3), [9, 11], pads=[1] * 4)
-    model = make_model([node], inputs, weights)
+    model = model_of([node], inputs, weights)
     want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)[0]
-    plan = fathom.compile(model, emit="plan", conv_algorithm="grouped_spatial_pack")
-    path = tmp_path / "edited.plan"
+    plan = Plan.of(model, conv_algorithm="grouped_spatial_pack")
     for tile_o, groups, unroll, outer in [(1, 1, 0, 0), (4, 1, 0, 1), (8, 1, 1, 0), (8, 2, 0, 1), (8, 4, 0, 0)]:
         knobs = {"tile_w": 1 if groups > 2 else 2, "tile_o": tile_o, "groups": groups, "tile_i": channels, "unroll_w": unroll, "rows_outer": outer}
         knobs |= {"task_h": 4, "task_n": 2}
-        path.write_text("\n".join(edited(line, knobs) for line in plan.splitlines()) + "\n")
-        got = fathom.Session(fathom.compile(model, plan=str(path))).run(None, inputs)[0]
-        np.testing.assert_allclose(got, want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
-
-
-def edited(line, knobs):
-    name = line.split(":")[0].strip()
-    return line.split(":")[0] + ": " + str(knobs[name]) if name in knobs else line
+        changed = plan.with_knobs(knobs)
+        got = fathom.Session(changed.compile(model, tmp_path)).run(None, inputs)[0]
+        assert_close(got, want, "convolution")
 
 
 def test_a_width_known_at_run_time(seed):
     data = np.random.default_rng(seed)
     node, inputs, weights = convolution(data, 8, 4, 4, (3, 3), [5, 9], pads=[1] * 4)
-    model = make_model([node], inputs, weights)
+    model = model_of([node], inputs, weights)
     model.graph.input[0].type.tensor_type.shape.dim[3].dim_param = "width"
     artifact = fathom.compile(model, conv_algorithm="grouped_spatial_pack")
     reference = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
     for width in (1, 2, 7, 16, 29):
         x = data.standard_normal((1, 32, 5, width)).astype(np.float32)
         got, want = fathom.Session(artifact).run(None, {"x": x})[0], reference.run(None, {"x": x})[0]
-        np.testing.assert_allclose(got, want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
+        assert_close(got, want, "convolution")
 
 
 @pytest.mark.parametrize("width", [1, 3, 4, 17, 67])
@@ -122,10 +117,10 @@ def test_images_of_few_channels(channels, width, seed):
 def test_images_of_few_channels_in_tasks(channels, grain, seed, tmp_path):
     """Stretches of neighbouring pixels that are whole vectors, and the rest of them."""
     x = np.random.default_rng(seed).standard_normal((2, channels, 9, 67)).astype(np.float32)
-    model = make_model([helper.make_node("Transpose", ["x"], ["y"], perm=[0, 2, 3, 1])], {"x": x}, {})
-    plan, path = fathom.compile(model, emit="plan"), tmp_path / "edited.plan"
-    path.write_text("\n".join(edited(line, {"grain": grain}) for line in plan.splitlines()) + "\n")
-    got = fathom.Session(fathom.compile(model, plan=str(path)), threads=2).run(None, {"x": x})[0]
+    model = model_of([helper.make_node("Transpose", ["x"], ["y"], perm=[0, 2, 3, 1])], {"x": x}, {})
+    plan = Plan.of(model)
+    changed = plan.with_knobs({"grain": grain})
+    got = fathom.Session(changed.compile(model, tmp_path), threads=2).run(None, {"x": x})[0]
     np.testing.assert_array_equal(got, x.transpose(0, 2, 3, 1))
 
 
@@ -144,19 +139,19 @@ def test_groups_side_by_side(channels, filters, together, tile_w, kernel, image,
     """Taps along a row that share pixels, or share some of them, or none: every group's channels are multiplied with its own weights only."""
     data = np.random.default_rng(seed)
     node, inputs, weights = convolution(data, 7, channels, filters, kernel, image, **attributes)
-    model = make_model([node], inputs, weights)
+    model = model_of([node], inputs, weights)
     want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)[0]
-    plan, path = fathom.compile(model, emit="plan", conv_algorithm="grouped_spatial_pack"), tmp_path / "edited.plan"
+    plan = Plan.of(model, conv_algorithm="grouped_spatial_pack")
     for unroll in (0, 1):
         knobs = {"tile_w": tile_w, "tile_o": filters, "tile_i": channels, "groups": together, "unroll_w": unroll, "load_ahead": 0, "task_n": 1}
-        path.write_text("\n".join(edited(line, knobs) for line in plan.splitlines()) + "\n")
+        changed = plan.with_knobs(knobs)
         try:
-            artifact = fathom.compile(model, plan=str(path))
+            artifact = changed.compile(model, tmp_path)
         except fathom.Error as error:  # not all of it fits every machine
             assert "vector registers" in str(error)
             continue
         got = fathom.Session(artifact, threads=2).run(None, inputs)[0]
-        np.testing.assert_allclose(got, want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
+        assert_close(got, want, "convolution")
 
 
 DEPTHWISE = [  # channels, kernel, image, attributes
@@ -183,16 +178,15 @@ def test_blocks_of_single_channels(channels, kernel, image, attributes, seed, tm
     """Tasks of some channels and rows, with and without fetching ahead: blocks that divide the channels or do not."""
     data = np.random.default_rng(seed)
     node, inputs, weights = convolution(data, channels, 1, 1, kernel, image, **attributes)
-    model = make_model([node], inputs, weights)
+    model = model_of([node], inputs, weights)
     want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)[0]
-    plan = fathom.compile(model, emit="plan")
-    assert "depthwise" in plan
-    path = tmp_path / "edited.plan"
+    plan = Plan.of(model)
+    assert "depthwise" in plan.classes
     for tile_w, lanes, block_c, ahead, grain in [(1, 4, 1, 0, 1), (2, 8, 16, 1, 2), (3, 4, 7, 1, 1000), (4, 16, 1000, 0, 3), (2, 4, 12, 1, 1)]:
         knobs = {"tile_w": tile_w, "lanes": lanes, "block_c": block_c, "fetch_ahead": ahead, "grain": grain}
-        path.write_text("\n".join(edited(line, knobs) for line in plan.splitlines()) + "\n")
-        session = fathom.Session(fathom.compile(model, plan=str(path)), threads=2)
-        np.testing.assert_allclose(session.run(None, inputs)[0], want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
+        changed = plan.with_knobs(knobs)
+        session = fathom.Session(changed.compile(model, tmp_path), threads=2)
+        assert_close(session.run(None, inputs)[0], want, "convolution")
 
 
 @pytest.mark.usefixtures("pinned")
@@ -205,18 +199,18 @@ def test_pairs_of_channels(group, kernel, image, seed, tmp_path):
     compare([node], inputs, weights, conv_algorithm="grouped_spatial_pack")
     compare([node], inputs | weights, {}, conv_algorithm="grouped_spatial_pack")
     compare([node], inputs, weights, conv_algorithm="grouped_spatial_pack", fp="strict")
-    model = make_model([node], inputs, weights)
+    model = model_of([node], inputs, weights)
     assert "GatherElements" not in fathom.compile(model, emit="plan", conv_algorithm="grouped_spatial_pack", fp="strict")
     want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)[0]
-    plan, path = fathom.compile(model, emit="plan", conv_algorithm="grouped_spatial_pack"), tmp_path / "edited.plan"
+    plan = Plan.of(model, conv_algorithm="grouped_spatial_pack")
     for groups, unroll in [(1, 0), (1, 1), (2, 1)]:
         knobs = {"tile_w": 2, "tile_o": 2, "groups": groups, "tile_i": 2, "unroll_w": unroll, "task_h": 3, "task_n": 1}
-        path.write_text("\n".join(edited(line, knobs) for line in plan.splitlines()) + "\n")
-        got = fathom.Session(fathom.compile(model, plan=str(path))).run(None, inputs)[0]
-        np.testing.assert_allclose(got, want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
-    path.write_text("\n".join(edited(line, {"tile_o": 1, "groups": 1}) for line in plan.splitlines()) + "\n")
+        changed = plan.with_knobs(knobs)
+        got = fathom.Session(changed.compile(model, tmp_path)).run(None, inputs)[0]
+        assert_close(got, want, "convolution")
+    changed = plan.with_knobs({"tile_o": 1, "groups": 1})
     with pytest.raises(fathom.Error, match="pairs of channels are swapped"):
-        fathom.compile(model, plan=str(path))
+        changed.compile(model, tmp_path)
 
 
 @pytest.mark.parametrize("algorithm", ["auto", "gemm"])
@@ -227,12 +221,12 @@ def test_rows_whose_partial_sums_have_no_room(kernel, dilation, target, algorith
     x = random.standard_normal((1, 64, 301)).astype(np.float32)
     w = (random.standard_normal((96, 64, kernel)) / np.sqrt(64 * kernel)).astype(np.float32)
     nodes = [helper.make_node("Conv", ["x", "w"], ["p"], dilations=[dilation]), helper.make_node("Cast", ["p"], ["y"], to=TensorProto.FLOAT16)]
-    model = make_model(nodes, {"x": x}, {"w": w})
+    model = model_of(nodes, {"x": x}, {"w": w})
     model.graph.output[0].type.tensor_type.elem_type = TensorProto.FLOAT16
     artifact = fathom.compile(model, target=target or "host", conv_algorithm=algorithm)
     if not target:
         [got], [want] = (session.run(None, {"x": x}) for session in (fathom.Session(artifact), onnxruntime.InferenceSession(model.SerializeToString())))
-        np.testing.assert_allclose(got, want, rtol=2e-3, atol=2e-3)
+        assert_close(got, want, "convolution")
 
 
 @pytest.mark.parametrize("attributes", [{"pads": [2, 1, 0, 3]}, {"pads": [1, 2, 2, 1], "strides": [2, 2]}, {"pads": [3] * 4, "dilations": [2, 3]}, {}])
@@ -241,7 +235,7 @@ def test_single_channels_of_images_known_at_run_time(unknown, attributes, seed):
     """Where a row's width is not known, zeros around it stand for what lies outside; rows above and below are left out."""
     data = np.random.default_rng(seed)
     node, inputs, weights = convolution(data, 20, 1, 1, (3, 3), [7, 9], **attributes)
-    model = make_model([node], inputs, weights)
+    model = model_of([node], inputs, weights)
     for dim in unknown:
         model.graph.input[0].type.tensor_type.shape.dim[dim].dim_param = f"size{dim}"
     session = fathom.Session(fathom.compile(model))
@@ -250,7 +244,7 @@ def test_single_channels_of_images_known_at_run_time(unknown, attributes, seed):
         shape = [size if dim in unknown and dim else fixed for dim, fixed in enumerate(inputs["x"].shape)]
         x = data.standard_normal(shape).astype(np.float32)
         want = reference.run(None, {"x": x})[0]
-        np.testing.assert_allclose(session.run(None, {"x": x})[0], want, rtol=1e-3, atol=2e-5 * np.abs(want).max())
+        assert_close(session.run(None, {"x": x})[0], want, "convolution")
 
 
 @pytest.mark.usefixtures("both")
@@ -258,15 +252,15 @@ def test_groups_of_few_channels_are_packed_by_themselves():
     data = np.random.default_rng(0)
     for channels, kind in [(1, "depthwise"), (2, "spatial_pack"), (4, "spatial_pack")]:
         node, inputs, weights = convolution(data, 64 // channels, channels, channels, (3, 3), [28, 28], pads=[1] * 4)
-        assert kind in classes(make_model([node], inputs, weights))
-        assert kind in classes(make_model([node], inputs, weights), fp="strict")
+        assert kind in classes(model_of([node], inputs, weights))
+        assert kind in classes(model_of([node], inputs, weights), fp="strict")
 
 
 @pytest.mark.usefixtures("both")
 def test_direct_and_gemm_differ(seed):
     data = np.random.default_rng(seed)
     node, inputs, weights = convolution(data, 1, 24, 40, (3, 3), [12, 12], pads=[1] * 4)
-    plans = [fathom.compile(make_model([node], inputs, weights), emit="plan", conv_algorithm=name) for name in ("direct", "gemm")]
+    plans = [fathom.compile(model_of([node], inputs, weights), emit="plan", conv_algorithm=name) for name in ("direct", "gemm")]
     packed = [[line.split()[1] for line in plan.splitlines() if line.strip().startswith("pack_a:")] for plan in plans]
     assert packed == [["0"], ["1"]]
 
@@ -285,7 +279,7 @@ def test_a_producer_before_it(algorithm, seed):
 def test_a_plan_says_which_algorithm(algorithm, tmp_path):
     data = np.random.default_rng(0)
     node, inputs, weights = convolution(data, 4 if algorithm.startswith("grouped") else 1, 4, 6, (3, 3), [12, 12], pads=[1] * 4)
-    round_trip(make_model([node], inputs, weights), tmp_path, conv_algorithm=algorithm)
+    round_trip(model_of([node], inputs, weights), tmp_path, conv_algorithm=algorithm)
 
 
 @pytest.mark.usefixtures("both")
@@ -301,9 +295,8 @@ def test_a_plan_says_which_algorithm(algorithm, tmp_path):
 )
 def test_impossible_plans_are_refused(knob, number, reason, tmp_path):
     node, inputs, weights = convolution(np.random.default_rng(0), 8, 4, 4, (3, 3), [12, 40], pads=[1] * 4)
-    model = make_model([node], inputs, weights)
-    plan = fathom.compile(model, emit="plan", conv_algorithm="grouped_spatial_pack")
-    path = tmp_path / "edited.plan"
-    path.write_text("\n".join(edited(line, {knob: number}) for line in plan.splitlines()) + "\n")
+    model = model_of([node], inputs, weights)
+    plan = Plan.of(model, conv_algorithm="grouped_spatial_pack")
+    changed = plan.with_knobs({knob: number})
     with pytest.raises(fathom.Error, match=reason):
-        fathom.compile(model, plan=str(path))
+        changed.compile(model, tmp_path)

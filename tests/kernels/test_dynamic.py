@@ -2,9 +2,10 @@
 import numpy as np
 import pytest
 from onnx import numpy_helper
-from sizes import BOOL, FLOAT, INT32, INT64, agree, floats, model, node, prime
 
 import fathom
+from support.compare import agree
+from support.models import BOOL, FLOAT, INT32, INT64, floats, model, node, prime
 
 ROUNDS = 12
 

@@ -1,13 +1,13 @@
 """Products whose rows pass one panel after another, and fetch the next one meanwhile, or what is added to a tile: packed and read in place,
 with sizes that do not come out even, against NumPy in double precision."""
-import re
-
 import numpy as np
 import pytest
-from conftest import is_aarch64, make_model
 from onnx import helper
 
 import fathom
+from support.compare import assert_close
+from support.models import model_of
+from support.plans import Plan
 
 pytestmark = pytest.mark.usefixtures("pinned")
 
@@ -18,15 +18,11 @@ IN_PLACE = PACKED | {"tile_m": 4, "unroll_k": 8, "pack_a": 0, "task_m": 12}
 
 def planned(model, schedule, rows, tmp_path):
     """The model with this schedule; a single tile of rows has nothing to fetch ahead."""
-    text = fathom.compile(model, emit="plan", conv_algorithm="contract")
-    if not is_aarch64(text):
+    plan = Plan.of(model, conv_algorithm="contract")
+    if not plan.is_aarch64:
         schedule = schedule | {"tile_m": 4, "task_m": 12}  # half as many registers, of twice the width
     schedule = schedule | {"fetch_ahead": int(schedule["fetch_ahead"] and rows > schedule["tile_m"])}
-    for knob, value in schedule.items():
-        text = re.sub(rf"\b{knob}: +\d+", f"{knob}: {value}", text)
-    path = tmp_path / "plan"
-    path.write_text(text)
-    return fathom.Session(fathom.compile(model, plan=str(path), conv_algorithm="contract"))
+    return fathom.Session(plan.with_knobs(schedule).compile(model, tmp_path, conv_algorithm="contract"))
 
 
 @pytest.mark.parametrize("schedule", [PACKED, PACKED | {"unroll_k": 8, "block_k": 1000}, PACKED | {"through_scratch": 1}, PACKED | {"fetch_ahead": 0},
@@ -37,9 +33,9 @@ def test_products(schedule, rows, depth, columns, seed, tmp_path):
     data = np.random.default_rng(seed)
     x, w, b = (data.standard_normal(shape).astype(np.float32) for shape in ((rows, depth), (depth, columns), (columns,)))
     nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], name="product"), helper.make_node("Add", ["p", "b"], ["y"], name="sum")]
-    session = planned(make_model(nodes, {"x": x}, {"w": w, "b": b}), schedule, rows, tmp_path)
+    session = planned(model_of(nodes, {"x": x}, {"w": w, "b": b}), schedule, rows, tmp_path)
     want = x.astype(np.float64) @ w + b
-    np.testing.assert_allclose(session.run(None, {"x": x})[0], want, rtol=1e-4, atol=1e-4)
+    assert_close(session.run(None, {"x": x})[0], want, "sum")
 
 
 @pytest.mark.parametrize("schedule", [PACKED, PACKED | {"tile_m": 4, "tile_n": 20}, IN_PLACE], ids=["packed", "wide", "in place"])
@@ -48,17 +44,17 @@ def test_a_residual(schedule, rows, depth, columns, seed, tmp_path):
     data = np.random.default_rng(seed)
     x, w, r = (data.standard_normal(shape).astype(np.float32) for shape in ((rows, depth), (depth, columns), (rows, columns)))
     nodes = [helper.make_node("MatMul", ["x", "w"], ["p"], name="product"), helper.make_node("Add", ["p", "r"], ["y"], name="sum")]
-    session = planned(make_model(nodes, {"x": x, "r": r}, {"w": w}), schedule, rows, tmp_path)
-    np.testing.assert_allclose(session.run(None, {"x": x, "r": r})[0], x.astype(np.float64) @ w + r, rtol=1e-4, atol=1e-4)
+    session = planned(model_of(nodes, {"x": x, "r": r}, {"w": w}), schedule, rows, tmp_path)
+    assert_close(session.run(None, {"x": x, "r": r})[0], x.astype(np.float64) @ w + r, "sum")
 
 
 def test_windows(seed, tmp_path):
     data = np.random.default_rng(seed)
     x, w = data.standard_normal((1, 5, 9, 7)).astype(np.float32), data.standard_normal((29, 5, 3, 3)).astype(np.float32)
-    model = make_model([helper.make_node("Conv", ["x", "w"], ["y"], name="conv")], {"x": x}, {"w": w})
+    model = model_of([helper.make_node("Conv", ["x", "w"], ["y"], name="conv")], {"x": x}, {"w": w})
     windows = np.lib.stride_tricks.sliding_window_view(x[0].astype(np.float64), (3, 3), axis=(1, 2))
     want = np.einsum("chwij,ocij->ohw", windows, w)[None]
-    np.testing.assert_allclose(planned(model, IN_PLACE, 35, tmp_path).run(None, {"x": x})[0], want, rtol=1e-4, atol=1e-4)
+    assert_close(planned(model, IN_PLACE, 35, tmp_path).run(None, {"x": x})[0], want, "sum")
 
 
 @pytest.mark.parametrize("ahead", [0, 1])
@@ -67,13 +63,11 @@ def test_windows(seed, tmp_path):
 def test_positions_of_a_tile(ahead, algorithm, channels, side, columns, seed, tmp_path):
     data = np.random.default_rng(seed)
     x, w = data.standard_normal((1, channels, side, side)).astype(np.float32), data.standard_normal((columns, channels, 3, 3)).astype(np.float32)
-    model = make_model([helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1], name="conv")], {"x": x}, {"w": w})
+    model = model_of([helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1], name="conv")], {"x": x}, {"w": w})
     options = {"conv_algorithm": algorithm, "max_weight_growth": 10000}
-    text = fathom.compile(model, emit="plan", **options)
-    assert re.search(r"\bfetch_ahead: +1", text) and "winograd" in text
-    path = tmp_path / "plan"
-    path.write_text(re.sub(r"\bfetch_ahead: +1", f"fetch_ahead: {ahead}", text))
+    plan = Plan.of(model, **options)
+    assert 1 in plan.values("fetch_ahead") and "winograd" in plan.text
     padded = np.pad(x[0].astype(np.float64), ((0, 0), (1, 1), (1, 1)))
     want = np.einsum("chwij,ocij->ohw", np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2)), w)[None]
-    got = fathom.Session(fathom.compile(model, plan=str(path), **options)).run(None, {"x": x})[0]
-    np.testing.assert_allclose(got, want, rtol=0, atol=1e-4 * max(1, np.abs(want).max()))
+    got = fathom.Session(plan.replaced(r"\bfetch_ahead: +1", f"fetch_ahead: {ahead}").compile(model, tmp_path, **options)).run(None, {"x": x})[0]
+    assert_close(got, want, "convolution")

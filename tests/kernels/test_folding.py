@@ -2,9 +2,10 @@
 import numpy as np
 import pytest
 from onnx import helper
-from sizes import BOOL, FLOAT, INT64, agree, floats, graph, model, node
 
 import fathom
+from support.compare import agree, assert_close
+from support.models import BOOL, FLOAT, INT64, floats, graph, model, node
 
 
 def doublings(count, start="c"):
@@ -93,7 +94,7 @@ def test_weights_are_dequantized_ahead(random):
     want = x.astype(np.float64) @ (q * np.float64(np.float32(0.01)))
     for artifact in (ahead, kept):
         for threads in (1, 2):
-            np.testing.assert_allclose(fathom.Session(artifact, threads=threads).run(None, {"x": x})[0], want, atol=1e-5 * np.abs(want).max())
+            assert_close(fathom.Session(artifact, threads=threads).run(None, {"x": x})[0], want, "sum")
 
 
 def carrying(random, trip, known):

@@ -3,9 +3,10 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, parser
 from onnx.reference import ReferenceEvaluator
-from sizes import FLOAT, INT64, agree, floats, model, node
 
 import fathom
+from support.compare import agree
+from support.models import FLOAT, INT64, floats, model, node
 
 
 def test_a_view_of_sizes_is_in_memory(random):

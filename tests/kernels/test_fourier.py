@@ -3,9 +3,9 @@ import re
 
 import numpy as np
 import pytest
-from sizes import FLOAT, floats, model, node
 
 import fathom
+from support.models import FLOAT, floats, model, node
 
 # A prime, small and large factors, powers of two, and lengths that audio has.
 LENGTHS = [97, 2 * 89, 400, 4096]

@@ -2,9 +2,10 @@
 import numpy as np
 import pytest
 from onnx import TensorProto
-from sizes import FLOAT, floats, model, node, prime
 
 import fathom
+from support.compare import assert_close
+from support.models import FLOAT, floats, model, node, prime
 
 ROUNDS = 6
 
@@ -43,7 +44,7 @@ def test_causal_convolution(has_past, activation, random):
         want = sum(joined[:, :, tap:tap + length] * w[None, :, 0, tap, None] for tap in range(taps)) + b[None, :, None]
         want = swish(want) if activation == "silu" else want
         got, state = session.run(None, feed)
-        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+        assert_close(got, want, "arithmetic")
         np.testing.assert_array_equal(state, joined[:, :, length:].astype(np.float32))
 
 

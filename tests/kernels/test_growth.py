@@ -4,10 +4,12 @@ import threading
 
 import numpy as np
 import pytest
-from conftest import compare, make_model, round_trip
 from onnx import TensorProto, helper
 
 import fathom
+from support.compare import assert_close, compare
+from support.models import model_of
+from support.plans import round_trip
 
 TARGETS = ["neoverse-v1", "x86-64-v3"]
 
@@ -59,7 +61,7 @@ SHAPES = {"swish": (swish, ["y"]), "doublings": (doublings, ["y"]), "newton": (n
 def made(shape, count, sizes=(3, 37)):
     make, outputs = SHAPES[shape]
     inputs = {name: np.zeros(sizes, np.float32) for name in (("x", "a") if shape in ("newton", "ladder") else ("x",))}
-    return make_model(make(count), inputs, {"two": np.array(2, np.float32)}, outputs)
+    return model_of(make(count), inputs, {"two": np.array(2, np.float32)}, outputs)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -102,11 +104,11 @@ def test_values_with_several_uses_behind_movement(random):
 
 def test_a_long_chain(random):
     x = random.standard_normal((2, 19)).astype(np.float32)
-    artifact = fathom.compile(make_model(chain(20000), {"x": x}, {}))
+    artifact = fathom.compile(model_of(chain(20000), {"x": x}, {}))
     want = x.astype(np.float64)
     for i in range(20000):
         want = (np.tanh, np.negative, np.abs)[i % 3](want)
-    np.testing.assert_allclose(fathom.Session(artifact).run(None, {"x": x})[0], want, rtol=1e-2)
+    assert_close(fathom.Session(artifact).run(None, {"x": x})[0], want, "convolution")
 
 
 def in_small_thread(call):
@@ -140,11 +142,11 @@ def test_a_thread_with_a_small_stack(jobs, random):
         helper.make_node("Conv", ["x", "t", "b"], ["c"], pads=[1, 1, 1, 1]),
         *[helper.make_node("Tanh", [f"h{i}" if i else "c"], [f"h{i + 1}" if i < 999 else "y"]) for i in range(1000)],
     ]
-    model = make_model(nodes, {"x": x}, weights)
+    model = model_of(nodes, {"x": x}, weights)
     artifact = in_small_thread(lambda: fathom.compile(model, jobs=jobs))
     expected = fathom.Session(fathom.compile(model)).run(None, {"x": x})[0]
     assert fathom.Session(artifact).run(None, {"x": x})[0].tobytes() == expected.tobytes()
-    problems = in_small_thread(lambda: fathom.check(make_model(chain(1000), {"x": x}, {})))
+    problems = in_small_thread(lambda: fathom.check(model_of(chain(1000), {"x": x}, {})))
     assert not problems
 
 
@@ -156,7 +158,7 @@ def test_a_wide_concatenation(axis, random, tmp_path):
     nodes = [helper.make_node("Mul", ["x", f"w{i}"], [f"p{i}"]) for i in range(400)]
     nodes.append(helper.make_node("Concat", [f"p{i}" for i in range(400)], ["y"], axis=axis))
     compare(nodes, {"x": x}, weights)
-    round_trip(make_model(nodes, {"x": x}, weights), tmp_path)
+    round_trip(model_of(nodes, {"x": x}, weights), tmp_path)
 
 
 def test_a_wide_concatenation_of_symbolic_size(random):
@@ -187,8 +189,8 @@ def test_kernels_that_differ_in_a_number_share_code(random):
         return nodes, {f"w{i}": np.array(1 + i / count, np.float32) for i in range(count)}
 
     x = random.standard_normal((5, 13)).astype(np.float32)
-    assert codes(make_model(model(8)[0], {"x": x}, model(8)[1])) >= 8
-    assert codes(make_model(model(100)[0], {"x": x}, model(100)[1])) < 8
+    assert codes(model_of(model(8)[0], {"x": x}, model(8)[1])) >= 8
+    assert codes(model_of(model(100)[0], {"x": x}, model(100)[1])) < 8
     compare(model(100)[0], {"x": x}, model(100)[1])
 
 
@@ -203,7 +205,7 @@ def test_many_kernels(rows, random):
         if i in (200, 201):
             nodes.append(helper.make_node("Concat", [x, x], [f"c{i}"], axis=0))
             x = f"c{i}"
-    model = make_model(nodes, {"x": np.zeros((7, 11), np.float32)}, {"w": weight})
+    model = model_of(nodes, {"x": np.zeros((7, 11), np.float32)}, {"w": weight})
     if rows == "rows":
         model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = rows
     artifact = fathom.compile(model)
@@ -211,7 +213,7 @@ def test_many_kernels(rows, random):
     want = np.concatenate([x] * 4).astype(np.float64) @ np.linalg.matrix_power(weight.astype(np.float64), 700)
     for threads in (1, 2):
         got = fathom.Session(artifact, threads=threads).run(None, {"x": x})[0]
-        np.testing.assert_allclose(got, want, atol=1e-3)
+        assert_close(got, want, "convolution")
 
 
 def test_many_tensors_that_live_together(random):
@@ -230,14 +232,14 @@ def test_many_tensors_that_live_together(random):
     exponentials = np.exp(scaled)
     parts = exponentials / exponentials.sum(-1, keepdims=True)
     want = np.tensordot((-1.0) ** np.arange(count), parts, 1)
-    artifact = fathom.compile(make_model(nodes, {"x": x}, weights))
-    np.testing.assert_allclose(fathom.Session(artifact).run(None, {"x": x})[0], want, atol=1e-4)
+    artifact = fathom.compile(model_of(nodes, {"x": x}, weights))
+    assert_close(fathom.Session(artifact).run(None, {"x": x})[0], want, "convolution")
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_plan_of_too_large_a_kernel_is_refused(target, tmp_path):
     nodes = [helper.make_node("Exp", [f"e{i}" if i else "x"], [f"e{i + 1}" if i < 59 else "y"], name=f"n{i}") for i in range(60)]
-    model = make_model(nodes, {"x": np.zeros((4, 5), np.float32)}, {})
+    model = model_of(nodes, {"x": np.zeros((4, 5), np.float32)}, {})
     text = fathom.compile(model, emit="plan", target=target)
     first, second = re.findall(r"ops:\n((?: +- .*\n)+)", text)
     kernels = text[: text.index("  - kernel:")], text[text.rindex("  - kernel:") :]
@@ -256,7 +258,7 @@ def test_a_plan_whose_code_would_be_exponential_is_refused(tmp_path):
         nodes.append(helper.make_node("Mul", [f"a{i}", f"b{i}"], [f"m{i}" if i < 15 else "y"]))
         x = f"m{i}"
     indices = {"there": np.arange(32)[::-1].copy(), "elsewhere": np.arange(32) // 2}
-    model = make_model(nodes, {"x": np.zeros(32, np.float32)}, indices)
+    model = model_of(nodes, {"x": np.zeros(32, np.float32)}, indices)
     text = fathom.compile(model, emit="plan")
     ops = re.findall(r"^ +- ('?[\w.]+'?)$", "".join(re.findall(r"ops:\n((?: +- .*\n)+)", text)), re.M)
     last = text[text.rindex("  - kernel:") :]

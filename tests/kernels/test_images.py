@@ -1,9 +1,10 @@
 """Operators on images and the places in them: regions, grids, blocks, unpooling, against ONNX Runtime."""
 import numpy as np
 import pytest
-from sizes import FLOAT, INT64, agree, floats, model, node, prime
 
 import fathom
+from support.compare import agree
+from support.models import FLOAT, INT64, floats, model, node, prime
 
 ROUNDS = 8
 

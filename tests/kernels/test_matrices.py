@@ -1,9 +1,10 @@
 """Determinants, running products and mel filters, against ONNX Runtime and NumPy."""
 import numpy as np
 import pytest
-from sizes import FLOAT, INT32, agree, floats, model, node, prime
 
 import fathom
+from support.compare import agree
+from support.models import FLOAT, INT32, floats, model, node, prime
 
 ROUNDS = 8
 

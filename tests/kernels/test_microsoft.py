@@ -4,8 +4,9 @@ import fathom
 import numpy as np
 import onnxruntime
 import pytest
-from conftest import assert_inputs_matter
 from onnx import TensorProto, helper, numpy_helper
+from support import tolerances
+from support.compare import assert_close, assert_inputs_matter
 
 TYPES = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64}
 
@@ -34,7 +35,7 @@ class Case:
         self.model = helper.make_model(graph, opset_imports=opsets, ir_version=10)
         self.given = given
 
-    def check(self, *others, valid=None, rtol=2e-5, atol=2e-5, **options):
+    def check(self, *others, valid=None, **options):
         """Compares on the case's own inputs and on others of other sizes; `valid` cuts off what is not defined."""
         mine = fathom.Session(fathom.compile(self.model, **options))
         settings = onnxruntime.SessionOptions()
@@ -43,13 +44,13 @@ class Case:
             self.model.SerializeToString(), settings, providers=["CPUExecutionProvider"]
         )
         expected = theirs.run(None, self.given)
-        assert_inputs_matter(lambda other: theirs.run(None, other), self.given, expected, lambda want: atol + rtol * np.abs(want))
+        assert_inputs_matter(lambda other: theirs.run(None, other), self.given, expected, lambda want: tolerances.allowed(np.abs(want), "sum", want.dtype))
         for inputs in (self.given, *others):
             for i, (got, want) in enumerate(zip(mine.run(None, inputs), theirs.run(None, inputs), strict=True)):
                 assert got.shape == want.shape and got.dtype == want.dtype
                 if valid:
                     got, want = valid(i, got, inputs), valid(i, want, inputs)
-                np.testing.assert_allclose(got, want, rtol=rtol, atol=atol)
+                assert_close(got, want, "sum")
 
 
 @pytest.fixture

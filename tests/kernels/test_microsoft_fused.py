@@ -4,10 +4,10 @@ import math
 import numpy as np
 import onnxruntime
 import pytest
-from sizes import floats
 from onnx import TensorProto, helper, numpy_helper
 
 import fathom
+from support.models import floats
 
 TYPES = {"float32": TensorProto.FLOAT, "int32": TensorProto.INT32, "int64": TensorProto.INT64, "uint8": TensorProto.UINT8,
          "int8": TensorProto.INT8}

@@ -1,9 +1,10 @@
 """A range that begins with 0: every operator works on no images at all, with ONNX Runtime's shapes."""
 import numpy as np
 import pytest
-from sizes import FLOAT, agree, floats, model, node
 
 import fathom
+from support.compare import agree
+from support.models import FLOAT, floats, model, node
 
 IMAGE = ["n", 8, 9, 7]
 

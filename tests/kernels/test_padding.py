@@ -1,11 +1,12 @@
 """A Pad in front of a window is the window's own padding where that means the same, and a step of its own elsewhere."""
 import numpy as np
 import pytest
-from conftest import compare, make_model
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import fathom
+from support.compare import assert_close, compare
+from support.models import model_of
 
 AROUND = [0, 0, 1, 2, 0, 0, 3, 0]
 
@@ -37,6 +38,6 @@ def test_pooling(random, op, value, ceil_mode):
     weights = {"p": np.array([0, 0, 1, 1, 0, 0, 1, 1]), "v": np.array(value, np.float32)}
     # ONNX Runtime takes zeros for the padding of a maximum, too, so that the reference is another one.
     inputs = {"x": random.standard_normal((1, 5, 8, 7)).astype(np.float32)}
-    model = make_model(nodes, inputs, weights)
+    model = model_of(nodes, inputs, weights)
     (got,), (want,) = fathom.Session(fathom.compile(model)).run(None, inputs), ReferenceEvaluator(model).run(None, inputs)
-    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+    assert_close(got, want, "sum")

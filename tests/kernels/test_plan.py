@@ -1,12 +1,14 @@
 """The Plan decides: a changed number changes the code, an illegal one is refused with the constraint it breaks."""
+import pathlib
 import re
 
 import numpy as np
 import pytest
-from conftest import make_model, round_trip
 from onnx import helper
 
 import fathom
+from support.models import model_of
+from support.plans import Plan, round_trip
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +20,7 @@ def model(tmp_path_factory):
         helper.make_node("MaxPool", ["r"], ["y"], name="pool", kernel_shape=[2, 2]),
     ]
     weights = {"w": data.standard_normal((24, 8, 3, 3)).astype(np.float32)}
-    return make_model(nodes, {"x": np.zeros((1, 8, 14, 14), np.float32)}, weights)
+    return model_of(nodes, {"x": np.zeros((1, 8, 14, 14), np.float32)}, weights)
 
 
 def emit(model, stage, tmp_path, plan=None):
@@ -29,12 +31,8 @@ def emit(model, stage, tmp_path, plan=None):
 
 
 def edited(model, tmp_path, pattern, replacement, text=None):
-    text = text or emit(model, "plan", tmp_path)
-    changed, count = re.subn(pattern, replacement, text, count=1)
-    assert count, f"the plan has no {pattern}:\n{text}"
-    path = tmp_path / "edited.plan"
-    path.write_text(changed)
-    return path
+    plan = Plan(text) if text else Plan.of(model)
+    return pathlib.Path(plan.replaced(pattern, replacement, count=1).save(tmp_path))
 
 
 @pytest.mark.usefixtures("both")
@@ -99,7 +97,7 @@ DEPTHWISE = ([helper.make_node("Conv", ["x", "w"], ["y"], group=8, pads=[1, 1, 1
 )
 def test_an_illegal_schedule_of_another_class_is_refused(tmp_path, made, pattern, replacement, reason):
     nodes, shape, weights = made
-    model = make_model(nodes, {"x": np.zeros(shape, np.float32)}, weights)
+    model = model_of(nodes, {"x": np.zeros(shape, np.float32)}, weights)
     plan = edited(model, tmp_path, pattern, replacement)
     with pytest.raises(fathom.Error, match=re.escape(reason)):
         fathom.compile(model, plan=str(plan))
@@ -114,4 +112,4 @@ def test_round_trip_where_the_order_changes_inside_a_kernel(tmp_path):
         helper.make_node("Conv", ["m", "w"], ["y"], pads=[1, 1, 1, 1]),
     ]
     weights = {name: np.ones(shape, np.float32) for name, shape in [("mean", (1, 3, 1, 1)), ("scale", (1, 3, 1, 1)), ("w", (8, 3, 3, 3))]}
-    test_round_trip(make_model(nodes, {"x": np.zeros((1, 3, 9, 9), np.float32)}, weights), tmp_path)
+    test_round_trip(model_of(nodes, {"x": np.zeros((1, 3, 9, 9), np.float32)}, weights), tmp_path)

@@ -7,6 +7,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import fathom
+from support.compare import assert_close
 
 DEPTH, COLUMNS = 300, 96
 # Steps of a reduction in another order round differently, so that one can tell which schedule ran.
@@ -64,7 +65,7 @@ def test_the_size_decides(model, tmp_path):
             got = one.run(None, {"x": x})[0]
             assert got.tobytes() == results[expected].tobytes(), (batch, rows, expected)
         differing |= {name for name in results if results[name].tobytes() != results[expected].tobytes()}
-        np.testing.assert_allclose(results["large"], x.astype(np.float64) @ onnx.numpy_helper.to_array(model.graph.initializer[0]), rtol=1e-4, atol=1e-4)
+        assert_close(results["large"], x.astype(np.float64) @ onnx.numpy_helper.to_array(model.graph.initializer[0]), "arithmetic")
     assert differing, "the schedules round alike, so that the comparison says nothing"
 
 
@@ -114,7 +115,7 @@ def test_defaults_hold_for_every_size(model, dims):
         x = data(batch, rows)
         one, two = (session.run(None, {"x": x})[0] for session in sessions)
         assert one.tobytes() == two.tobytes()
-        np.testing.assert_allclose(one, x.astype(np.float64) @ weight, rtol=1e-4, atol=1e-4)
+        assert_close(one, x.astype(np.float64) @ weight, "arithmetic")
 
 
 @pytest.mark.parametrize("target", ["neoverse-v1", "x86-64-v3"])

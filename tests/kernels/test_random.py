@@ -1,9 +1,9 @@
 """Random numbers: their distribution, and that they are the same in every run but differ from node to node."""
 import numpy as np
 import pytest
-from sizes import FLOAT, INT64, model, node
 
 import fathom
+from support.models import FLOAT, INT64, model, node
 
 COUNT = 200_003
 

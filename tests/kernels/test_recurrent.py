@@ -4,10 +4,10 @@ import itertools
 import numpy as np
 import onnxruntime
 import pytest
-from conftest import assert_inputs_matter
 from onnx import TensorProto, helper, numpy_helper
 
 import fathom
+from support.compare import assert_close, assert_inputs_matter
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 FUNCTIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
@@ -57,7 +57,7 @@ def model_of(op, operands, inputs, attributes, outputs, dynamic=False):
 def agree(got, expected):
     for a, b in zip(got, expected, strict=True):
         assert a.shape == b.shape and a.dtype == b.dtype
-        np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-5)
+        assert_close(a, b, "sum")
 
 
 def reference(model, feeds):

@@ -3,10 +3,12 @@ import re
 
 import numpy as np
 import pytest
-from conftest import compare, make_model, round_trip
 from onnx import TensorProto, helper
 
 import fathom
+from support.compare import compare
+from support.models import model_of
+from support.plans import round_trip
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 31, 33, 64, 65, 100, 131]
 TYPES = {
@@ -124,7 +126,7 @@ def test_what_is_a_reordering(tmp_path):
         return re.findall(r"class: +(\w+)", plan.read_text())
 
     conv = [helper.make_node("Conv", ["x", "w"], ["y"])]
-    model = make_model(conv, {"x": np.zeros((1, 16, 9, 9), np.float32)}, {"w": np.zeros((8, 16, 3, 3), np.float32)})
+    model = model_of(conv, {"x": np.zeros((1, 16, 9, 9), np.float32)}, {"w": np.zeros((8, 16, 3, 3), np.float32)})
     assert [name for name in classes(model) if name in ("map", "reorder")] == ["reorder", "reorder"]
     assert classes(transposition((0, 2, 1), (1, 3, 50))) == ["map"]
     assert classes(transposition((0, 2, 1, 3), (1, 8, 9, 50))) == ["map"]

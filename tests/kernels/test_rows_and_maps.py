@@ -3,10 +3,11 @@ import math
 
 import numpy as np
 import pytest
-from conftest import compare, make_model
 from onnx import helper
 
 import fathom
+from support.compare import compare
+from support.models import model_of
 
 SHAPES = [(1,), (7,), (1, 1), (3, 5), (2, 13, 1), (5, 1, 17), (2, 3, 4, 5), (1, 16, 7, 7), (3, 0, 2)]
 
@@ -48,7 +49,7 @@ def test_gelu_in_parts(divide, seed):
     ]
     root = np.sqrt(2) if divide else np.sqrt(0.5)
     weights = {"root": np.float32(root), "one": np.float32(1), "half": np.float32(0.5)}
-    got = fathom.Session(fathom.compile(make_model(nodes, {"x": x}, weights))).run(None, {"x": x})[0]
+    got = fathom.Session(fathom.compile(model_of(nodes, {"x": x}, weights))).run(None, {"x": x})[0]
     exact = x.astype(np.float64)
     with np.errstate(invalid="ignore"):
         want = exact / 2 * (1 + np.array([math.erf(v) for v in exact / np.sqrt(2)]))
@@ -62,7 +63,7 @@ def test_sums_of_many_pixels_round_little(order, seed):
     values = np.random.default_rng(seed).random((2, 64, 64, 64), np.float32)
     axes = [2, 3] if order == "channels" else [1, 2]
     node = helper.make_node("ReduceMean", ["x"], ["y"], axes=axes, keepdims=0)
-    got = fathom.Session(fathom.compile(make_model([node], {"x": values}, {}))).run(None, {"x": values})[0]
+    got = fathom.Session(fathom.compile(model_of([node], {"x": values}, {}))).run(None, {"x": values})[0]
     want = values.mean(axis=tuple(axes), dtype=np.float64)
     assert np.sqrt(np.mean((got / want - 1) ** 2)) < 2e-7
 

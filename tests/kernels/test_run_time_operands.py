@@ -6,6 +6,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import fathom
+from support.compare import assert_close
 
 
 def model_of(nodes, inputs, symbolic=False, opset=25, constants=(), outputs=1, domains=()):
@@ -80,7 +81,7 @@ def test_running_products_along_an_axis_that_data_decides(reverse, exclusive, se
         if exclusive:
             want = np.insert(np.delete(want, -1, axis), 0, 1, axis)
         for session in sessions:
-            np.testing.assert_allclose(session.run(None, {"x": x, "axis": np.array(axis)})[0], np.flip(want, axis) if reverse else want, rtol=1e-5)
+            assert_close(session.run(None, {"x": x, "axis": np.array(axis)})[0], np.flip(want, axis) if reverse else want, "arithmetic")
     for session in sessions:
         with pytest.raises(fathom.Error):
             session.run(None, {"x": x, "axis": np.array(3)})
@@ -162,7 +163,7 @@ def test_linear_attention(rule, heads, seed):
     for count in (5, 1):
         feeds = {name: array if name == "past" else array[:, :count] for name, array in inputs.items()}
         for got, expected in zip(session.run(None, feeds), by_definition(node, inputs, 27, 2)(feeds), strict=True):
-            np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+            assert_close(got, expected, "sum")
 
 
 @pytest.mark.parametrize("heads", [(2, 2), (6, 2)], ids=str)

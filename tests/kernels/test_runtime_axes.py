@@ -1,9 +1,10 @@
 """Axes, steps, scales and sizes that are inputs of the model, against ONNX Runtime."""
 import numpy as np
 import pytest
-from sizes import FLOAT, INT64, agree, floats, model, node, prime
 
 import fathom
+from support.compare import agree, assert_close
+from support.models import FLOAT, INT64, floats, model, node, prime
 
 ROUNDS = 10
 
@@ -171,7 +172,7 @@ def test_dft(onesided, inverse, random):
         if onesided:
             want = np.take(want, range(x.shape[along] // 2 + 1), axis=along)
         got = session.run(None, {"x": x, "axis": np.array(axis)})[0]
-        np.testing.assert_allclose(got, np.stack([want.real, want.imag], -1), atol=1e-4 * max(1, np.abs(want).max()))
+        assert_close(got, np.stack([want.real, want.imag], -1), "product")
     for axis in (3, -1, 4, -5):
         with pytest.raises(fathom.Error, match="DFT"):
             session.run(None, {"x": x, "axis": np.array(axis)})
@@ -204,7 +205,7 @@ def test_same_padding_of_dilated_windows(pad, random):
         before = total // 2 if pad == "SAME_UPPER" else total - total // 2
         padded = np.pad(x[0, 0].astype(np.float64), (before, total - before))
         rows = np.stack([padded[tap * 2:tap * 2 + length + total - 4:2] for tap in range(3)])
-        np.testing.assert_allclose(session.run(None, {"x": x})[0][0], w[:, 0] @ rows, rtol=1e-4, atol=1e-5)
+        assert_close(session.run(None, {"x": x})[0][0], w[:, 0] @ rows, "sum")
 
 
 @pytest.mark.parametrize("pad", ["SAME_UPPER", "SAME_LOWER"])

@@ -6,9 +6,9 @@ import numpy as np
 import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
-from sizes import BOOL, FLOAT, INT64, PRIMES, floats, node
 
 import fathom
+from support.models import BOOL, FLOAT, INT64, PRIMES, floats, node
 
 
 def tensor(name, dtype=FLOAT, shape=None):

@@ -1,10 +1,12 @@
 """Maps with several results: a random web of elementwise operators, any of whose values may leave it."""
 import numpy as np
 import pytest
-from conftest import compare, make_model, round_trip
 from onnx import helper
 
 import fathom
+from support.compare import compare
+from support.models import model_of
+from support.plans import round_trip
 
 UNARY = ["Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Exp"]
 BINARY = ["Add", "Mul", "Sub", "Max"]
@@ -45,7 +47,7 @@ def test_a_web_of_maps(shape, random):
 @pytest.mark.usefixtures("both")
 def test_both_results_of_a_kernel_in_a_plan(tmp_path):
     nodes = [helper.make_node("Relu", ["x"], ["a"], name="first"), helper.make_node("Exp", ["a"], ["b"], name="second")]
-    model = make_model(nodes, {"x": np.zeros((4, 5), np.float32)}, {}, outputs=["a", "b"])
+    model = model_of(nodes, {"x": np.zeros((4, 5), np.float32)}, {}, outputs=["a", "b"])
     plan, _ = round_trip(model, tmp_path)
     assert plan.read_text().count("- kernel:") == 1
 
@@ -58,7 +60,7 @@ def test_a_plan_whose_kernels_need_each_other(tmp_path):
         helper.make_node("Exp", ["s"], ["e"], name="between"),
         helper.make_node("Add", ["a", "e"], ["b"], name="last"),
     ]
-    model = make_model(nodes, {"x": np.zeros((4, 5), np.float32)}, {"axes": np.array([1], np.int64)}, outputs=["a", "b"])
+    model = model_of(nodes, {"x": np.zeros((4, 5), np.float32)}, {"axes": np.array([1], np.int64)}, outputs=["a", "b"])
     plan = tmp_path / "plan"
     fathom.compile(model, output=str(plan), emit="plan")
     kernels = plan.read_text().split("  - kernel:")

@@ -3,12 +3,13 @@ import re
 
 import numpy as np
 import pytest
-from conftest import compare, make_model, round_trip
 from onnx import TensorProto, helper
-from sizes import agree, floats, model, node
-from test_concat import cat, conv, emitted_plan, same, weight
+from test_concat import cat, conv, same, weight
 
 import fathom
+from support.compare import agree, assert_close, compare
+from support.models import floats, model, model_of, node
+from support.plans import Plan, round_trip
 
 
 def cut(x, y, low, high, axis=1):
@@ -23,7 +24,7 @@ def split(x, outputs, axis=1):
 
 
 def kernels(nodes, inputs, weights, outputs=("y",)):
-    return re.findall(r"- kernel: +'?([^\n']+)", emitted_plan(make_model(nodes, inputs, weights, outputs)))
+    return re.findall(r"- kernel: +'?([^\n']+)", Plan.of(model_of(nodes, inputs, weights, outputs)).text)
 
 
 @pytest.mark.parametrize("batch", [1, 3])
@@ -56,7 +57,7 @@ def test_axes(axis, shape, random):
             nodes += [slice_, helper.make_node("ReduceSum", [name], [f"{name}s"]), helper.make_node("Sub", [name, f"{name}s"], [f"{name}y"])]
             weights |= constants
     outputs = [n.output[0] for n in nodes if n.op_type == "Sub"]
-    compare(nodes, {"x": floats(random, *shape)}, weights, outputs, tolerance=1e-4)
+    compare(nodes, {"x": floats(random, *shape)}, weights, outputs)
 
 
 def test_parts_of_parts(random):
@@ -106,7 +107,7 @@ def test_split_and_joined_again(batch, random):
         conv("all", "y", "u"),
     ]
     inputs = {"x": floats(random, batch, 5, 7, 6)}
-    plan = emitted_plan(make_model(nodes, inputs, weights))
+    plan = Plan.of(model_of(nodes, inputs, weights)).text
     assert plan.count("within: all") == 3 and "class:           concat" not in plan
     compare(nodes, inputs, weights)
 
@@ -207,7 +208,7 @@ def test_in_branches_and_loops(random):
 def test_a_plan_decides(random, tmp_path):
     weights = {"a": weight(random, 48, 5), "v": weight(random, 7, 24, 3), "u": weight(random, 7, 24)}
     nodes = [conv("x", "c", "a"), split("c", "p q"), same("p", "r", "v"), conv("q", "s", "u"), helper.make_node("Add", ["r", "s"], ["y"])]
-    proto = make_model(nodes, {"x": np.zeros((2, 5, 7, 6), np.float32)}, weights)
+    proto = model_of(nodes, {"x": np.zeros((2, 5, 7, 6), np.float32)}, weights)
     path, first = round_trip(proto, tmp_path)
     text = path.read_text()
     # As a kernel, it copies.
@@ -215,4 +216,4 @@ def test_a_plan_decides(random, tmp_path):
     path.write_text(text.replace("kernels:\n", "kernels:\n" + copy))
     x = floats(random, 2, 5, 7, 6)
     got = fathom.Session(fathom.compile(proto, plan=str(path))).run(None, {"x": x})[0]
-    np.testing.assert_allclose(got, fathom.Session(str(first)).run(None, {"x": x})[0], rtol=1e-4, atol=1e-4)
+    assert_close(got, fathom.Session(str(first)).run(None, {"x": x})[0], "product")

@@ -2,9 +2,10 @@
 import numpy as np
 import onnx
 import pytest
-from sizes import FLOAT, INT64, agree, floats, model, node
 
 import fathom
+from support.compare import agree
+from support.models import FLOAT, INT64, floats, model, node
 
 
 def squeezed(after, shape=("n", 1), declared=None, opset=17, more=(), inputs=(), constants=None):

@@ -1,10 +1,12 @@
 """Products by Strassen's method, forced on awkward sizes, against ONNX Runtime and double precision."""
 import numpy as np
 import pytest
-from conftest import compare, make_model, round_trip
 from onnx import helper
 
 import fathom
+from support.compare import compare
+from support.models import model_of
+from support.plans import Plan, round_trip
 
 FASTEST = {"fp": "fastest"}
 FORCED = {"matmul_algorithm": "strassen", "conv_algorithm": "strassen"} | FASTEST
@@ -20,8 +22,7 @@ def rows(random, *shape):
 
 
 def classes(model, **options):
-    plan = fathom.compile(model, emit="plan", **options)
-    return [line.split()[1] for line in plan.splitlines() if line.strip().startswith("class:")]
+    return Plan.of(model, **options).classes
 
 
 def product(name="m"):
@@ -33,7 +34,7 @@ def product(name="m"):
 @pytest.mark.parametrize("count", [1, 2, 7, 16, 37])
 def test_awkward_matrices(count, columns, depth, random):
     inputs, weights = {"x": rows(random, count, depth)}, {"w": scaled(random, depth, columns)}
-    assert "strassen" in classes(make_model([product("y")], inputs, weights), **FORCED)
+    assert "strassen" in classes(model_of([product("y")], inputs, weights), **FORCED)
     compare([product("y")], inputs, weights, **FORCED)
 
 
@@ -80,7 +81,7 @@ def test_windows_of_one_pixel(images, size, random):
     ones = [1] * len(size)
     weights = {"w": scaled(random, 34, 38).T.reshape(38, 34, *ones).copy(), "b": rows(random, 38)}
     nodes = [helper.make_node("Conv", ["x", "w", "b"], ["c"], name="conv"), helper.make_node("Relu", ["c"], ["y"])]
-    assert "strassen" in classes(make_model(nodes, inputs, weights), **FORCED)
+    assert "strassen" in classes(model_of(nodes, inputs, weights), **FORCED)
     compare(nodes, inputs, weights, **FORCED)
 
 
@@ -103,15 +104,7 @@ def test_between_other_windows(random):
 
 def edited(model, folder, change):
     """The plan of Strassen's method with other knobs, as a file."""
-    lines = fathom.compile(model, emit="plan", **FORCED).splitlines()
-    for knob, value in change.items():
-        places = [i for i, line in enumerate(lines) if line.strip().startswith(knob + ":")]
-        assert places
-        for i in places:
-            lines[i] = f"      {knob}: {value}"
-    plan = folder / "edited.plan"
-    plan.write_text("\n".join(lines) + "\n")
-    return str(plan)
+    return Plan.of(model, **FORCED).with_knobs(change).save(folder)
 
 
 @pytest.mark.usefixtures("pinned")
@@ -131,7 +124,7 @@ def edited(model, folder, change):
 )
 def test_other_schedules(change, random, tmp_path):
     inputs, weights = {"x": rows(random, 45, 102)}, {"w": scaled(random, 102, 150)}
-    plan = edited(make_model([product("y")], inputs, weights), tmp_path, change)
+    plan = edited(model_of([product("y")], inputs, weights), tmp_path, change)
     compare([product("y")], inputs, weights, plan=plan, **FASTEST)
 
 
@@ -143,7 +136,7 @@ def test_error_against_double_precision(stored, tmp_path):
         random = np.random.default_rng(seed)
         x, w = rows(random, 64, 768), scaled(random, 768, 256)
         want = x.astype(np.float64) @ w.astype(np.float64)
-        model = make_model([product("y")], {"x": x}, {"w": w})
+        model = model_of([product("y")], {"x": x}, {"w": w})
         plan = edited(model, tmp_path, {"stored": stored})
         got = fathom.Session(fathom.compile(model, plan=plan, **FASTEST)).run(None, {"x": x})[0]
         assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max(), f"seed {seed}"
@@ -151,7 +144,7 @@ def test_error_against_double_precision(stored, tmp_path):
 
 def transformer_layer(*shape):
     random = np.random.default_rng(0)
-    return make_model([product("y")], {"x": rows(random, *shape, 768)}, {"w": scaled(random, 768, 768)})
+    return model_of([product("y")], {"x": rows(random, *shape, 768)}, {"w": scaled(random, 768, 768)})
 
 
 # A machine that reads weights quickly, compared with how it multiplies.
@@ -160,8 +153,7 @@ FREE = {"target": "cortex-a72", "max_weight_growth": 100} | FASTEST
 
 def stored(model, **options):
     """How many factors of its weights each product has."""
-    plan = fathom.compile(model, emit="plan", **options)
-    return [int(line.split()[1]) for line in plan.splitlines() if line.strip().startswith("stored:")]
+    return Plan.of(model, **options).values("stored")
 
 
 def test_chosen_where_it_pays():
@@ -186,18 +178,18 @@ def test_samples_stay_apart():
 def test_a_nan_stays_in_its_pair_of_rows(random):
     x, w = rows(random, 1, 12, 32), scaled(random, 32, 32)
     x[0, 5, 3] = np.nan
-    model = make_model([product("y")], {"x": x}, {"w": w})
+    model = model_of([product("y")], {"x": x}, {"w": w})
     got = fathom.Session(fathom.compile(model, **FORCED)).run(None, {"x": x})[0]
     assert np.isnan(got[0, 5]).all() and np.isfinite(np.delete(got[0], [4, 5], axis=0)).all()
 
 
 @pytest.mark.usefixtures("both")
 def test_other_products_stay_as_they_are(random):
-    odd = make_model([product("y")], {"x": rows(random, 8, 9)}, {"w": scaled(random, 9, 8)})
-    both = make_model([product("y")], {"x": rows(random, 8, 8), "w": scaled(random, 8, 8)}, {})
-    empty = make_model([product("y")], {"x": rows(random, 0, 8)}, {"w": scaled(random, 8, 8)})
+    odd = model_of([product("y")], {"x": rows(random, 8, 9)}, {"w": scaled(random, 9, 8)})
+    both = model_of([product("y")], {"x": rows(random, 8, 8), "w": scaled(random, 8, 8)}, {})
+    empty = model_of([product("y")], {"x": rows(random, 0, 8)}, {"w": scaled(random, 8, 8)})
     strided = helper.make_node("Conv", ["x", "w"], ["y"], strides=[2, 2])
-    pixels = make_model([strided], {"x": rows(random, 1, 8, 6, 6)}, {"w": rows(random, 8, 8, 1, 1)})
+    pixels = model_of([strided], {"x": rows(random, 1, 8, 6, 6)}, {"w": rows(random, 8, 8, 1, 1)})
     for model in (odd, both, empty, pixels):
         assert "strassen" not in classes(model, **FORCED)
 
@@ -252,6 +244,6 @@ def test_impossible_plans_are_refused(tmp_path, change, reason):
 def test_a_plan_for_another_product_is_refused(random, tmp_path):
     even, odd = ({"x": rows(random, 8, n)} for n in (8, 9))
     plan = tmp_path / "even.plan"
-    fathom.compile(make_model([product("y")], even, {"w": scaled(random, 8, 8)}), output=str(plan), emit="plan", **FORCED)
+    fathom.compile(model_of([product("y")], even, {"w": scaled(random, 8, 8)}), output=str(plan), emit="plan", **FORCED)
     with pytest.raises(fathom.Error, match="class 'strassen' is for"):
-        fathom.compile(make_model([product("y")], odd, {"w": scaled(random, 9, 8)}), plan=str(plan), **FASTEST)
+        fathom.compile(model_of([product("y")], odd, {"w": scaled(random, 9, 8)}), plan=str(plan), **FASTEST)

@@ -6,10 +6,10 @@ import subprocess
 
 import numpy as np
 import pytest
-from conftest import make_model
 from onnx import helper
 
 import fathom
+from support.models import model_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FATHOM = pathlib.Path(os.environ.get("FATHOM_BUILD", ROOT / "build")) / "bin/fathom"
@@ -18,7 +18,7 @@ FATHOM = pathlib.Path(os.environ.get("FATHOM_BUILD", ROOT / "build")) / "bin/fat
 @pytest.fixture(scope="module")
 def model():
     weights = {"w": np.zeros((768, 768), np.float32)}
-    return make_model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": np.zeros((256, 768), np.float32)}, weights)
+    return model_of([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": np.zeros((256, 768), np.float32)}, weights)
 
 
 def machine(tmp_path, **numbers):
@@ -133,6 +133,6 @@ def test_a_missing_file(model, tmp_path):
 @pytest.mark.parametrize("target, loads", [("neoverse-n1", True), ("x86-64-v3", False)])
 def test_added_constants_are_loaded_where_a_copy_would_be_needed(target, loads):
     """Multiply-adds of aarch64 overwrite what they add to."""
-    model = make_model([helper.make_node("Sigmoid", ["x"], ["y"])], {"x": np.zeros((64, 64), np.float32)}, {})
+    model = model_of([helper.make_node("Sigmoid", ["x"], ["y"])], {"x": np.zeros((64, 64), np.float32)}, {})
     adds = [line for line in fathom.compile(model, emit="llvm", target=target).splitlines() if re.search(r"@llvm\.fma\.v\d+f32\(", line) and "call" in line]
     assert adds and any(line.endswith("))") for line in adds) != loads  # the last operand is a constant

@@ -3,10 +3,11 @@ import re
 
 import numpy as np
 import pytest
-from conftest import compare, make_model
 from onnx import helper
 
 import fathom
+from support.compare import assert_close, compare
+from support.models import model_of
 
 
 def weight(random, *shape):
@@ -90,15 +91,15 @@ def test_sizes_known_when_it_runs(random):
     ]
     x = random.standard_normal((2, 5, 6, 7)).astype(np.float32)
     weights = {"f": weight(random, 12, 5, 1, 1), "a": weight(random, 12, 12), "g": weight(random, 3, 12, 3, 3)}
-    fixed = make_model(nodes, {"x": x}, weights)
+    fixed = model_of(nodes, {"x": x}, weights)
     for dim, name in zip(fixed.graph.input[0].type.tensor_type.shape.dim, ("n", None, "h", "w"), strict=True):
         if name:
             dim.dim_param = name
     session = fathom.Session(fathom.compile(fixed))
     for shape in ((2, 5, 6, 7), (1, 5, 1, 1), (1, 5, 9, 4)):
         x = random.standard_normal(shape).astype(np.float32)
-        want = fathom.Session(fathom.compile(make_model(nodes, {"x": x}, weights))).run(None, {"x": x})[0]
-        np.testing.assert_allclose(session.run(None, {"x": x})[0], want, rtol=1e-4, atol=1e-5)
+        want = fathom.Session(fathom.compile(model_of(nodes, {"x": x}, weights))).run(None, {"x": x})[0]
+        assert_close(session.run(None, {"x": x})[0], want, "sum")
 
 
 @pytest.mark.usefixtures("both")
@@ -107,7 +108,7 @@ def test_nothing_changes_its_order_in_between(tmp_path, random):
 
     def reordered(nodes, inputs, weights):
         plan = tmp_path / "plan"
-        fathom.compile(make_model(nodes, inputs, weights), output=str(plan), emit="plan")
+        fathom.compile(model_of(nodes, inputs, weights), output=str(plan), emit="plan")
         text = plan.read_text()
         return [name for name, kind in re.findall(r"- kernel: +(\S+)\n +class: +(\w+)", text) if kind == "reorder"]
 

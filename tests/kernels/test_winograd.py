@@ -1,15 +1,16 @@
 """Convolutions by Winograd's method, forced on awkward sizes, against ONNX Runtime and double precision."""
 import random
-import re
 
 import numpy as np
 import onnx
 import pytest
-from conftest import compare, make_model
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
 import fathom
+from support.compare import compare
+from support.models import model_of
+from support.plans import Plan
 
 ALGORITHMS = ["contract", "winograd2", "winograd4"]
 
@@ -23,8 +24,7 @@ def convolution(data, channels, filters, height, width, pads, batch=1, group=1):
 
 
 def classes(model, **options):
-    plan = fathom.compile(model, emit="plan", **options)
-    return [line.split()[1] for line in plan.splitlines() if line.strip().startswith("class:")]
+    return Plan.of(model, **options).classes
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -49,7 +49,7 @@ def test_groups(case, algorithm, seed):
     node, inputs, weights = convolution(data, channels, filters, height, width, [1] * 4, rng.choice([1, 3]), group)
     nodes = [node, helper.make_node("Relu", ["c"], ["y"])]
     compare(nodes, inputs, weights, conv_algorithm=algorithm)
-    assert ("winograd" in classes(make_model(nodes, inputs, weights), conv_algorithm=algorithm)) == (algorithm != "contract")
+    assert ("winograd" in classes(model_of(nodes, inputs, weights), conv_algorithm=algorithm)) == (algorithm != "contract")
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -74,7 +74,7 @@ def test_error_against_double_precision(algorithm, group):
         data = np.random.default_rng(seed)
         node, inputs, weights = convolution(data, 48 // group, 24 // group, 14, 14, [1] * 4, group=group)
         node.output[0] = "y"
-        model = make_model([node], inputs, weights)
+        model = model_of([node], inputs, weights)
         exact = ReferenceEvaluator(onnx.helper.make_model(double_precision(model.graph), opset_imports=model.opset_import))
         want = exact.run(None, {"x": inputs["x"].astype(np.float64)})[0]
         got = fathom.Session(fathom.compile(model, conv_algorithm=algorithm)).run(None, inputs)[0]
@@ -94,7 +94,7 @@ def double_precision(graph):
 @pytest.fixture(scope="module")
 def model():
     node, inputs, weights = convolution(np.random.default_rng(0), 64, 64, 56, 56, [1] * 4)
-    return make_model([node, helper.make_node("Relu", ["c"], ["y"])], inputs, weights)
+    return model_of([node, helper.make_node("Relu", ["c"], ["y"])], inputs, weights)
 
 
 @pytest.mark.usefixtures("both")
@@ -109,7 +109,7 @@ def test_chosen_for_groups_where_it_pays(target):
     for channels, expected in ((32, True), (1, False)):
         node, inputs, weights = convolution(data, channels, channels, 28, 28, [1] * 4, group=4)
         node.output[0] = "y"
-        model = make_model([node], inputs, weights)
+        model = model_of([node], inputs, weights)
         assert ("winograd" in classes(model, max_weight_growth=400, target=target)) == expected
         assert ("winograd" in classes(model, conv_algorithm="winograd4", target=target)) == expected
 
@@ -123,7 +123,7 @@ def test_weights_grow_within_the_budget(model):
 def test_weights_of_a_small_model_may_grow_more():
     """Those of single layers are less than their code."""
     node, inputs, weights = convolution(np.random.default_rng(0), 32, 32, 56, 56, [1] * 4)
-    model = make_model([node, helper.make_node("Relu", ["c"], ["y"])], inputs, weights)
+    model = model_of([node, helper.make_node("Relu", ["c"], ["y"])], inputs, weights)
     assert "winograd" in classes(model)
     assert "winograd" not in classes(model, max_weight_growth=1)
 
@@ -144,7 +144,7 @@ def test_other_windows_stay_products(seed):
     data = np.random.default_rng(seed)
     node, inputs, weights = convolution(data, 8, 8, 9, 9, [1] * 4)
     node.attribute.append(helper.make_attribute("strides", [2, 2]))
-    made = make_model([node, helper.make_node("Relu", ["c"], ["y"])], inputs, weights)
+    made = model_of([node, helper.make_node("Relu", ["c"], ["y"])], inputs, weights)
     assert "winograd" not in classes(made, conv_algorithm="winograd4")
 
 
@@ -163,26 +163,22 @@ def test_a_plan_says_which_algorithm(model, tmp_path):
 @pytest.mark.parametrize(
     "change, reason",
     [
-        ("tile: 3", "tile = 2 or 4"),
-        ("task_t: 1000000", "bytes of scratch"),
-        ("tile_m: 32", "vector registers"),
+        ({"tile": 3}, "tile = 2 or 4"),
+        ({"task_t": 1000000}, "bytes of scratch"),
+        ({"tile_m": 32}, "vector registers"),
     ],
 )
 def test_impossible_plans_are_refused(model, tmp_path, change, reason):
-    plan = fathom.compile(model, emit="plan", conv_algorithm="winograd4")
-    path = tmp_path / "edited.plan"
-    knob = change.split(":")[0]
-    path.write_text(re.sub(rf"(class: +winograd.*?\b){knob}: +\d+", rf"\g<1>{change}", plan, count=1, flags=re.DOTALL))
+    plan = Plan.of(model, conv_algorithm="winograd4").with_knobs(change, of="winograd")
     with pytest.raises(fathom.Error, match=reason):
-        fathom.compile(model, plan=str(path))
+        plan.compile(model, tmp_path)
 
 
 @pytest.mark.usefixtures("both")
 def test_a_panel_over_two_groups_is_refused(tmp_path, seed):
     node, inputs, weights = convolution(np.random.default_rng(seed), 8, 24, 9, 9, [1] * 4, group=2)
     node.output[0] = "y"
-    model = make_model([node], inputs, weights)
-    path = tmp_path / "edited.plan"
-    path.write_text(re.sub(r"tile_n: +\d+", "tile_n: 16", fathom.compile(model, emit="plan", conv_algorithm="winograd2")))
+    model = model_of([node], inputs, weights)
+    plan = Plan.of(model, conv_algorithm="winograd2").with_knobs({"tile_n": 16})
     with pytest.raises(fathom.Error, match="must divide the 24 output channels of a group"):
-        fathom.compile(model, plan=str(path))
+        plan.compile(model, tmp_path)

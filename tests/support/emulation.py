@@ -1,14 +1,13 @@
 """Runs artifacts for CPUs that this machine is not, under qemu's user-mode emulation.
 
-After `install`, fathom.Session takes artifacts for any architecture: one that this CPU cannot run is run by the program `serve` of this
-folder, emulated. Nothing else changes, so that every test can be made one of another target.
+After `install`, fathom.Session takes artifacts for any architecture: one that this CPU cannot run is run by the program `serve` of
+`tests/cross`, emulated. Nothing else changes, so that every test can be made one of another target.
 
 Needs qemu-user and the other architecture's C++ compiler, which `./dev test` installs.
 """
 import fcntl
 import functools
 import os
-import pathlib
 import platform
 import shutil
 import struct
@@ -22,9 +21,9 @@ import fathom
 import fathom.session
 from fathom import _runtime
 from fathom.errors import raise_status
+from support.tool import BUILD, ROOT
 
-HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get("FATHOM_BUILD", HERE.parents[1] / "build"))
+HERE = ROOT / "tests" / "cross"
 HOST = platform.machine()
 # By the number that an ELF file has for it.
 ARCHITECTURES = {62: "x86_64", 183: "aarch64"}

@@ -1,15 +1,13 @@
 """What tests compile for where they do not say it, and where the results are computed.
 
 FATHOM_TEST_TARGET names a target for all of them; results of another architecture are computed under emulation. Without it, that is the
-host. FATHOM_TEST_SAMPLE=N runs N of the cases of each kernel test, others with every seed.
+host.
 """
 import contextlib
 import os
-import random
-
-import emulation
 
 import fathom
+from support import emulation
 
 # One for each architecture. Their registers and vectors differ, and most machines of either can run them.
 PINNED = {"aarch64": "neoverse-n1", "x86_64": "x86-64-v3"}
@@ -43,18 +41,3 @@ def install():
 
     fathom.compile = compile
     emulation.install()
-
-
-def sample(config, items):
-    """Leaves FATHOM_TEST_SAMPLE cases of each test."""
-    if not (size := int(os.environ.get("FATHOM_TEST_SAMPLE", 0))):
-        return
-    chance = random.Random(int(os.environ.get("FATHOM_TEST_SEED", 0)))
-    cases = {}
-    kernels = emulation.HERE.parent / "kernels"
-    for item in (item for item in items if kernels in item.path.parents):
-        cases.setdefault(item.nodeid.split("[")[0], []).append(item)
-    chosen = {id(item) for group in cases.values() for item in chance.sample(group, min(size, len(group)))}
-    chosen |= {id(item) for item in items if kernels not in item.path.parents}
-    config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
-    items[:] = [item for item in items if id(item) in chosen]
