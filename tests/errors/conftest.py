@@ -1,12 +1,9 @@
 """Fixtures of the error tests."""
 
-import os
-import subprocess
-import sys
-
 import onnx
 import pytest
-from tool import TOOL, Result, relu_model
+from support.networks import relu_model
+from support.tool import run_tool
 
 
 @pytest.fixture(params=["neoverse-v1", "x86-64-v3"])
@@ -23,15 +20,11 @@ def fathom(tmp_path, request):
     def run(*arguments, env=None, cwd=None):
         if target and arguments[0] in ("compile", "explain"):
             arguments = (*arguments, "--target", target)
-        environment = {**os.environ, "FATHOM_PYTHON": sys.executable, "NO_COLOR": "1", **(env or {})}
-        words = [TOOL, *map(str, arguments)]
-        process = subprocess.run(
-            words, capture_output=True, text=True, timeout=300, env=environment, cwd=cwd or tmp_path
-        )
+        result = run_tool(*arguments, env=env, cwd=cwd or tmp_path, timeout=300)
         assert not list(tmp_path.glob("*.tmp*")), "a temporary file was left behind"
-        if process.returncode != 70:
+        if result.code != 70:
             assert not list(tmp_path.glob("fathom-crash-*"))
-        return Result(process)
+        return result
 
     return run
 

@@ -8,7 +8,9 @@ import sys
 
 import numpy as np
 import pytest
-from tool import ROOT, add_model, make_model, relu_model, value
+from support.models import make_model, value
+from support.networks import add_model, relu_model
+from support.tool import ROOT
 from onnx import TensorProto, helper
 
 ANOTHER = "x86-64-v3" if platform.machine() == "aarch64" else "neoverse-n1"

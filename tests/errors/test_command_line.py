@@ -10,7 +10,9 @@ import time
 
 import numpy as np
 import pytest
-from tool import ROOT, TOOL, add_model, make_model, relu_model, value
+from support.models import make_model, value
+from support.networks import add_model, relu_model
+from support.tool import ROOT, TOOL
 from onnx import helper, numpy_helper
 
 COMMANDS = ["compile", "run", "bench", "verify", "check", "inspect", "doctor"]

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import onnx
 import pytest
-from tool import make_model, value
+from support.models import make_model, value
 from onnx import TensorProto, helper, numpy_helper
 
 INT64, BOOL = TensorProto.INT64, TensorProto.BOOL

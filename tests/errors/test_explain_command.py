@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from tool import make_model, value
+from support.models import make_model, value
 
 
 def explained(fathom, *words):

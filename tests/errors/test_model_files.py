@@ -6,7 +6,9 @@ import re
 import numpy as np
 import onnx
 import pytest
-from tool import ROOT, add_model, make_model, relu_model, value
+from support.models import make_model, value
+from support.networks import add_model, relu_model
+from support.tool import ROOT
 from onnx import TensorProto, helper, numpy_helper
 
 

@@ -6,7 +6,8 @@ import subprocess
 import numpy as np
 import onnx
 import pytest
-from tool import TOOL, add_model, relu_model
+from support.networks import add_model, relu_model
+from support.tool import TOOL
 
 
 def test_link_is_followed(fathom, save, tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnx import helper, numpy_helper
-from tool import make_model, value
+from support.models import make_model, value
 
 
 @pytest.fixture

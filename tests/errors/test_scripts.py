@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from tool import ROOT
+from support.tool import ROOT
 
 FILL = ROOT / "models" / "fill_weights.py"
 BENCH = ROOT / "bench" / "models.py"

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from tool import make_model, value
+from support.models import make_model, value
 
 import fathom
 

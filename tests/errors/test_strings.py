@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from tool import value
+from support.models import value
 
 WORDS = ["red", "größer", "", "other"]
 

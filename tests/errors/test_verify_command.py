@@ -5,7 +5,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from tool import TOOL, make_model, relu_model, value
+from support.models import make_model, value
+from support.networks import relu_model
+from support.tool import TOOL
 from onnx import helper, numpy_helper
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from tool import make_model, value
+from support.models import make_model, value
 
 FLOAT, INT64, STRING = TensorProto.FLOAT, TensorProto.INT64, TensorProto.STRING
 

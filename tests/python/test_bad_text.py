@@ -7,7 +7,8 @@ import sys
 import fathom
 import numpy as np
 import pytest
-from networks import make_model, perceptron, value
+from support.models import make_model, value
+from support.networks import perceptron
 from onnx import helper
 
 

@@ -10,7 +10,10 @@ import sys
 import fathom
 import numpy as np
 import pytest
-from networks import ROOT, make_model, perceptron, reference, value
+from support.compare import reference
+from support.models import make_model, value
+from support.networks import perceptron
+from support.tool import ROOT
 from onnx import TensorProto, helper
 
 sys.path.insert(0, str(ROOT / "bench"))
@@ -117,7 +120,7 @@ def test_the_runtime_alone_gives_the_same_results(tmp_path):
     session, _ = with_fathom_rt.load(artifact, 2, tmp_path)
     results, want = session({"x": x}), fathom.Session(artifact).run(None, {"x": x})
     assert digest(results) == digest(want)
-    for got, expected in zip(results, reference(model, {"x": x}), strict=True):
+    for got, expected in zip(results, reference(model)({"x": x}), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-4)
     with pytest.raises(RuntimeError, match="another shape"):
         session({"x": x[:2]})

@@ -7,7 +7,8 @@ import fathom
 import numpy as np
 import onnx
 import pytest
-from networks import ROOT, make_model, value
+from support.models import make_model, value
+from support.tool import ROOT
 from onnx import helper
 
 

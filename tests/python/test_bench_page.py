@@ -5,7 +5,7 @@ import re
 import sys
 
 import pytest
-from networks import ROOT
+from support.tool import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
 

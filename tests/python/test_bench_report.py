@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from networks import ROOT
+from support.tool import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
 

@@ -15,7 +15,8 @@ import fathom
 import numpy as np
 import onnx
 import pytest
-from networks import make_model, perceptron, value
+from support.models import make_model, value
+from support.networks import perceptron
 from onnx import helper
 
 

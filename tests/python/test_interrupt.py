@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from networks import many_products, perceptron
+from support.networks import many_products, perceptron
 from onnx import TensorProto, helper, numpy_helper
 
 import fathom

@@ -4,7 +4,7 @@ import fathom
 import numpy as np
 import pytest
 from fathom.verify import verify
-from networks import make_model, value
+from support.models import make_model, value
 from onnx import TensorProto, helper
 
 

@@ -4,7 +4,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from networks import make_model, value
+from support.models import make_model, value
 from onnx import TensorProto, helper, numpy_helper
 import fathom
 from fathom.__main__ import find_tool

@@ -4,7 +4,7 @@ import fathom
 import numpy as np
 import onnx
 import pytest
-from networks import perceptron
+from support.networks import perceptron
 from fathom import reference
 from fathom.compare import compare
 from fathom.verify import verify

@@ -5,7 +5,7 @@ The reference is wrong on purpose: a Relu named 'culprit' does nothing in it, wh
 import numpy as np
 import onnx
 import pytest
-from networks import make_model, value
+from support.models import make_model, value
 from onnx import TensorProto, helper, numpy_helper
 from fathom import reference
 from fathom.verify import verify

@@ -5,7 +5,7 @@ The reference is wrong on purpose, as in test_verify_control.py."""
 import numpy as np
 import onnx
 import pytest
-from networks import make_model, value
+from support.models import make_model, value
 from onnx import TensorProto, helper
 from test_verify_control import CULPRIT, X, B, F, I, constants, graph, heal, node, wrong
 from fathom import reference
