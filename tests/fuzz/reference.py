@@ -3,6 +3,8 @@
 Half-precision floats are computed in float32 and rounded after every node. A run can disturb the operands and results of every node by as much as
 an implementation may differ there (FAMILIES): many such runs tell what a graph makes of rounding, and which of its comparisons and
 indices hang on it."""
+import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +12,9 @@ import onnx
 import onnxruntime
 from onnx import defs, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # scripts come here, too
+from support import tolerances
 
 from values import BFLOAT16, HALVES, epsilon, is_float, numpy_type, onnx_type
 
@@ -50,13 +55,8 @@ WINDOW = Rounding(result=6, one=2)
 # Tables of sines, transforms, convolutions in tiles, weights of pixels, gates that are cut off near zero.
 LARGEST = Rounding(operands=6, result=6, largest=6)
 FAMILIES = {
-    EXACT: """Abs And ArgMax ArgMin BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast CastLike Ceil CenterCropPad Clip Compress Concat
-        ConcatFromSequence Constant ConstantOfShape DepthToSpace Dropout Equal Expand EyeLike Flatten Floor Gather GatherElements GatherND GlobalMaxPool
-        Greater GreaterOrEqual Hardmax Identity If IsInf IsNaN Less LessOrEqual Max MaxPool MaxUnpool Min Neg NonZero Not OneHot Optional
-        OptionalGetElement OptionalHasElement Or Pad ReduceMax ReduceMin Relu Reshape ReverseSequence Round Scatter SequenceAt SequenceConstruct SequenceEmpty
-        SequenceErase SequenceInsert SequenceLength Shape Sign Size Slice SpaceToDepth Split SplitToSequence Squeeze TensorScatter Tile TopK
-        Transpose Trilu Unique Unsqueeze Where Xor""",
-    ARITHMETIC: "Add Sub Mul Div Mod PRelu LeakyRelu Reciprocal Sqrt ThresholdedRelu Range",
+    EXACT: tolerances.FAMILIES["exact"] + " If",
+    ARITHMETIC: tolerances.FAMILIES["arithmetic"],
     FUNCTION: "Acos Acosh Asin Asinh Atan Atanh Cos Cosh Erf Exp Log Pow Shrink Sin Sinh Softsign Tan Tanh DequantizeLinear QuantizeLinear",
     DIFFERENCE: "Celu Elu Gelu HardSigmoid HardSwish Mish Selu Sigmoid Softplus Swish SwiGLU",
     LOGARITHM: "LogSoftmax ReduceLogSum ReduceLogSumExp SoftmaxCrossEntropyLoss NegativeLogLikelihoodLoss",

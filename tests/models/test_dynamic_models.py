@@ -1,15 +1,11 @@
 """Networks whose sizes are known only at run time: a text model over many shapes, and detectors whose output data decides."""
-import pathlib
-import sys
-
 import numpy as np
 import onnxruntime
 import pytest
 
 import fathom as package
-
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from zoo import fathom, fill, tolerance
+from support.compare import assert_close
+from support.tool import fathom, fill
 
 
 def reference(path):
@@ -36,8 +32,7 @@ def test_one_artifact_for_every_shape(text_model, batch, length):
     if length > 2:
         inputs["attention_mask"][0, -length // 3 :] = 0
     for got, want in zip(session.run(None, inputs), expected.run(None, inputs), strict=True):
-        assert got.shape == want.shape and got.dtype == want.dtype
-        assert (np.abs(got - want) / tolerance(want)).max() <= 1
+        assert_close(got, want, "network")
 
 
 def test_shapes_outside_are_refused(text_model):
