@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnx import helper, numpy_helper
-from tool import ROOT, make_model, value
+from support.models import make_model, value
+from support.tool import ROOT
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import shlex
 import subprocess
 
 import pytest
-from networks import ROOT
+from support.tool import ROOT
 
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
 
