@@ -20,7 +20,7 @@ std::string spell(Type type) {
 }
 
 // A number, or an expression in prefix form: ["*", 2, "batch"]. Null where it is unknown.
-llvm::json::Value spell(AffineExpr expr, ArrayRef<graph::Symbol> symbols) {
+llvm::json::Value spell(AffineExpr expr, const graph::SymbolList &symbols) {
   if (!expr)
     return nullptr;
   if (auto constant = graph::constantSize(expr))
@@ -34,14 +34,14 @@ llvm::json::Value spell(AffineExpr expr, ArrayRef<graph::Symbol> symbols) {
 }
 
 // The ranges that an input's integers must lie in, each as its two ends.
-llvm::json::Array describeValues(AffineMap ends, ArrayRef<graph::Symbol> symbols) {
+llvm::json::Array describeValues(AffineMap ends, const graph::SymbolList &symbols) {
   llvm::json::Array ranges;
   for (unsigned i = 0; i + 1 < ends.getNumResults(); i += 2)
     ranges.push_back(llvm::json::Array{spell(ends.getResult(i), symbols), spell(ends.getResult(i + 1), symbols)});
   return ranges;
 }
 
-llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool inputs, ArrayRef<graph::Symbol> symbols) {
+llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool inputs, const graph::SymbolList &symbols) {
   llvm::json::Array tensors;
   for (auto [i, type] : llvm::enumerate(types)) {
     auto attr = [&, i = i](StringRef name) {
@@ -86,7 +86,7 @@ llvm::json::Array describeTensors(func::FuncOp main, TypeRange types, bool input
 }
 
 // What the kernel does at least, over the module's symbols.
-void describeCost(const Program &program, const Kernel &kernel, ArrayRef<graph::Symbol> symbols,
+void describeCost(const Program &program, const Kernel &kernel, const graph::SymbolList &symbols,
                   llvm::json::Object &into) {
   KernelCost cost = costOf(program.codes[kernel.code].function);
   SmallVector<AffineExpr> names;
@@ -125,7 +125,7 @@ llvm::json::Array describeStrings(ModuleOp module) {
 
 llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &memory, const CompileOptions &options) {
   func::FuncOp main = program.main;
-  SmallVector<graph::Symbol> symbols = graph::getSymbols(program.module);
+  graph::SymbolList symbols = graph::getSymbols(program.module);
   llvm::json::Array kernels, symbolList;
   std::vector<KernelNotes> notes = explainKernels(program);
   for (const auto &[kernel, note] : llvm::zip_equal(program.kernels, notes)) {

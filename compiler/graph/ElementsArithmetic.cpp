@@ -78,7 +78,7 @@ template <typename Function> std::optional<Elements> arithmetic(Operation *op, F
 
 // `holds` and `fails` say for a range [low, high] of the difference of the operands whether the comparison is certain.
 template <typename Holds, typename Fails> std::optional<Elements> comparison(Operation *op, Holds holds, Fails fails) {
-  SmallVector<Symbol> symbols = symbolsFor(op);
+  SymbolList symbols = symbolsFor(op);
   return forEach(op, [&](ArrayRef<AffineExpr> x) -> AffineExpr {
     AffineExpr difference = size::sub(x[0], x[1]);
     int64_t low = size::lowerBound(difference, symbols).value_or(INT64_MIN),
@@ -89,7 +89,7 @@ template <typename Holds, typename Fails> std::optional<Elements> comparison(Ope
   });
 }
 
-AffineExpr divide(AffineExpr a, AffineExpr b, ArrayRef<Symbol> symbols) {
+AffineExpr divide(AffineExpr a, AffineExpr b, const SymbolList &symbols) {
   std::optional<int64_t> x = constantSize(a), y = constantSize(b);
   if (x && y)
     return *y == 0 || (*x == INT64_MIN && *y == -1) ? AffineExpr() : getAffineConstantExpr(*x / *y, a.getContext());
@@ -100,7 +100,7 @@ AffineExpr divide(AffineExpr a, AffineExpr b, ArrayRef<Symbol> symbols) {
   return isNonNegative ? size::floorDiv(a, b) : AffineExpr();
 }
 
-AffineExpr remainder(AffineExpr a, AffineExpr b, bool signOfDividend, ArrayRef<Symbol> symbols) {
+AffineExpr remainder(AffineExpr a, AffineExpr b, bool signOfDividend, const SymbolList &symbols) {
   std::optional<int64_t> x = constantSize(a), y = constantSize(b);
   if (x && y) {
     if (*y == 0 || *y == -1)
@@ -132,21 +132,21 @@ std::optional<Elements> NegOp::elements() {
   });
 }
 std::optional<Elements> DivOp::elements() {
-  SmallVector<Symbol> symbols = symbolsFor(*this);
+  SymbolList symbols = symbolsFor(*this);
   return arithmetic(*this, [&](AffineExpr a, AffineExpr b) { return divide(a, b, symbols); });
 }
 std::optional<Elements> ModOp::elements() {
-  SmallVector<Symbol> symbols = symbolsFor(*this);
+  SymbolList symbols = symbolsFor(*this);
   return arithmetic(*this, [&](AffineExpr a, AffineExpr b) { return remainder(a, b, getFmod() != 0, symbols); });
 }
 std::optional<Elements> MaxOp::elements() {
-  SmallVector<Symbol> symbols = symbolsFor(*this);
+  SymbolList symbols = symbolsFor(*this);
   return arithmetic(*this, [&](AffineExpr a, AffineExpr b) {
     return size::isAtLeast(a, b, symbols) ? a : size::isAtLeast(b, a, symbols) ? b : AffineExpr();
   });
 }
 std::optional<Elements> MinOp::elements() {
-  SmallVector<Symbol> symbols = symbolsFor(*this);
+  SymbolList symbols = symbolsFor(*this);
   return arithmetic(*this, [&](AffineExpr a, AffineExpr b) {
     return size::isAtLeast(a, b, symbols) ? b : size::isAtLeast(b, a, symbols) ? a : AffineExpr();
   });
@@ -207,7 +207,7 @@ std::optional<Elements> CastOp::elements() {
   if (!isa<IntegerType>(to))
     return std::nullopt;
   bool isBool = to.isSignlessInteger(1);
-  SmallVector<Symbol> symbols = symbolsFor(*this);
+  SymbolList symbols = symbolsFor(*this);
   if (!isa<FloatType>(elementOf(getInput())))
     return forEach(*this, [&](ArrayRef<AffineExpr> x) {
       if (!isBool)

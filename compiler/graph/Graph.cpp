@@ -2,6 +2,7 @@
 #include "compiler/graph/Graph.h"
 
 #include "compiler/graph/SizeMath.h"
+#include "compiler/graph/SymbolCache.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -52,6 +53,7 @@ void GraphDialect::initialize() {
 #define GET_OP_LIST
 #include "compiler/graph/GraphOps.cpp.inc"
       >();
+  addInterfaces<SymbolCache>();
 }
 
 Operation *GraphDialect::materializeConstant(OpBuilder &builder, Attribute value, Type type, Location loc) {
@@ -68,7 +70,14 @@ LogicalResult GraphDialect::verifyOperationAttribute(Operation *op, NamedAttribu
   auto list = dyn_cast<ArrayAttr>(attribute.getValue());
   if (!isa<ModuleOp, func::FuncOp>(op) || !list)
     return op->emitOpError() << symbolsAttrName << " must be a list on a module or a kernel";
+  // A long list has lists of some symbols each.
+  SmallVector<Attribute> entries;
   for (Attribute entry : list)
+    if (auto block = dyn_cast<ArrayAttr>(entry))
+      llvm::append_range(entries, block);
+    else
+      entries.push_back(entry);
+  for (Attribute entry : entries)
     if (!parseSymbol(entry))
       return op->emitOpError() << symbolsAttrName
                                << " must hold {name = \"...\", min = N, max = M} with 0 <= min <= max, not " << entry;

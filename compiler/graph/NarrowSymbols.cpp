@@ -20,19 +20,18 @@ static std::optional<unsigned> onlySymbolOf(AffineExpr expr) {
 }
 
 // Makes `expr` not negative where one symbol decides about it and it changes its sign once.
-static bool restrict(SmallVectorImpl<Symbol> &symbols, AffineExpr expr) {
+static bool restrict(SymbolList &symbols, AffineExpr expr) {
   if (!expr || size::lowerBound(expr, symbols).value_or(-1) >= 0)
     return false;
   std::optional<unsigned> position = onlySymbolOf(expr);
   if (!position || *position >= symbols.size())
     return false;
-  SmallVector<int64_t> values(symbols.size(), 1);
+  SmallVector<int64_t> values(*position + 1, 1);
   auto holds = [&](int64_t value) {
     values[*position] = value;
     return size::evaluate(expr, values).value_or(-1) >= 0;
   };
-  Symbol &symbol = symbols[*position];
-  Symbol before = symbol;
+  Symbol before = symbols[*position], symbol = before;
   int64_t low = symbol.min, high = symbol.max;
   bool holdsBelow = holds(low);
   if (low >= high || holdsBelow == holds(high))
@@ -42,9 +41,10 @@ static bool restrict(SmallVectorImpl<Symbol> &symbols, AffineExpr expr) {
     (holds(middle) == holdsBelow ? low : high) = middle;
   }
   (holdsBelow ? symbol.max : symbol.min) = holdsBelow ? low : high;
+  symbols.set(*position, symbol);
   if (size::lowerBound(expr, symbols).value_or(-1) >= 0)
     return true;
-  symbol = before;
+  symbols.set(*position, before);
   return false;
 }
 
@@ -60,7 +60,7 @@ static std::string tooSmall(const Window &window, size_t dim) {
 static bool isInBranch(Operation *op) { return op->getParentOfType<IfOp>() || op->getParentOfType<LoopOp>(); }
 
 void narrowSymbols(Operation *op, ArrayRef<Type> types) {
-  SmallVector<Symbol> symbols = symbolsFor(op);
+  SymbolList symbols = symbolsFor(op);
   if (symbols.empty())
     return;
   struct Need {

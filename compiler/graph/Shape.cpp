@@ -1,54 +1,28 @@
 // Sizes of tensors, the module's symbols, and how shape functions are run and checked.
 #include "compiler/graph/Shape.h"
-#include "compiler/graph/SmallTypes.h"
 
+#include "compiler/graph/Graph.h"
 #include "compiler/graph/ShapeSupport.h"
+#include "compiler/graph/SmallTypes.h"
+#include "compiler/graph/SymbolCache.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
 
 namespace fathom::graph {
 
-std::optional<Symbol> parseSymbol(Attribute entry) {
-  auto fields = dyn_cast_or_null<DictionaryAttr>(entry);
-  if (!fields)
-    return std::nullopt;
-  auto name = fields.getAs<StringAttr>("name");
-  auto min = fields.getAs<IntegerAttr>("min"), max = fields.getAs<IntegerAttr>("max");
-  if (!name || !min || !max || !min.getType().isSignlessInteger(64) || !max.getType().isSignlessInteger(64))
-    return std::nullopt;
-  if (min.getInt() < 0 || max.getInt() < min.getInt())
-    return std::nullopt;
-  auto likely = fields.getAs<IntegerAttr>("likely");
-  return Symbol{name.str(), min.getInt(), max.getInt(), fields.contains("computed"), likely ? likely.getInt() : 0};
+static const SymbolCache &cacheOf(Operation *op) {
+  return *op->getContext()->getLoadedDialect<GraphDialect>()->getRegisteredInterface<SymbolCache>();
 }
 
-SmallVector<Symbol> symbolsOf(Operation *op) {
-  SmallVector<Symbol> symbols;
-  if (auto list = op->getAttrOfType<ArrayAttr>(symbolsAttrName))
-    for (Attribute entry : list)
-      symbols.push_back(parseSymbol(entry).value_or(Symbol()));
-  return symbols;
+SymbolList symbolsOf(Operation *op) {
+  auto list = op->getAttrOfType<ArrayAttr>(symbolsAttrName);
+  return list ? cacheOf(op).read(list) : SymbolList();
 }
 
-void setSymbols(Operation *op, ArrayRef<Symbol> symbols) {
-  Builder builder(op->getContext());
-  SmallVector<Attribute> list;
-  for (const Symbol &symbol : symbols) {
-    NamedAttrList fields;
-    fields.set("name", builder.getStringAttr(symbol.name));
-    fields.set("min", builder.getI64IntegerAttr(symbol.min));
-    fields.set("max", builder.getI64IntegerAttr(symbol.max));
-    if (symbol.isComputed)
-      fields.set("computed", builder.getUnitAttr());
-    if (symbol.likely)
-      fields.set("likely", builder.getI64IntegerAttr(symbol.likely));
-    list.push_back(fields.getDictionary(op->getContext()));
-  }
-  op->setAttr(symbolsAttrName, builder.getArrayAttr(list));
-}
+void setSymbols(Operation *op, const SymbolList &symbols) { op->setAttr(symbolsAttrName, cacheOf(op).write(symbols)); }
 
-SmallVector<Symbol> symbolsFor(Operation *op) {
+SymbolList symbolsFor(Operation *op) {
   for (; op; op = op->getParentOp())
     if (op->hasAttr(symbolsAttrName))
       return symbolsOf(op);
@@ -56,8 +30,8 @@ SmallVector<Symbol> symbolsFor(Operation *op) {
 }
 
 AffineExpr addComputedSymbol(ModuleOp module, const Twine &name, int64_t max) {
-  SmallVector<Symbol> symbols = getSymbols(module);
-  symbols.push_back({name.str(), 0, max, /*isComputed=*/true, /*likely=*/0});
+  SymbolList symbols = getSymbols(module);
+  symbols.push_back(Symbol{name.str(), 0, max, /*isComputed=*/true, /*likely=*/0});
   setSymbols(module, symbols);
   return getAffineSymbolExpr(symbols.size() - 1, module.getContext());
 }
@@ -73,7 +47,7 @@ void collectSymbols(AffineExpr size, llvm::SmallBitVector &positions) {
   });
 }
 
-bool isComputed(AffineExpr size, ArrayRef<Symbol> symbols) {
+bool isComputed(AffineExpr size, const SymbolList &symbols) {
   llvm::SmallBitVector used;
   collectSymbols(size, used);
   return llvm::any_of(used.set_bits(),

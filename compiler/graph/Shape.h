@@ -2,6 +2,7 @@
 // A symbol is a size only known at run time; the module's `graph.symbols` attribute names them in index order.
 #pragma once
 
+#include "compiler/graph/Symbols.h"
 #include "mlir/IR/AffineExpr.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -15,24 +16,15 @@ using Sizes = llvm::SmallVector<mlir::AffineExpr, 4>;
 // The elements of a small integer tensor in row-major order, each an expression over the symbols.
 using Elements = llvm::SmallVector<mlir::AffineExpr, 4>;
 
-// A named symbolic dimension with the inclusive range it is compiled for. Inputs give the first symbols their values; a
-// computed one gets its value while the model runs.
-struct Symbol {
-  std::string name;
-  int64_t min = 0;
-  int64_t max = INT32_MAX;
-  bool isComputed = false;
-  int64_t likely = 0; // the size that schedules are made for; 0: none was given
-};
-llvm::SmallVector<Symbol> symbolsOf(mlir::Operation *op);
-inline llvm::SmallVector<Symbol> getSymbols(mlir::ModuleOp module) { return symbolsOf(module); }
+SymbolList symbolsOf(mlir::Operation *op);
+inline SymbolList getSymbols(mlir::ModuleOp module) { return symbolsOf(module); }
 // The symbols of what is around `op`: a kernel, which has its own, or the module; none when there is neither.
-llvm::SmallVector<Symbol> symbolsFor(mlir::Operation *op);
-void setSymbols(mlir::Operation *op, llvm::ArrayRef<Symbol> symbols);
+SymbolList symbolsFor(mlir::Operation *op);
+void setSymbols(mlir::Operation *op, const SymbolList &symbols);
 // Adds a computed symbol to the module and returns it as a size.
 mlir::AffineExpr addComputedSymbol(mlir::ModuleOp module, const llvm::Twine &name, int64_t max = INT32_MAX);
 // Whether a size depends on a computed symbol.
-bool isComputed(mlir::AffineExpr size, llvm::ArrayRef<Symbol> symbols);
+bool isComputed(mlir::AffineExpr size, const SymbolList &symbols);
 // The positions of all symbols in an expression.
 void collectSymbols(mlir::AffineExpr size, llvm::SmallBitVector &positions);
 
@@ -54,9 +46,8 @@ private:
 };
 void assumeEqual(mlir::AffineExpr a, mlir::AffineExpr b, const llvm::Twine &why = "");
 void assumeAtLeast(mlir::AffineExpr a, mlir::AffineExpr b, const llvm::Twine &why = "");
-// One entry of the module's attribute, which is named here for verifiers.
+// The name of the attribute.
 constexpr llvm::StringLiteral symbolsAttrName = "graph.symbols";
-std::optional<Symbol> parseSymbol(mlir::Attribute entry);
 
 // No tensor has more elements than this, so that products of sizes and byte offsets stay far from overflow.
 constexpr int64_t maxElements = int64_t(1) << 46;

@@ -259,7 +259,7 @@ static FailureOr<AffineExpr> rangeSize(RangeOp op) {
            << "delta must be a constant other than 0, but is " << text(op, *delta);
   AffineExpr span = *step > 0 ? size::sub(*limit, *start) : size::sub(*start, *limit),
              zero = getAffineConstantExpr(0, context);
-  SmallVector<Symbol> symbols = symbolsFor(op);
+  SymbolList symbols = symbolsFor(op);
   if (size::isAtLeast(zero, span, symbols))
     return zero;
   AffineExpr steps = size::ceilDiv(span, std::abs(*step));

@@ -343,7 +343,7 @@ LogicalResult PadOp::inferTypes(SmallVectorImpl<Type> &types) {
              << getMode() << " pads " << text(*this, begin) << " and " << text(*this, end) << " do not go with size "
              << text(*this, size);
     AffineExpr zero = getAffineConstantExpr(0, getContext());
-    SmallVector<Symbol> symbols = symbolsFor(*this);
+    SymbolList symbols = symbolsFor(*this);
     std::string pair = isComputed(begin, symbols) || isComputed(end, symbols)
                            ? "that data decides"
                            : text(*this, begin) + " and " + text(*this, end);

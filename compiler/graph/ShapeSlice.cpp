@@ -8,7 +8,7 @@ namespace {
 
 // Whether comparisons hold is asked of the symbols' ranges; what they leave open is collected.
 struct Resolver {
-  ArrayRef<Symbol> symbols;
+  const SymbolList &symbols;
   SmallVector<AffineExpr> needs;
   // A slice of a symbolic dimension may be clamped for some of its sizes, which are as legal as the others.
   bool onlyStatic = false;
@@ -94,7 +94,7 @@ FailureOr<SmallVector<SliceRange>> resolve(SliceOp op, Resolver &resolver) {
 
 } // namespace
 
-SmallVector<AffineExpr> sliceNeeds(Operation *op, ArrayRef<Symbol> symbols) {
+SmallVector<AffineExpr> sliceNeeds(Operation *op, const SymbolList &symbols) {
   auto slice = cast<SliceOp>(op);
   // Only for its findings: errors are reported by the shape function.
   ScopedDiagnosticHandler quiet(op->getContext(), [](Diagnostic &) { return success(); });
@@ -103,7 +103,7 @@ SmallVector<AffineExpr> sliceNeeds(Operation *op, ArrayRef<Symbol> symbols) {
 }
 
 FailureOr<SmallVector<SliceRange>> getSlice(Operation *op) {
-  SmallVector<Symbol> symbols = symbolsFor(op);
+  SymbolList symbols = symbolsFor(op);
   Resolver resolver{symbols, {}};
   FailureOr<SmallVector<SliceRange>> ranges = resolve(cast<SliceOp>(op), resolver);
   if (failed(ranges) || resolver.needs.empty())

@@ -148,7 +148,7 @@ FailureOr<SmallVector<int64_t>> neededConstants(Operation *op, Value value, Stri
 }
 
 // Of two sizes that are the same when the model runs, the one of which more is known before.
-static AffineExpr preferred(AffineExpr a, AffineExpr b, ArrayRef<Symbol> symbols) {
+static AffineExpr preferred(AffineExpr a, AffineExpr b, const SymbolList &symbols) {
   if (constantSize(a) || constantSize(b))
     return constantSize(a) ? a : b;
   return isComputed(a, symbols) && !isComputed(b, symbols) ? b : a;
@@ -166,7 +166,7 @@ FailureOr<AffineExpr> unify(Operation *op, AffineExpr a, AffineExpr b, const Twi
 
 // Two symbolic sizes are taken to be the same: one of them being 1 while the other is not is refused at run time.
 // On failure `conflict` holds the two sizes that do not go together.
-static std::optional<Sizes> broadcast(ArrayRef<Sizes> operands, MLIRContext *context, ArrayRef<Symbol> symbols,
+static std::optional<Sizes> broadcast(ArrayRef<Sizes> operands, MLIRContext *context, const SymbolList &symbols,
                                       std::pair<AffineExpr, AffineExpr> &conflict) {
   size_t rank = 0;
   for (const Sizes &sizes : operands)

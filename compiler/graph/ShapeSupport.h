@@ -73,6 +73,6 @@ void narrowSymbols(mlir::Operation *op, llvm::ArrayRef<mlir::Type> types);
 // The half-open range of dimensions that a Shape op asks for.
 std::pair<int64_t, int64_t> shapeRange(ShapeOp op);
 // The expressions that must not be negative for a slice to lie inside its tensor, where that is not certain.
-llvm::SmallVector<mlir::AffineExpr> sliceNeeds(mlir::Operation *op, llvm::ArrayRef<Symbol> symbols);
+llvm::SmallVector<mlir::AffineExpr> sliceNeeds(mlir::Operation *op, const SymbolList &symbols);
 
 } // namespace fathom::graph

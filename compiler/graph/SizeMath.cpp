@@ -184,7 +184,7 @@ AffineExpr toExpr(const Polynomial &p, MLIRContext *context) {
 struct Range {
   std::optional<int64_t> min, max;
 };
-Range rangeOf(const Polynomial &p, ArrayRef<Symbol> symbols, int depth);
+Range rangeOf(const Polynomial &p, const SymbolList &symbols, int depth);
 MaybePolynomial fromExpr(AffineExpr expr, int depth = 0);
 
 // A division that cannot be simplified.
@@ -283,7 +283,7 @@ MaybePolynomial fromExpr(AffineExpr expr, int depth) {
   }
 }
 
-Range rangeOfAtom(AffineExpr atom, ArrayRef<Symbol> symbols, int depth) {
+Range rangeOfAtom(AffineExpr atom, const SymbolList &symbols, int depth) {
   if (auto symbol = dyn_cast<AffineSymbolExpr>(atom)) {
     Range range{1, std::nullopt};
     if (symbol.getPosition() < symbols.size()) {
@@ -335,7 +335,7 @@ std::optional<std::pair<Polynomial, int64_t>> withoutDivision(const Polynomial &
 
 // The least value of p. First with every atom written as (its minimum + something not negative), which sees that s0*s1
 // - s0 is not negative; then by the atoms' ranges.
-std::optional<int64_t> leastValue(const Polynomial &p, ArrayRef<Symbol> symbols, int depth) {
+std::optional<int64_t> leastValue(const Polynomial &p, const SymbolList &symbols, int depth) {
   MaybePolynomial shifted = Polynomial();
   std::optional<int64_t> least = 0;
   for (auto &[monomial, coefficient] : p.terms) {
@@ -373,7 +373,7 @@ std::optional<int64_t> leastValue(const Polynomial &p, ArrayRef<Symbol> symbols,
   return least;
 }
 
-Range rangeOf(const Polynomial &p, ArrayRef<Symbol> symbols, int depth) {
+Range rangeOf(const Polynomial &p, const SymbolList &symbols, int depth) {
   Range range{leastValue(p, symbols, depth), std::nullopt};
   if (MaybePolynomial negated = add({}, p, -1))
     if (std::optional<int64_t> least = leastValue(*negated, symbols, depth))
@@ -470,15 +470,15 @@ bool same(AffineExpr a, AffineExpr b) {
   return x && x == canonical(b);
 }
 
-std::optional<int64_t> lowerBound(AffineExpr a, ArrayRef<Symbol> symbols) {
+std::optional<int64_t> lowerBound(AffineExpr a, const SymbolList &symbols) {
   MaybePolynomial p = fromExpr(a);
   return p ? leastValue(*p, symbols, 0) : std::nullopt;
 }
-std::optional<int64_t> upperBound(AffineExpr a, ArrayRef<Symbol> symbols) {
+std::optional<int64_t> upperBound(AffineExpr a, const SymbolList &symbols) {
   MaybePolynomial p = fromExpr(a);
   return p ? rangeOf(*p, symbols, 0).max : std::nullopt;
 }
-bool isAtLeast(AffineExpr a, AffineExpr b, ArrayRef<Symbol> symbols) {
+bool isAtLeast(AffineExpr a, AffineExpr b, const SymbolList &symbols) {
   return lowerBound(sub(a, b), symbols).value_or(-1) >= 0;
 }
 

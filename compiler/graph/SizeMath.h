@@ -31,9 +31,9 @@ mlir::AffineExpr wholeDiv(llvm::ArrayRef<mlir::AffineExpr> a, llvm::ArrayRef<mli
 bool same(mlir::AffineExpr a, mlir::AffineExpr b);
 
 // Bounds that hold for all values of the symbols in their ranges (no symbol is below 1); nullopt when none was found.
-std::optional<int64_t> lowerBound(mlir::AffineExpr a, llvm::ArrayRef<Symbol> symbols = {});
-std::optional<int64_t> upperBound(mlir::AffineExpr a, llvm::ArrayRef<Symbol> symbols = {});
-bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b, llvm::ArrayRef<Symbol> symbols = {});
+std::optional<int64_t> lowerBound(mlir::AffineExpr a, const SymbolList &symbols = {});
+std::optional<int64_t> upperBound(mlir::AffineExpr a, const SymbolList &symbols = {});
+bool isAtLeast(mlir::AffineExpr a, mlir::AffineExpr b, const SymbolList &symbols = {});
 
 // The value of a size for given values of the symbols; nullopt when a symbol has no value or the arithmetic overflows.
 std::optional<int64_t> evaluate(mlir::AffineExpr a, llvm::ArrayRef<int64_t> values);

@@ -25,7 +25,7 @@ std::string elementText(Type element) {
   return (element.isUnsignedInteger() ? "uint" : "int") + width;
 }
 
-static void print(raw_ostream &os, AffineExpr size, ArrayRef<Symbol> symbols) {
+static void print(raw_ostream &os, AffineExpr size, const SymbolList &symbols) {
   if (!size) {
     os << "?";
     return;
@@ -45,14 +45,14 @@ static void print(raw_ostream &os, AffineExpr size, ArrayRef<Symbol> symbols) {
   }
 }
 
-std::string sizeText(AffineExpr size, ArrayRef<Symbol> symbols) {
+std::string sizeText(AffineExpr size, const SymbolList &symbols) {
   std::string result;
   llvm::raw_string_ostream os(result);
   print(os, size, symbols);
   return result;
 }
 
-std::string sizesText(ArrayRef<AffineExpr> sizes, ArrayRef<Symbol> symbols) {
+std::string sizesText(ArrayRef<AffineExpr> sizes, const SymbolList &symbols) {
   std::string result;
   llvm::raw_string_ostream os(result);
   os << '[';
@@ -61,7 +61,7 @@ std::string sizesText(ArrayRef<AffineExpr> sizes, ArrayRef<Symbol> symbols) {
   return result;
 }
 
-std::string typeText(RankedTensorType type, ArrayRef<Symbol> symbols) {
+std::string typeText(RankedTensorType type, const SymbolList &symbols) {
   return elementText(type.getElementType()) + sizesText(sizesOf(type), symbols);
 }
 

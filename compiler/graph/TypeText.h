@@ -20,8 +20,8 @@ constexpr llvm::StringLiteral whyAttrName = "graph.why";
 
 // NumPy's name of an element type.
 std::string elementText(mlir::Type element);
-std::string sizeText(mlir::AffineExpr size, llvm::ArrayRef<Symbol> symbols);
-std::string sizesText(llvm::ArrayRef<mlir::AffineExpr> sizes, llvm::ArrayRef<Symbol> symbols);
-std::string typeText(mlir::RankedTensorType type, llvm::ArrayRef<Symbol> symbols);
+std::string sizeText(mlir::AffineExpr size, const SymbolList &symbols);
+std::string sizesText(llvm::ArrayRef<mlir::AffineExpr> sizes, const SymbolList &symbols);
+std::string typeText(mlir::RankedTensorType type, const SymbolList &symbols);
 
 } // namespace fathom::graph

@@ -32,11 +32,11 @@ namespace {
 
 // Values of the kernel's symbols for which the extent is about `wanted`: all that it depends on grow together as long
 // as it is less, then the last one alone.
-SmallVector<Symbol> symbolsAt(ArrayRef<Symbol> symbols, AffineExpr extent, int64_t wanted) {
+SmallVector<Symbol> symbolsAt(const SymbolList &symbols, AffineExpr extent, int64_t wanted) {
   llvm::SmallBitVector used;
   collectSymbols(extent, used);
   auto scaled = [&](double factor) {
-    SmallVector<Symbol> result(symbols);
+    SmallVector<Symbol> result = symbols.vec();
     for (unsigned i : used.set_bits()) {
       Symbol &symbol = result[i];
       double usual = symbol.likely ? symbol.likely : 128;
@@ -99,7 +99,7 @@ std::vector<std::pair<size_t, size_t>> cover(const std::vector<std::vector<doubl
 }
 
 // Where schedules are compared: 1, 2, 3, 4, 6, 8, 12, ..., as far as the extent can have them, and the likely size.
-std::vector<int64_t> sizesOf(AffineExpr extent, ArrayRef<Symbol> symbols, std::optional<int64_t> likely) {
+std::vector<int64_t> sizesOf(AffineExpr extent, const SymbolList &symbols, std::optional<int64_t> likely) {
   // What is made for a larger size differs little from what is made for this one.
   constexpr int64_t largest = 4096;
   int64_t least = std::max<int64_t>(1, size::lowerBound(extent, symbols).value_or(1));
@@ -123,7 +123,7 @@ std::vector<Version> chooseVersions(func::FuncOp kernel, const KernelClass &klas
   AffineExpr extent = klass.extent ? klass.extent(anchor) : AffineExpr();
   if (!extent || constantSize(extent))
     return {};
-  SmallVector<Symbol> symbols = symbolsOf(kernel);
+  SymbolList symbols = symbolsOf(kernel);
   SmallVector<int64_t> said;
   for (const Symbol &symbol : symbols)
     said.push_back(symbol.likely);

@@ -72,7 +72,7 @@ private:
   const Program &program;
   mlir::func::FuncOp main;
   const MemoryPlan &memory;
-  llvm::SmallVector<graph::Symbol> symbols;
+  graph::SymbolList symbols;
   mlir::ModuleOp host;
   mlir::OpBuilder b;
   mlir::Location loc;

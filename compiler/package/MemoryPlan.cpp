@@ -394,7 +394,7 @@ private:
   }
 
   func::FuncOp main;
-  SmallVector<Symbol> symbols;
+  SymbolList symbols;
   MemoryPlan plan;
   int64_t steps = 0;
   DenseMap<Operation *, int64_t> begin, end;

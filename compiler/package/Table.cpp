@@ -85,7 +85,7 @@ public:
 
   // `small` is the type that the caller has, if it is a small one.
   Constant *tensor(StringRef name, mlir::RankedTensorType type, mlir::Attribute small, bool input,
-                   ArrayRef<Symbol> symbols, MemorySpace space) {
+                   const SymbolList &symbols, MemorySpace space) {
     SmallVector<Constant *> dims;
     for (mlir::AffineExpr size : sizesOf(type)) {
       int64_t value = -1;
@@ -138,7 +138,7 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
                       const ArtifactInfo &info) {
   Table t(host);
   mlir::func::FuncOp main = program.main;
-  SmallVector<Symbol> all = getSymbols(program.module);
+  SymbolList all = getSymbols(program.module);
   SmallVector<Constant *> inputs, outputs, symbols, kernels, features, strings;
   auto nameOf = [](mlir::Attribute attr, StringRef fallback) {
     return attr ? cast<mlir::StringAttr>(attr).getValue().str() : fallback.str();

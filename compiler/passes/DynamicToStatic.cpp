@@ -12,7 +12,7 @@ namespace fathom {
 #include "compiler/passes/Passes.h.inc"
 
 FailureOr<bool> resolvePins(ModuleOp module) {
-  SmallVector<Symbol> symbols = getSymbols(module);
+  SymbolList symbols = getSymbols(module);
   SmallVector<AffineExpr> replacements;
   for (size_t i = 0; i < symbols.size(); ++i)
     replacements.push_back(getAffineSymbolExpr(i, module.getContext()));

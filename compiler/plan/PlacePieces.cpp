@@ -280,7 +280,7 @@ private:
   const Target &target;
   const Backend &backend;
   Chooser &chooser;
-  SmallVector<Symbol> symbols;
+  SymbolList symbols;
   DenseSet<Value> isPiece;
   DenseMap<Operation *, unsigned> depths; // of wholes within wholes
 };

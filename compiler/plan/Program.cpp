@@ -106,16 +106,17 @@ std::string symbolFor(StringRef text) {
 }
 
 // Renumbers the symbols that a kernel uses from 0 on and gives it a list of its own, so that kernels that differ only
-// in the names of sizes are the same code. Returns which symbols of the module they are.
-SmallVector<unsigned> localizeSymbols(func::FuncOp kernel, ModuleOp module) {
-  SmallVector<Symbol> all = getSymbols(module), mine;
+// in the names of sizes are the same code. Returns which symbols of the module they are. `local` is a table for it,
+// which calls share: there may be as many symbols as kernels.
+SmallVector<unsigned> localizeSymbols(func::FuncOp kernel, ModuleOp module, SmallVectorImpl<AffineExpr> &local) {
+  SymbolList all = getSymbols(module), mine;
   SmallVector<unsigned> used = usedSymbols(kernel);
   if (used.empty())
     return used;
-  SmallVector<AffineExpr> local(all.size(), getAffineConstantExpr(0, module.getContext()));
+  local.resize(all.size(), getAffineConstantExpr(0, module.getContext()));
   for (auto [i, position] : llvm::enumerate(used)) {
     local[position] = getAffineSymbolExpr(i, module.getContext());
-    mine.push_back({"", all[position].min, all[position].max, all[position].isComputed, all[position].likely});
+    mine.push_back(Symbol{"", all[position].min, all[position].max, all[position].isComputed, all[position].likely});
   }
   replaceSymbols(kernel, local);
   setSymbols(kernel, mine);
@@ -242,7 +243,7 @@ private:
     for (Value output : outputs)
       returned.push_back(mapping.lookup(output));
     func::ReturnOp::create(b, function.getLoc(), returned);
-    kernel.symbols = localizeSymbols(function, program.module);
+    kernel.symbols = localizeSymbols(function, program.module, localSymbols);
     return function;
   }
 
@@ -279,6 +280,7 @@ private:
     return found->second;
   }
 
+  SmallVector<AffineExpr> localSymbols;
   Program &program;
   Chooser &chooser;
   OpBuilder b;
@@ -304,12 +306,12 @@ bool areSizesKnownAt(Operation *made, Value view) {
   return true;
 }
 
-bool isDataSized(Value value, ArrayRef<Symbol> symbols) {
+bool isDataSized(Value value, const SymbolList &symbols) {
   return llvm::any_of(sizesOf(value), [&](AffineExpr size) { return isComputed(size, symbols); });
 }
 
 // Whether what branch or loop takes the block's value number `index` has a size that data decides.
-bool isTakenAsDataSized(Block &block, unsigned index, ArrayRef<Symbol> symbols) {
+bool isTakenAsDataSized(Block &block, unsigned index, const SymbolList &symbols) {
   if (auto branch = dyn_cast<IfOp>(block.getParentOp()))
     return isDataSized(branch.getResult(index), symbols);
   if (isa<LoopOp>(block.getParentOp()) && index + 1 < block.getNumArguments())
@@ -326,7 +328,7 @@ void copyPassedThrough(Block &block) {
   if (isa<IfOp>(block.getParentOp()))
     prefix += block.getParent()->getRegionNumber() ? "else." : "then.";
   DenseSet<Value> returned;
-  SmallVector<Symbol> symbols = symbolsFor(terminator);
+  SymbolList symbols = symbolsFor(terminator);
   for (auto [i, operand] : llvm::enumerate(terminator->getOpOperands())) {
     Value root = bufferRoot(operand.get());
     // The next condition of a loop is only read.

@@ -219,7 +219,7 @@ Value Emitter::checkedIndex(Value index, Value size) {
 
 Value Emitter::isNonEmpty(Value tensor, ArrayRef<int64_t> dims) {
   graph::Sizes sizes = graph::sizesOf(tensor);
-  SmallVector<graph::Symbol> symbols = graph::symbolsFor(tensor.getParentBlock()->getParentOp());
+  graph::SymbolList symbols = graph::symbolsFor(tensor.getParentBlock()->getParentOp());
   Value result;
   for (int64_t d : dims) {
     if (graph::size::lowerBound(sizes[d], symbols).value_or(0) >= 1)

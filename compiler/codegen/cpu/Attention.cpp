@@ -22,7 +22,7 @@ public:
         tileN(schedule.tileN), blockN(schedule.blockN), depth(keyDepth(attention)), columns(valueDepth(attention)),
         unit(cost::rowUnit(e.target)) {
     AffineExpr size = keysOf(attention), rows = queriesOf(attention);
-    SmallVector<Symbol> symbols = symbolsFor(k.anchor);
+    SymbolList symbols = symbolsFor(k.anchor);
     hasBlocks = size::upperBound(size, symbols).value_or(INT64_MAX) > blockN;
     // Scratch: the scores, a register tile on its way, and for each row its queries, what is known of its scores, and
     // the sums that wait for the next block: for all rows of a task where there are several blocks.

@@ -58,7 +58,7 @@ OwningOpRef<ModuleOp> Importer::run(Opsets opsets) {
 // A dimension that can have one size only has it, and two that must be the same are one: the runtime checks inputs
 // against that, and everything behind them is known better.
 LogicalResult Importer::settleSymbols(ModuleOp module) {
-  SmallVector<graph::Symbol> before = graph::getSymbols(module), after;
+  SmallVector<graph::Symbol> before = graph::getSymbols(module).vec(), after;
   SmallVector<unsigned> leader(before.size());
   std::iota(leader.begin(), leader.end(), 0);
   auto find = [&](unsigned i) {
@@ -108,12 +108,11 @@ void Importer::noteNarrowed(Location node) {
   // Only what the user asked for is worth a warning.
   if (ranges.empty())
     return;
-  auto list = session.main->getParentOfType<ModuleOp>()->getAttrOfType<ArrayAttr>(graph::symbolsAttrName);
-  for (unsigned i = 0; list && i < symbols.size(); ++i) {
-    std::optional<graph::Symbol> now = graph::parseSymbol(list[i]);
-    if (now && (now->min > noted[i].min || now->max < noted[i].max))
+  graph::SymbolList list = graph::getSymbols(session.main->getParentOfType<ModuleOp>());
+  for (unsigned i = 0; i < std::min(list.size(), symbols.size()); ++i) {
+    if (list[i].min > noted[i].min || list[i].max < noted[i].max)
       narrowedBy[i] = node;
-    noted[i] = now.value_or(noted[i]);
+    noted[i] = list[i];
   }
 }
 

@@ -214,7 +214,7 @@ private:
   }
 
   void add(unsigned argument, Range range) {
-    SmallVector<graph::Symbol> symbols = graph::getSymbols(main->getParentOfType<ModuleOp>());
+    graph::SymbolList symbols = graph::getSymbols(main->getParentOfType<ModuleOp>());
     if (graph::isComputed(range.low, symbols) || graph::isComputed(range.high, symbols))
       return;
     SmallVector<AffineExpr> ends;

@@ -68,7 +68,7 @@ public:
   mlir::Location loc() const { return location; }
   mlir::OpBuilder &builder() { return session.builder; }
   mlir::MLIRContext *context() { return session.builder.getContext(); }
-  llvm::SmallVector<graph::Symbol> symbols() { return graph::getSymbols(module()); }
+  graph::SymbolList symbols() { return graph::getSymbols(module()); }
   mlir::InFlightDiagnostic error(ErrorCode code) { return emitError(location, code); }
   // A tensor's type for a message: float32[n, 3].
   std::string text(mlir::Type type) { return graph::typeText(llvm::cast<mlir::RankedTensorType>(type), symbols()); }

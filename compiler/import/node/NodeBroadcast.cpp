@@ -16,7 +16,7 @@ static llvm::SmallBitVector symbolsIn(AffineExpr size) {
   return used;
 }
 
-static bool isMany(AffineExpr size, ArrayRef<graph::Symbol> symbols) {
+static bool isMany(AffineExpr size, const graph::SymbolList &symbols) {
   return graph::size::lowerBound(size, symbols).value_or(0) >= 2;
 }
 
@@ -26,7 +26,7 @@ static bool isMany(AffineExpr size, ArrayRef<graph::Symbol> symbols) {
 bool Node::areMeantEqual(AffineExpr a, AffineExpr b) {
   if (graph::size::same(a, b) || (graph::constantSize(a) && graph::constantSize(b)))
     return true;
-  SmallVector<graph::Symbol> symbols = this->symbols();
+  graph::SymbolList symbols = this->symbols();
   if (graph::constantSize(a) || graph::constantSize(b))
     return isMany(graph::constantSize(a) ? b : a, symbols);
   llvm::SmallBitVector x = symbolsIn(a), y = symbolsIn(b);
@@ -45,7 +45,7 @@ AffineExpr Node::commonSize(AffineExpr a, AffineExpr b) {
   // Whatever the other is, it must be 1 or the same.
   if (graph::constantSize(a) || graph::constantSize(b))
     return graph::constantSize(a) && !graph::isConstant(a, 1) ? a : b;
-  SmallVector<graph::Symbol> symbols = this->symbols();
+  graph::SymbolList symbols = this->symbols();
   if (isMany(a, symbols) || isMany(b, symbols))
     return isMany(a, symbols) ? a : b;
   auto partsOf = [&](AffineExpr size) {

@@ -13,7 +13,7 @@ namespace fathom::importer {
 static AffineExpr zero(MLIRContext *context) { return getAffineConstantExpr(0, context); }
 
 // What a run says that is refused because of these sizes; nothing where that would be too long to help.
-static std::string neededSizes(AffineExpr a, AffineExpr b, StringRef relation, ArrayRef<graph::Symbol> symbols) {
+static std::string neededSizes(AffineExpr a, AffineExpr b, StringRef relation, const graph::SymbolList &symbols) {
   constexpr size_t longest = 160;
   // The names of computed sizes are not the model's.
   auto textOf = [&](AffineExpr size, StringRef article) {
@@ -36,7 +36,7 @@ LogicalResult Node::requireSame(AffineExpr a, AffineExpr b, StringRef what) {
 LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumptions) {
   if (assumptions.equal.empty() && assumptions.atLeast.empty())
     return success();
-  SmallVector<graph::Symbol> symbols = graph::getSymbols(module());
+  graph::SymbolList symbols = graph::getSymbols(module());
   // What is inside a branch need not hold where the branch is not taken.
   bool isOutermost = session.builder.getInsertionBlock() == &session.main.getBody().front();
   // By what a run says where they do not hold.
@@ -60,11 +60,12 @@ LogicalResult Node::checkAssumptions(const graph::CollectAssumptions &assumption
     auto symbol = dyn_cast<AffineSymbolExpr>(a);
     std::optional<int64_t> size = graph::constantSize(b);
     if (isOutermost && size && symbol && !symbols[symbol.getPosition()].isComputed) {
-      graph::Symbol &range = symbols[symbol.getPosition()];
+      graph::Symbol range = symbols[symbol.getPosition()];
       if (*size < range.min || *size > range.max)
         return error(ErrorCode::BadShape) << "dimension '" << range.name << "' would have to be " << *size
                                           << ", outside its range of " << range.min << " to " << range.max;
       range.min = range.max = *size;
+      symbols.set(symbol.getPosition(), range);
       isNarrowed = true;
       continue;
     }
@@ -123,7 +124,7 @@ Value Node::pinned(Value integers, StringRef suffix, StringRef why) {
     // Of an input, which the user can give a size.
     llvm::SmallBitVector used;
     graph::collectSymbols(graph::sizesOf(type)[0], used);
-    SmallVector<graph::Symbol> all = this->symbols();
+    graph::SymbolList all = this->symbols();
     bool isGiven = llvm::none_of(used.set_bits(), [&](unsigned i) { return all[i].isComputed; });
     hint(std::move(diagnostic), isGiven ? "give its length, such as --dim " + all[used.find_first()].name + "=2"
                                         : "give the tensor a fixed length, from which the result's rank follows");
@@ -176,9 +177,13 @@ static std::optional<graph::Sizes> join(Type a, Type b) {
 }
 
 void Node::limitSymbol(AffineExpr symbol, int64_t min, int64_t max) {
-  SmallVector<graph::Symbol> symbols = graph::getSymbols(module());
-  graph::Symbol &range = symbols[cast<AffineSymbolExpr>(symbol).getPosition()];
+  graph::SymbolList symbols = graph::getSymbols(module());
+  unsigned position = cast<AffineSymbolExpr>(symbol).getPosition();
+  graph::Symbol range = symbols[position];
+  if (range.min == min && range.max == max)
+    return;
   range.min = min, range.max = max;
+  symbols.set(position, range);
   graph::setSymbols(module(), symbols);
 }
 
@@ -249,7 +254,7 @@ FailureOr<SmallVector<Value>> Node::takeOneRank(Value condition, BranchBody body
     return error(ErrorCode::UnsupportedShape) << "an output is " << types << "; only sizes may differ";
   if (llvm::none_of(session.unequal, [&](const UnequalRanks &met) { return met.key == name; })) {
     std::string dim;
-    SmallVector<graph::Symbol> symbols = this->symbols();
+    graph::SymbolList symbols = this->symbols();
     for (AffineExpr size : graph::sizesOf(larger))
       if (auto symbol = dyn_cast<AffineSymbolExpr>(size))
         if (!symbols[symbol.getPosition()].isComputed && !llvm::is_contained(graph::sizesOf(smaller), size))
@@ -264,14 +269,13 @@ FailureOr<SmallVector<Value>> Node::takeOneRank(Value condition, BranchBody body
 
 // Refuses a size of 1 when the model runs.
 LogicalResult Node::requireNotOne(AffineExpr size) {
-  SmallVector<graph::Symbol> symbols = this->symbols();
+  graph::SymbolList symbols = this->symbols();
   auto symbol = dyn_cast<AffineSymbolExpr>(size);
   bool isOutermost = session.builder.getInsertionBlock() == &session.main.getBody().front();
   bool isPositive = graph::size::lowerBound(size, symbols).value_or(0) > 0;
   if (isOutermost && isPositive && symbol && !symbols[symbol.getPosition()].isComputed) {
     // Inputs are checked by name, and who wants likely sizes knows.
-    graph::Symbol &range = symbols[symbol.getPosition()];
-    limitSymbol(size, 2, range.max);
+    limitSymbol(size, 2, symbols[symbol.getPosition()].max);
     return success();
   }
   // With 1 negative and 0 not: the quotient is -1 for 0, and 0 for all others.
@@ -288,7 +292,7 @@ LogicalResult Node::requireNotOne(AffineExpr size) {
 // The dimension is kept first, and whether the model could go on without it is found out as for branches.
 FailureOr<bool> Node::isSqueezed(int64_t axis) {
   AffineExpr size = graph::sizesOf(input(0))[axis];
-  SmallVector<graph::Symbol> symbols = this->symbols();
+  graph::SymbolList symbols = this->symbols();
   std::optional<int64_t> low = graph::size::lowerBound(size, symbols), high = graph::size::upperBound(size, symbols);
   if (low && high && *low == 1 && *high == 1)
     return true;

@@ -30,8 +30,8 @@ std::optional<graph::Elements> sizesFrom(Node &node, Value integers, int64_t len
 
 // The middle `wanted` elements of an axis, or the axis in the middle of as many.
 Value centred(Node &node, Value value, int64_t axis, AffineExpr wanted) {
-  AffineExpr own = graph::sizesOf(value)[axis], zero = constantOf(node, 0);
-  SmallVector<graph::Symbol> symbols = node.symbols();
+  AffineExpr own = graph::sizesOf(value)[axis], zero = constant(node, 0);
+  graph::SymbolList symbols = node.symbols();
   if (size::same(own, wanted))
     return value;
   Value at = node.ints({axis}, "axis");

@@ -262,7 +262,7 @@ static FailureOr<LoopMade> loopFrom(Node &node, Value trip, Value condition, Val
 // The same without a report. Where it fails, ranges of symbols are what they were.
 static FailureOr<LoopMade> tryLoopFrom(Node &node, Value trip, Value condition, ValueRange carried,
                                        ArrayRef<Kind> kinds, Node::LoopBody body) {
-  SmallVector<graph::Symbol> before = node.symbols();
+  graph::SymbolList before = node.symbols();
   ScopedDiagnosticHandler quiet(node.context(), [](Diagnostic &) { return success(); });
   FailureOr<LoopMade> made = loopFrom(node, trip, condition, carried, SmallVector<Kind>(kinds), body);
   if (failed(made))

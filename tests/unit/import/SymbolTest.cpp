@@ -1,5 +1,7 @@
 // Dynamic dimensions: their names and ranges, and what options make of them.
 #include "TestModel.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
 
 using namespace fathom;
 using namespace fathom::test;
@@ -127,6 +129,65 @@ TEST_F(SymbolTest, ComputesSizesThatMayBeZero) {
   auto symbols = graph::getSymbols(*module);
   ASSERT_EQ(symbols.size(), 3u);
   EXPECT_TRUE(symbols[2].isComputed);
+}
+
+// Every op may add a symbol or narrow one: neither copies what the others are.
+TEST_F(SymbolTest, ListsShareWhatIsTheSame) {
+  graph::SymbolList list;
+  for (int i = 0; i < 1000; ++i)
+    list.push_back(graph::Symbol{"s" + std::to_string(i), i, i + 1});
+  ASSERT_EQ(list.size(), 1000u);
+  for (auto [i, symbol] : llvm::enumerate(list))
+    EXPECT_EQ(symbol.name, "s" + std::to_string(i));
+  graph::SymbolList longer = list, narrowed = list;
+  longer.push_back(graph::Symbol{"more"});
+  narrowed.set(500, graph::Symbol{"other", 7, 8});
+  EXPECT_EQ(list.size(), 1000u);
+  EXPECT_EQ(list[500].name, "s500");
+  EXPECT_EQ(narrowed[500].min, 7);
+  EXPECT_EQ(narrowed[499].name, "s499");
+  EXPECT_EQ(longer[1000].name, "more");
+  auto changed = [&](const graph::SymbolList &other) {
+    unsigned count = other.getBlocks().size() - list.getBlocks().size();
+    for (auto [a, b] : llvm::zip(list.getBlocks(), other.getBlocks()))
+      count += a != b;
+    return count;
+  };
+  EXPECT_EQ(changed(longer), 1u);
+  EXPECT_EQ(changed(narrowed), 1u);
+}
+
+TEST_F(SymbolTest, AttributesShareWhatIsTheSame) {
+  import(model());
+  ASSERT_TRUE(module);
+  auto attribute = [&] { return (*module)->getAttrOfType<mlir::ArrayAttr>(graph::symbolsAttrName); };
+  EXPECT_TRUE(llvm::isa<mlir::DictionaryAttr>(attribute()[0]));
+  for (int i = 0; i < 500; ++i) {
+    mlir::ArrayAttr before = attribute();
+    EXPECT_EQ(graph::addComputedSymbol(*module, "made" + std::to_string(i)),
+              mlir::getAffineSymbolExpr(2 + i, &context));
+    unsigned same = 0;
+    for (auto [a, b] : llvm::zip(before, attribute()))
+      same += a == b;
+    // The first list of lists has nothing of the list before.
+    if (llvm::isa<mlir::DictionaryAttr>(before[0]) == llvm::isa<mlir::DictionaryAttr>(attribute()[0]))
+      EXPECT_GE(same + 1, before.size());
+    // Of 512 symbols, 16 lists of 32.
+    EXPECT_LE(attribute().size(), 32u);
+  }
+  graph::SymbolList symbols = graph::getSymbols(*module);
+  ASSERT_EQ(symbols.size(), 502u);
+  EXPECT_EQ(symbols[0].name, "batch");
+  EXPECT_EQ(symbols[501].name, "made499");
+  EXPECT_TRUE(symbols[501].isComputed);
+  EXPECT_TRUE(succeeded(mlir::verify(*module)));
+  // As text and back.
+  std::string text;
+  llvm::raw_string_ostream(text) << **module;
+  auto again = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(graph::getSymbols(*again).size(), 502u);
+  EXPECT_EQ((*again)->getAttr(graph::symbolsAttrName), attribute());
 }
 
 } // namespace

@@ -122,7 +122,7 @@ private:
     AffineExpr past = graph::sizesOf(node.input(PastKey))[2], grown = graph::size::add(past, sequence);
     std::optional<graph::Elements> total = graph::elementsOf(node.input(Total));
     AffineExpr wanted = total && total->size() == 1 ? total->front() : AffineExpr();
-    SmallVector<graph::Symbol> symbols = node.symbols();
+    graph::SymbolList symbols = node.symbols();
     bool hasRoom = wanted && graph::size::isAtLeast(past, wanted, symbols);
     bool lacksRoom =
         graph::isConstant(past, 0) || (wanted && graph::size::isAtLeast(wanted, graph::size::add(past, 1), symbols));
