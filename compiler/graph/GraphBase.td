@@ -59,6 +59,7 @@ def Graph_Optional : Type<Or<[CPred<"::llvm::isa<::mlir::NoneType>($_self)">, Gr
 
 def Graph_Anchor : NativeOpTrait<"Anchor"> { let cppNamespace = "::fathom::graph"; }
 def Graph_Internal : NativeOpTrait<"Internal"> { let cppNamespace = "::fathom::graph"; }
+def Graph_AnyElement : NativeOpTrait<"AnyElement"> { let cppNamespace = "::fathom::graph"; }
 
 class Graph_Op<string name, list<Trait> traits = []>
     : Op<Graph_Dialect, name, !listconcat(traits, [Pure])> {

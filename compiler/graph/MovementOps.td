@@ -20,32 +20,32 @@ def SizesOp : Op<Graph_Dialect, "Sizes", [Graph_Internal, Pure, DeclareOpInterfa
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$values attr-dict `as` type($result)";
 }
-def IdentityOp : Graph_ShapeArithOp<"Identity"> { let arguments = (ins Graph_Tensor:$input); let hasFolder = 1; }
+def IdentityOp : Graph_ShapeArithOp<"Identity", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input); let hasFolder = 1; }
 def RelayoutOp : Graph_Op<"Relayout", [Graph_Internal, DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
   let summary = "the same tensor in another layout: the only op that changes an encoding at run time";
   let arguments = (ins Graph_Tensor:$input);
   let results = (outs Graph_Tensor:$result);
 }
 
-def ShapeOp : Graph_ShapeArithOp<"Shape"> {
+def ShapeOp : Graph_ShapeArithOp<"Shape", [Graph_AnyElement]> {
   let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "0">:$start, OptionalAttr<Graph_Int>:$end);
 }
-def SizeOp : Graph_ShapeArithOp<"Size"> { let arguments = (ins Graph_Tensor:$input); }
-def ReshapeOp : Graph_ShapeArithOp<"Reshape"> {
+def SizeOp : Graph_ShapeArithOp<"Size", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input); }
+def ReshapeOp : Graph_ShapeArithOp<"Reshape", [Graph_AnyElement]> {
   let summary = "also ONNX's Flatten, Squeeze and Unsqueeze once the target sizes are known";
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$shape, DefaultValuedAttr<Graph_Int, "0">:$allowzero);
 }
-def FlattenOp : Graph_ShapedOp<"Flatten"> { let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "1">:$axis); }
-def SqueezeOp : Graph_ShapeArithOp<"Squeeze"> { let arguments = (ins Graph_Tensor:$input, Graph_Optional:$axes); }
-def UnsqueezeOp : Graph_ShapeArithOp<"Unsqueeze"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$axes); }
-def TransposeOp : Graph_ShapeArithOp<"Transpose"> { let arguments = (ins Graph_Tensor:$input, OptionalAttr<DenseI64ArrayAttr>:$perm); }
-def ExpandOp : Graph_ShapeArithOp<"Expand"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$shape); }
-def TileOp : Graph_ShapedOp<"Tile"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$repeats); }
-def ConcatOp : Graph_ShapeArithOp<"Concat", [Graph_Anchor]> { let arguments = (ins Variadic<Graph_Tensor>:$inputs, Graph_Int:$axis); }
-def SliceOp : Graph_ShapeArithOp<"Slice"> {
+def FlattenOp : Graph_ShapedOp<"Flatten", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "1">:$axis); }
+def SqueezeOp : Graph_ShapeArithOp<"Squeeze", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Optional:$axes); }
+def UnsqueezeOp : Graph_ShapeArithOp<"Unsqueeze", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$axes); }
+def TransposeOp : Graph_ShapeArithOp<"Transpose", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, OptionalAttr<DenseI64ArrayAttr>:$perm); }
+def ExpandOp : Graph_ShapeArithOp<"Expand", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$shape); }
+def TileOp : Graph_ShapedOp<"Tile", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$repeats); }
+def ConcatOp : Graph_ShapeArithOp<"Concat", [Graph_Anchor, Graph_AnyElement]> { let arguments = (ins Variadic<Graph_Tensor>:$inputs, Graph_Int:$axis); }
+def SliceOp : Graph_ShapeArithOp<"Slice", [Graph_AnyElement]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$starts, Graph_Tensor:$ends, Graph_Optional:$axes, Graph_Optional:$steps);
 }
-def SplitOp : Graph_Op<"Split", [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
+def SplitOp : Graph_Op<"Split", [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_AnyElement]> {
   let summary = "becomes one Slice per result";
   let arguments = (ins Graph_Tensor:$input, Graph_Optional:$split, DefaultValuedAttr<Graph_Int, "0">:$axis, OptionalAttr<Graph_Int>:$num_outputs);
   let results = (outs Variadic<Graph_Tensor>:$parts);
@@ -72,9 +72,9 @@ def ResizeOp : Graph_ShapedOp<"Resize"> {
       DefaultValuedAttr<StrAttr, "\"round_prefer_floor\"">:$nearest_mode);
 }
 
-def GatherOp : Graph_ShapeArithOp<"Gather"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$axis); }
-def GatherElementsOp : Graph_ShapedOp<"GatherElements"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$axis); }
-def GatherNDOp : Graph_ShapedOp<"GatherND"> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$batch_dims); }
+def GatherOp : Graph_ShapeArithOp<"Gather", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$axis); }
+def GatherElementsOp : Graph_ShapedOp<"GatherElements", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$axis); }
+def GatherNDOp : Graph_ShapedOp<"GatherND", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$batch_dims); }
 def ScatterElementsOp : Graph_ShapedOp<"ScatterElements", [Graph_Anchor]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, Graph_Tensor:$updates, DefaultValuedAttr<Graph_Int, "0">:$axis,
       DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);

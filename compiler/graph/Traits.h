@@ -19,4 +19,11 @@ inline bool isAnchor(mlir::Operation *op) { return op && op->hasTrait<Anchor>();
 // The dialect's own op, which ONNX does not have, or not in its own domain: no node of a model may have its name.
 template <typename ConcreteType> class Internal : public mlir::OpTrait::TraitBase<ConcreteType, Internal> {};
 
+// Elements are moved or counted and never looked at: those that have no arithmetic, strings and small types, pass too.
+template <typename ConcreteType> class AnyElement : public mlir::OpTrait::TraitBase<ConcreteType, AnyElement> {};
+
+// The arithmetic on floats holds a function that no machine has an instruction for: it is expanded into a polynomial or
+// the like when code is generated (codegen/common/MathLowering.h), and costs accordingly.
+template <typename ConcreteType> class Expanded : public mlir::OpTrait::TraitBase<ConcreteType, Expanded> {};
+
 } // namespace fathom::graph

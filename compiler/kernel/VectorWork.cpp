@@ -14,9 +14,9 @@ namespace {
 constexpr double expandedCycles = 12;
 constexpr VectorWork expanded{32, 60, 6}, quotient{6, 12}, simple{1, 3}, movement{4, 6};
 
+// Powers of integers are products and selections, and as many instructions.
 bool isExpanded(Operation *op) {
-  return isa<ExpOp, SigmoidOp, TanhOp, ErfOp, GeluOp, SwishOp, MishOp, SoftplusOp, EluOp, SeluOp, CeluOp, LogOp, PowOp,
-             SinOp, CosOp>(op);
+  return op->hasTrait<Expanded>() && (isa<FloatType>(getElementTypeOrSelf(op->getOperand(0))) || isa<PowOp>(op));
 }
 
 } // namespace

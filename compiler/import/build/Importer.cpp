@@ -261,10 +261,11 @@ LogicalResult Importer::checkInputKinds(const onnx::NodeProto &proto, ArrayRef<V
     if (isZipMap(input))
       return emitError(at, ErrorCode::UnsupportedOp)
              << "a ZipMap's maps can only be an output of the model, and " << proto.op_type() << " takes them";
-    if (type && graph::isString(type.getElementType()) && !(mayTakeStrings && takesStrings(proto.op_type())))
+    if (type && graph::isString(type.getElementType()) &&
+        !(mayTakeStrings && takesStrings(proto.op_type(), at.getContext())))
       return emitError(at, ErrorCode::UnsupportedType) << proto.op_type() << " of strings is not supported";
     if (type && graph::isSmall(type.getElementType()) &&
-        !(domainOf(proto.domain()).empty() && takesSmallTypes(proto.op_type())))
+        !(domainOf(proto.domain()).empty() && takesSmallTypes(proto.op_type(), at.getContext())))
       return hint(emitError(at, ErrorCode::UnsupportedType)
                       << proto.op_type() << " of " << graph::smallTypeName(type.getElementType())
                       << " is not supported",

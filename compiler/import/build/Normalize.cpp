@@ -35,42 +35,31 @@ bool takesCompounds(StringRef op) {
   return llvm::any_of(sequenceRules(), [&](const Rule &rule) { return rule.op == op; });
 }
 
-bool takesStrings(StringRef op) {
-  static const llvm::StringSet<> ops = {"ArrayFeatureExtractor",
-                                        "CategoryMapper",
-                                        "Compress",
-                                        "Concat",
-                                        "ConcatFromSequence",
-                                        "Equal",
-                                        "Expand",
-                                        "Flatten",
-                                        "Gather",
-                                        "GatherElements",
-                                        "GatherND",
-                                        "Identity",
-                                        "If",
-                                        "LabelEncoder",
-                                        "Loop",
-                                        "OneHotEncoder",
-                                        "Optional",
-                                        "OptionalGetElement",
-                                        "OptionalHasElement",
-                                        "Reshape",
-                                        "ScatterElements",
-                                        "ScatterND",
-                                        "SequenceAt",
-                                        "SequenceConstruct",
-                                        "Shape",
-                                        "Size",
-                                        "Slice",
-                                        "Split",
-                                        "Squeeze",
-                                        "TfIdfVectorizer",
-                                        "Tile",
-                                        "Transpose",
-                                        "Unsqueeze",
-                                        "Where"};
-  return ops.contains(op);
+bool movesAnyElement(StringRef op, MLIRContext *context) {
+  std::optional<RegisteredOperationName> name = RegisteredOperationName::lookup(("graph." + op).str(), context);
+  return name && name->hasTrait<graph::AnyElement>();
+}
+
+bool takesStrings(StringRef op, MLIRContext *context) {
+  // Beside the ops that move elements: those that compare strings, look them up, choose among them or hold them.
+  static const llvm::StringSet<> others = {"ArrayFeatureExtractor",
+                                           "CategoryMapper",
+                                           "Compress",
+                                           "ConcatFromSequence",
+                                           "Equal",
+                                           "If",
+                                           "LabelEncoder",
+                                           "Loop",
+                                           "OneHotEncoder",
+                                           "Optional",
+                                           "OptionalGetElement",
+                                           "OptionalHasElement",
+                                           "ScatterElements",
+                                           "ScatterND",
+                                           "SequenceAt",
+                                           "SequenceConstruct",
+                                           "TfIdfVectorizer"};
+  return movesAnyElement(op, context) || others.contains(op);
 }
 
 static LogicalResult checkInputs(Node &node, unsigned least, unsigned most) {

@@ -45,8 +45,10 @@ bool isSupported(llvm::StringRef op, mlir::MLIRContext *context);
 llvm::LogicalResult modernize(Node &node);
 // Whether the operator may be given sequences and optionals.
 bool takesCompounds(llvm::StringRef op);
+// Whether the operator is an op that moves elements of any type.
+bool movesAnyElement(llvm::StringRef op, mlir::MLIRContext *context);
 // Whether the operator may be given strings: it compares or moves them.
-bool takesStrings(llvm::StringRef op);
+bool takesStrings(llvm::StringRef op, mlir::MLIRContext *context);
 // Makes the graph ops of a node of ONNX's own domain.
 llvm::LogicalResult normalize(Node &node);
 // The rule of all operators without one: the graph op of that name with the node's inputs and attributes.

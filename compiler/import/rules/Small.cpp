@@ -10,34 +10,11 @@ using namespace mlir;
 
 namespace fathom::importer {
 
-bool takesSmallTypes(StringRef op) {
-  static const llvm::StringSet<> ops = {"BitCast",
-                                        "Cast",
-                                        "CastLike",
-                                        "Concat",
-                                        "ConstantOfShape",
-                                        "DequantizeLinear",
-                                        "Expand",
-                                        "Flatten",
-                                        "Gather",
-                                        "GatherElements",
-                                        "GatherND",
-                                        "Identity",
-                                        "If",
-                                        "Loop",
-                                        "Reshape",
-                                        "QuantizeLinear",
-                                        "Scan",
-                                        "Shape",
-                                        "Size",
-                                        "Slice",
-                                        "Split",
-                                        "Squeeze",
-                                        "Tile",
-                                        "Transpose",
-                                        "Unsqueeze",
-                                        "Where"};
-  return ops.contains(op);
+bool takesSmallTypes(StringRef op, MLIRContext *context) {
+  // Beside the ops that move elements: those that make numbers of them or are made of them, and control flow.
+  static const llvm::StringSet<> others = {
+      "BitCast", "Cast", "CastLike", "ConstantOfShape", "DequantizeLinear", "If", "Loop", "QuantizeLinear", "Scan"};
+  return movesAnyElement(op, context) || others.contains(op);
 }
 
 static Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }

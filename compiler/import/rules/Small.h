@@ -6,7 +6,7 @@
 namespace fathom::importer {
 
 // Whether the operator may be given small element types: it moves them, or makes others of them.
-bool takesSmallTypes(llvm::StringRef op);
+bool takesSmallTypes(llvm::StringRef op, mlir::MLIRContext *context);
 
 struct SmallRounding {
   bool saturates = true;
