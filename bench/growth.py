@@ -29,7 +29,7 @@ class Graph:
     """Nodes that are added one by one, with names of their own."""
 
     def __init__(self):
-        self.nodes, self.weights, self.given = [], [], ["x"]
+        self.nodes, self.weights, self.given, self.sizes = [], [], ["x"], SIZES
 
     def add(self, operator, *inputs, **attributes):
         name = f"n{len(self.nodes)}"
@@ -40,16 +40,19 @@ class Graph:
         self.given.append(f"x{len(self.given)}")
         return self.given[-1]
 
-    def weight(self, values):
+    def weight(self, values, dtype=np.float32):
         name = f"w{len(self.weights)}"
-        self.weights.append(onnx.numpy_helper.from_array(np.asarray(values, np.float32), name))
+        self.weights.append(onnx.numpy_helper.from_array(np.asarray(values, dtype), name))
         return name
+
+    def integers(self, *values):
+        return self.weight(values, np.int64)
 
     def model(self, *outputs):
         def declared(names, sizes):
             return [helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes) for name in names]
 
-        graph = helper.make_graph(self.nodes, "g", declared(self.given, SIZES), declared(outputs, None), self.weights)
+        graph = helper.make_graph(self.nodes, "g", declared(self.given, self.sizes), declared(outputs, None), self.weights)
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
 
@@ -121,7 +124,28 @@ def movement(g, nodes):
     return [x]
 
 
-SHAPES = {f.__name__: f for f in (chain, wide, tree, ladder, swish, doubling, layers, residual, movement)}
+def rolling(g, nodes):
+    """A buffer that loses its first row and gets others behind: two nodes with a size that only the run knows, each."""
+    g.sizes = ["rows", 4]
+    x, one, end, axis = "x", g.integers(1), g.integers(2**31 - 1), g.integers(0)
+    more = g.input()
+    for _ in range(nodes // 2):
+        x = g.add("Concat", g.add("Slice", x, one, end, axis), more, axis=0)
+    return [x]
+
+
+def sized(g, nodes):
+    """Sizes computed from the sizes of what was made before, five nodes for each."""
+    g.sizes = ["rows"]
+    x, three, two, seven, one = "x", g.integers(3), g.integers(2), g.integers(7), g.integers(1)
+    row = g.weight([1.5])
+    for _ in range(nodes // 6):
+        size = g.add("Mod", g.add("Max", g.add("Div", g.add("Shape", x), three), two), seven)
+        x = g.add("Expand", row, g.add("Add", size, one))
+    return [x]
+
+
+SHAPES = {f.__name__: f for f in (chain, wide, tree, ladder, swish, doubling, layers, residual, movement, rolling, sized)}
 
 
 def write_model(shape, nodes, path):

@@ -139,7 +139,7 @@ Value HostEmitter::addressOf(Value tensor) {
   }
   if (AffineExpr within = memory.offsets.lookup(tensor))
     offset = offset + within;
-  Value known = pointers.lookup(tensor);
+  Value known = pointerTo(tensor);
   Value base = known ? known : addressAt(memory.places.lookup(tensor));
   offset = size::simplified(offset);
   return isConstant(offset, 0) ? base : c.address(base, c.expr(offset), b.getI8Type());
@@ -205,7 +205,7 @@ void HostEmitter::makeRoom(Value tensor) {
   Place place = memory.places.lookup(tensor);
   AffineExpr bytes = alignedBytes(tensor);
   if (place.kind == Place::Heap)
-    pointers[tensor] = allocate(bytes, tensor.getLoc());
+    setPointer(tensor, allocate(bytes, tensor.getLoc()));
   if (place.kind != Place::Output)
     return;
   // Views keep the number of elements, but not the dimensions. Data may decide these where there are no elements at
@@ -225,7 +225,7 @@ void HostEmitter::makeRoom(Value tensor) {
           .getResult();
   Value none = LLVM::ZeroOp::create(b, loc, pointer);
   refuseIf(LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, made, none), FATHOM_FAULT_MEMORY, tensor.getLoc());
-  pointers[tensor] = made;
+  setPointer(tensor, made);
 }
 
 // Whether none of these tensors has an element; null where one always does.
@@ -292,19 +292,23 @@ void HostEmitter::emitBlock(Block &block) {
     Operation &op = *next;
     fewUntil = fewUntil == next ? nullptr : fewUntil;
     next = next->getNextNode();
-    TypeSwitch<Operation *>(&op)
-        .Case([&](func::CallOp call) { launch(call); })
-        .Case([&](PinOp pin) { emitPin(pin); })
-        .Case([&](AssertOp check) {
-          if (!isForPlan(check))
-            emitAssert(check);
-        })
-        .Case([&](IfOp branch) { emitIf(branch); })
-        .Case([&](LoopOp loop) { emitLoop(loop); });
-    if (auto found = memory.released.find(&op); found != memory.released.end() && !op.hasTrait<OpTrait::IsTerminator>())
-      for (Value tensor : found->second)
-        release(pointers.lookup(tensor));
+    emitOp(op);
   }
+}
+
+void HostEmitter::emitOp(Operation &op) {
+  TypeSwitch<Operation *>(&op)
+      .Case([&](func::CallOp call) { launch(call); })
+      .Case([&](PinOp pin) { emitPin(pin); })
+      .Case([&](AssertOp check) {
+        if (!isForPlan(check))
+          emitAssert(check);
+      })
+      .Case([&](IfOp branch) { emitIf(branch); })
+      .Case([&](LoopOp loop) { emitLoop(loop); });
+  if (auto found = memory.released.find(&op); found != memory.released.end() && !op.hasTrait<OpTrait::IsTerminator>())
+    for (Value tensor : found->second)
+      release(pointerTo(tensor));
 }
 
 void HostEmitter::emitRun() {
@@ -327,8 +331,12 @@ void HostEmitter::emitRun() {
     slotTable = LLVM::AllocaOp::create(b, loc, pointer, i64, c.i64(slots.size()), 8);
     for (auto [i, slot] : llvm::enumerate(slots))
       c.store(slot, slotTable, c.i64(i), i64);
+    makeTable();
   }
-  emitBlock(main.getBody().front());
+  if (table)
+    emitAllInParts(main.getBody().front());
+  else
+    emitBlock(main.getBody().front());
   func::ReturnOp::create(b, loc, c.i32(0));
 }
 

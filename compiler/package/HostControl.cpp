@@ -37,6 +37,10 @@ void HostEmitter::bindSymbol(unsigned position, Value value, Location node, Stri
     outside = arith::OrIOp::create(b, loc, outside, c.cmp(arith::CmpIPredicate::sgt, value, c.i64(range.max)));
   refuseIf(outside, FATHOM_FAULT_SHAPE, node, why);
   c.symbols[position] = value;
+  if (table) {
+    c.store(value, table, c.i64(position), i64);
+    bound.set(position);
+  }
 }
 
 static StringRef whyOf(Operation *op) {
@@ -134,7 +138,7 @@ void HostEmitter::emitIf(IfOp op) {
   }
   b.setInsertionPointToStart(join);
   for (auto [i, index] : llvm::enumerate(handed))
-    pointers[op.getResult(index)] = join->getArgument(i);
+    setPointer(op.getResult(index), join->getArgument(i));
   for (auto [i, symbol] : llvm::enumerate(op.getSymbols()))
     bindSymbol(symbol, join->getArgument(handed.size() + i), op.getLoc());
 }
@@ -271,10 +275,10 @@ void HostEmitter::emitLoop(LoopOp op) {
   b.setInsertionPointToStart(after);
   c.symbols = before;
   for (unsigned i = 0; i < carried; ++i)
-    pointers[op.getResult(i)] = at(current[i]);
+    setPointer(op.getResult(i), at(current[i]));
   for (auto [result, stack] : llvm::zip(stacked, stacks))
     if (!stack.isPlanned)
-      pointers[result] = at(stack.base);
+      setPointer(result, at(stack.base));
   for (int64_t symbol : op.getSymbols()) {
     auto [index, dim] = findSymbol(op.getResults(), symbol);
     if (index >= carried) {

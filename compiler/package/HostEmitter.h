@@ -5,6 +5,7 @@
 #include "compiler/codegen/common/Code.h"
 #include "compiler/package/MemoryPlan.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "llvm/ADT/BitVector.h"
 
 namespace fathom {
 
@@ -27,6 +28,7 @@ private:
   Value addressAt(const Place &place);
   Value addressOf(Value tensor);
   void emitBlock(mlir::Block &block);
+  void emitOp(mlir::Operation &op);
   void launch(mlir::func::CallOp call);
   Value areEmpty(mlir::ValueRange tensors);
   void makeRoom(Value tensor);
@@ -53,7 +55,14 @@ private:
   llvm::SmallVector<mlir::func::CallOp> launchesFrom(mlir::Operation *first);
   // Emits launches as functions of their own, if they are many.
   bool emitParts(llvm::ArrayRef<mlir::func::CallOp> launches);
-  void emitPart(llvm::ArrayRef<mlir::func::CallOp> launches);
+  void emitPart(llvm::ArrayRef<mlir::Operation *> ops);
+  // Where data decides sizes, values pass between parts through a table.
+  void makeTable();
+  void emitAllInParts(mlir::Block &block);
+  void loadSymbolsFor(mlir::Operation *op);
+  void loadBoundSymbols();
+  Value pointerTo(Value tensor); // null where it is known without
+  void setPointer(Value tensor, Value address);
 
   // HostControl.cpp
   void emitPin(graph::PinOp op);
@@ -81,6 +90,10 @@ private:
   Value call, services, runtime, weights, arena, inputs, outputs, arguments, dims;
   llvm::SmallVector<Value> slots;
   Value slotTable; // where slots begin, in code that is emitted in parts
+  // What the run has found out on its way, for such code: all symbols, then the addresses of buffers by their numbers.
+  Value table;
+  llvm::BitVector bound; // the symbols that are in the table by now
+  llvm::DenseMap<Value, unsigned> numbers;
   unsigned parts = 0;
   llvm::DenseMap<Value, Value> pointers; // addresses that are known only as the code runs, by buffer
   mlir::Block *failed = nullptr;

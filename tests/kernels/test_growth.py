@@ -216,6 +216,87 @@ def test_many_kernels(rows, random):
         assert_close(got, want, "convolution")
 
 
+def rolls(x, count, prefix):
+    """A buffer that loses its first row and gets others behind, again and again: nodes, and the last one's result."""
+    nodes = []
+    for i in range(count):
+        nodes.append(helper.make_node("Slice", [x, "one", "end", "axis"], [f"{prefix}s{i}"]))
+        x = f"{prefix}v{i}"
+        nodes.append(helper.make_node("Concat", [f"{prefix}s{i}", "more"], [x], axis=0))
+    return nodes, x
+
+
+def of_rolls(nodes, result):
+    """The model of such nodes: sizes that only the run knows."""
+    constants = {"one": np.array([1]), "end": np.array([2**31 - 1]), "axis": np.array([0]), "five": np.array(5), "three": np.array(3)}
+    model = make_model(nodes, {name: np.zeros((3, 2), np.float32) for name in ("x", "more")}, constants, [result])
+    for given, name in zip(model.graph.input, ("rows", "others")):
+        given.type.tensor_type.shape.dim[0].dim_param = name
+    return model
+
+
+def rolled(x, more, count):
+    for _ in range(count):
+        x = np.concatenate([x[1:], more])
+    return x
+
+
+def test_sizes_that_only_the_run_knows(random):
+    """More kernels than the host's code has in one function; sizes and addresses pass from one function to the next."""
+    artifact = fathom.compile(of_rolls(*rolls("x", 300, "")))
+    for rows, others in ((5, 1), (1, 1), (3, 2)):
+        x, more = (random.standard_normal((size, 2)).astype(np.float32) for size in (rows, others))
+        for threads in (1, 2):
+            got = fathom.Session(artifact, threads=threads).run(None, {"x": x, "more": more})[0]
+            np.testing.assert_array_equal(got, rolled(x, more, 300))
+
+
+def test_branches_among_many_launches(random):
+    """A branch and a loop between functions that pass sizes on: they read some and decide others."""
+    tensor = helper.make_tensor_value_info("", TensorProto.FLOAT, ["?", 2])
+
+    def named(name, info=tensor):
+        result = type(info)()
+        result.CopyFrom(info)
+        result.name = name
+        return result
+
+    before, a = rolls("x", 100, "a")
+    grown = helper.make_graph([helper.make_node("Concat", [a, "more"], ["grown"], axis=0)], "grown", [], [named("grown")])
+    halved = helper.make_graph([helper.make_node("Slice", [a, "one", "end", "axis"], ["cut"])], "cut", [], [named("cut")])
+    choice = [helper.make_node("Size", ["x"], ["size"]), helper.make_node("Greater", ["size", "five"], ["isLarge"]),
+              helper.make_node("If", ["isLarge"], ["chosen"], then_branch=halved, else_branch=grown)]
+    between, b = rolls("chosen", 100, "b")
+    scalars = [helper.make_tensor_value_info("i", TensorProto.INT64, []), helper.make_tensor_value_info("go", TensorProto.BOOL, [])]
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Concat", ["state", "more"], ["next"], axis=0)], "body",
+        [*scalars, named("state")], [helper.make_tensor_value_info("on", TensorProto.BOOL, []), named("next")])
+    loop = helper.make_node("Loop", ["three", "", b], ["looped"], body=body)
+    after, c = rolls("looped", 100, "c")
+    artifact = fathom.compile(of_rolls([*before, *choice, *between, loop, *after], c))
+    for rows, others in ((5, 1), (2, 1), (3, 2)):
+        x, more = (random.standard_normal((size, 2)).astype(np.float32) for size in (rows, others))
+        want = rolled(x, more, 100)
+        want = rolled(want[1:] if x.size > 5 else np.concatenate([want, more]), more, 100)
+        want = rolled(np.concatenate([want, more, more, more]), more, 100)
+        for threads in (1, 2):
+            got = fathom.Session(artifact, threads=threads).run(None, {"x": x, "more": more})[0]
+            np.testing.assert_array_equal(got, want)
+
+
+def test_host_functions_stay_short():
+    """Their number grows with the model, and not their length."""
+
+    def functions(count):
+        text = fathom.compile(of_rolls(*rolls("x", count, "")), emit="llvm", target="neoverse-v1")
+        found = re.findall(r"^define [^\n]*@fathom_run[.\d]*\(.*?^}", text, re.M | re.S)
+        return len(found), max(body.count("\n") for body in found)
+
+    (few, short), (many, longest) = functions(200), functions(400)
+    assert many >= 1.8 * few
+    assert longest <= 1.1 * short
+
+
 def test_many_tensors_that_live_together(random):
     """More than are placed with regard to all others."""
     count = 2300
