@@ -323,8 +323,11 @@ fathom_status *fathom_context::describeFault(int32_t Code) const {
   if (FaultNodes) {
     const char *Why = strchr(FaultNodes, '\n');
     size_t Length = Why ? size_t(Why - FaultNodes) : strlen(FaultNodes);
+    char Values[256] = "";
+    if (Why)
+      spellSymbols(Artifact, Symbols.data(), Why + 1, Values, sizeof(Values));
     return withNode(
-        makeStatus(Kind, "%s (fault %d at node '%.*s')", Why ? Why + 1 : What, Code, int(Length), FaultNodes),
+        makeStatus(Kind, "%s%s (fault %d at node '%.*s')", Why ? Why + 1 : What, Values, Code, int(Length), FaultNodes),
         FaultNodes, Length);
   }
   if (LaunchFault.Code != Code || FaultKernel < 0 || uint32_t(FaultKernel) >= Artifact.kernel_count)

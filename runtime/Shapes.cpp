@@ -5,6 +5,7 @@
 #include "Status.h"
 
 #include <cstdio>
+#include <cstring>
 
 using namespace fathom;
 
@@ -35,7 +36,36 @@ fathom_status *outOfRange(const fathom_abi_tensor &Tensor, int32_t D, int64_t Gi
                     Symbol.name, Long(Given), Range);
 }
 
+// Whether a message has a name as a word of its own.
+bool mentions(const char *Message, const char *Name) {
+  auto IsPart = [](char C) {
+    return C == '_' || C == '.' || (C >= '0' && C <= '9') || (C >= 'a' && C <= 'z') || (C >= 'A' && C <= 'Z');
+  };
+  size_t Length = strlen(Name);
+  for (const char *Found = Message; Length && (Found = strstr(Found, Name)); ++Found)
+    if ((Found == Message || !IsPart(Found[-1])) && !IsPart(Found[Length]))
+      return true;
+  return false;
+}
+
 } // namespace
+
+void fathom::spellSymbols(const fathom_artifact &Artifact, const int64_t *Symbols, const char *Message, char *Text,
+                          size_t Room) {
+  Text[0] = 0;
+  size_t Used = 0;
+  for (uint32_t I = 0; I < Artifact.symbol_count; ++I) {
+    const char *Name = Artifact.symbols[I].name;
+    if (!mentions(Message, Name))
+      continue;
+    int Length = snprintf(Text + Used, Room - Used, "%s%s = %lld", Used ? ", " : " for ", Name, Long(Symbols[I]));
+    if (Length < 0 || Used + size_t(Length) >= Room) {
+      Text[Used] = 0;
+      return;
+    }
+    Used += size_t(Length);
+  }
+}
 
 fathom_status *fathom::bindInput(const fathom_artifact &Artifact, uint32_t Input, const int64_t *Dims,
                                  int64_t *Symbols) {

@@ -13,6 +13,10 @@ constexpr int64_t Unbound = -1;
 [[nodiscard]] fathom_status *bindInput(const fathom_artifact &Artifact, uint32_t Input, const int64_t *Dims,
                                        int64_t *Symbols);
 
+// Writes the values of the symbols that a message names, as " for b = 1, h = 9"; those that find no room are left out.
+void spellSymbols(const fathom_artifact &Artifact, const int64_t *Symbols, const char *Message, char *Text,
+                  size_t Room);
+
 // The bytes of a tensor of these dimensions; false when they overflow.
 [[nodiscard]] bool tensorBytes(int32_t DType, int32_t Rank, const int64_t *Dims, size_t &Bytes);
 

@@ -31,7 +31,7 @@ def zeros(*shape):
 def test_too_few_for_the_parts(parts, size):
     names = [f"y{i}" for i in range(parts)]
     split = node("Split", ["x"], names, num_outputs=parts)
-    refused([split], [value("x", ["n", 2])], names, {"x": zeros(size, 2)}, f"size n cannot be split into {parts} parts")
+    refused([split], [value("x", ["n", 2])], names, {"x": zeros(size, 2)}, f"size n cannot be split into {parts} parts for n = {size}")
 
 
 def test_nothing_cannot_be_resized():
@@ -62,17 +62,24 @@ def test_three_parts_need_two():
 
 def test_unequal_parts():
     split = node("Split", ["x"], ["a", "b"])
-    refused([split], [value("x", ["n", 2])], "ab", {"x": zeros(3, 2)}, "size n cannot be split into 2 equal parts", opset=13)
+    refused([split], [value("x", ["n", 2])], "ab", {"x": zeros(3, 2)}, "size n cannot be split into 2 equal parts for n = 3", opset=13)
 
 
 def test_reshape():
+    """All dimensions that the message names have their sizes beside it."""
     reshape = node("Reshape", ["x", "shape"], ["y"])
-    refused([reshape], [value("x", ["n", 2])], "y", {"x": zeros(4, 2)}, "sizes [n, 2] cannot be reshaped to [3, -1]",
+    halves = [helper.make_node("Shape", ["x"], ["sizes"]), helper.make_node("Slice", ["sizes", "zero", "one"], ["b"]),
+              helper.make_node("Slice", ["sizes", "one", "two"], ["h"]), helper.make_node("Div", ["h", "two"], ["half"]),
+              helper.make_node("Concat", ["b", "half", "rest"], ["shape"], axis=0), reshape]
+    refused(halves, [value("x", ["b", "height", 4])], "y", {"x": zeros(2, 7, 4)},
+            "sizes [b, height, 4] cannot be reshaped to [b, height floordiv 2, -1] for b = 2, height = 7",
+            {"zero": np.array([0]), "one": np.array([1]), "two": np.array([2]), "rest": np.array([-1])})
+    refused([reshape], [value("x", ["n", 2])], "y", {"x": zeros(4, 2)}, "sizes [n, 2] cannot be reshaped to [3, -1] for n = 4",
             {"shape": np.array([3, -1])})
 
 
 @pytest.mark.parametrize("mode, pads, size, words", [
-    ("reflect", [2, 1], 2, "reflect pads 2 and 1 do not go with size n"),
+    ("reflect", [2, 1], 2, "reflect pads 2 and 1 do not go with size n for n = 2"),
     ("constant", [-3, 1], 2, "pads take away more than there is"),
 ])
 def test_pads(mode, pads, size, words):
@@ -91,7 +98,7 @@ def test_reflection_that_data_decides():
     pad = node("Pad", ["x", "pads"], ["y"], mode="reflect")
     inputs = [value("x", ["n"]), value("pads", [2], INT64), value("c", ["n"], BOOL)]
     feed = {"x": zeros(2), "pads": np.array([2, 1]), "c": np.ones(2, bool)}
-    refused([pad], inputs, "y", feed, "reflect pads that data decides do not go with size n")
+    refused([pad], inputs, "y", feed, "reflect pads that data decides do not go with size n for n = 2")
     nodes = [helper.make_node("Compress", ["x", "c"], ["some"], axis=0), node("Pad", ["some", "pads"], ["y"], mode="reflect")]
     refused(nodes, inputs, "y", feed, "reflect pads that data decides do not go with a size that data decides")
 
@@ -99,14 +106,14 @@ def test_reflection_that_data_decides():
 def test_sizes_that_data_decides():
     split = node("Split", ["x", "split"], ["a", "b"])
     refused([split], [value("x", ["n"]), value("split", [2], INT64)], "ab", {"x": zeros(3), "split": np.array([1, 1])},
-            "a size that data decides must be the same as n")
+            "a size that data decides must be the same as n for n = 3")
     nodes = [helper.make_node("Compress", ["x", "c"], ["some"], axis=0), node("MatMul", ["w", "some"], ["y"])]
     refused(nodes, [value("x", ["n", 2]), value("c", ["n"], BOOL), value("w", [2, "k"])], "y",
             {"x": zeros(3, 2), "c": np.array([True, False, True]), "w": zeros(2, 3)},
-            "the size k must be the same as a size that data decides")
+            "the size k must be the same as a size that data decides for k = 3")
 
 
-@pytest.mark.parametrize("size, words", [("n", "size n"), (3, "size 3")])
+@pytest.mark.parametrize("size, words", [("n", "size n for n = 3"), (3, "size 3")])
 def test_more_than_there_are(size, words):
     refused([node("TopK", ["x", "k"], ["y", "i"])], [value("x", [size]), value("k", [1], INT64)], "y", {"x": zeros(3), "k": np.array([4])},
             f"k is above the {words}")

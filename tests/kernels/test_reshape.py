@@ -18,6 +18,10 @@ CASES = {
     "halved": (f"(float[b, 4, h, w] x) => (float[] y) {CONSTANTS} {{ q = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(x) "
                "s = Shape(q) h = Gather(s, two) down = Div(h, seven) t = Concat<axis = 0>(rest, down, seven) y = Reshape(q, t) }",
                [(2, 4, 14, 6), (1, 4, 28, 7)], [(1, 4, 18, 7)]),
+    # Half of the rows, each of two or of any other number of which the rest is one.
+    "halves": (f"(float[b, h, c] x) => (float[] y) {CONSTANTS} {{ s = Shape(x) b = Gather(s, zero) h = Gather(s, one) half = Div(h, two) "
+               "t = Concat<axis = 0>(b, half, rest) y = Reshape(x, t) }",
+               [(2, 14, 3), (3, 3, 5), (2, 5, 4), (1, 9, 8), (1, 2, 1)], [(2, 5, 3), (1, 7, 4), (1, 1, 3)]),
     # The other size may be 0, so that the rest is no quotient of sizes.
     "less": (f"(float[b, h, 4] x) => (float[] y) {CONSTANTS} {{ s = Shape(x) h = Gather(s, one) less = Sub(h, seven) "
              "t = Concat<axis = 0>(rest, less) y = Reshape(x, t) }",
