@@ -334,8 +334,6 @@ LogicalResult PadOp::inferTypes(SmallVectorImpl<Type> &types) {
         return true;
       int64_t left = *have + std::min<int64_t>(0, cut.value_or(0));
       bool isCopied = getMode() != "constant" && *want > 0;
-      if (getMode() == "wrap" && *want < 0)
-        return false;
       return *want >= -*have && (!isCopied || left > (getMode() == "reflect" ? *want : 0));
     };
     if (!fits(begin, end) || !fits(end, begin))
@@ -351,9 +349,6 @@ LogicalResult PadOp::inferTypes(SmallVectorImpl<Type> &types) {
                         (isComputed(size, symbols) ? "a size that data decides" : "size " + text(*this, size));
     for (auto [margin, other] : {std::pair(begin, end), std::pair(end, begin)}) {
       assumeAtLeast(size::add(size, margin), zero, "pads take away more than there is");
-      // What is wrapped around is what a crop leaves, which is not told apart here.
-      if (getMode() == "wrap")
-        assumeAtLeast(margin, zero, "wrap pads are negative");
       if (getMode() == "constant" || constantSize(margin).value_or(1) <= 0)
         continue;
       for (AffineExpr left : {size, size::add(size, other)})

@@ -41,3 +41,29 @@ def test_pooling(random, op, value, ceil_mode):
     model = model_of(nodes, inputs, weights)
     (got,), (want,) = fathom.Session(fathom.compile(model)).run(None, inputs), ReferenceEvaluator(model).run(None, inputs)
     assert_close(got, want, "sum")
+
+
+@pytest.mark.parametrize("given", ["pads", "sizes", "both"])
+@pytest.mark.parametrize("pads", [(1, 2), (-1, 2), (2, -1), (-1, -1), (-2, 4), (0, -3), (3, -2), (-3, 7), (7, -3), (-4, 3)])
+def test_wrapping_what_a_crop_leaves(random, pads, given):
+    """As ONNX Runtime has it; the reference evaluator refuses negative pads. Of pads and of sizes that only the run knows."""
+    x = random.standard_normal((3, 5)).astype(np.float32)
+    inputs = {"x": x, "p": np.array([0, pads[0], 0, pads[1]])}
+    model = model_of([helper.make_node("Pad", ["x", "p"], ["y"], mode="wrap")], inputs, {})
+    if given == "sizes":
+        model = model_of([helper.make_node("Pad", ["x", "p"], ["y"], mode="wrap")], {"x": x}, {"p": inputs.pop("p")})
+    if given != "pads":
+        model.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "n"
+    left = x[:, max(0, -pads[0]) : 5 + min(0, pads[1])]
+    want = left[:, np.arange(-max(0, pads[0]), left.shape[1] + max(0, pads[1])) % left.shape[1]]
+    artifact = fathom.compile(model)
+    for threads in (1, 2):
+        np.testing.assert_array_equal(fathom.Session(artifact, threads=threads).run(None, inputs)[0], want)
+
+
+def test_nothing_to_wrap():
+    node = helper.make_node("Pad", ["x", "p"], ["y"], mode="wrap", name="wrap")
+    inputs = {"x": np.zeros(5, np.float32), "p": np.array([-5, 2])}
+    session = fathom.Session(fathom.compile(model_of([node], inputs, {})))
+    with pytest.raises(fathom.Error, match="wrap pads that data decides do not go with size 5"):
+        session.run(None, inputs)

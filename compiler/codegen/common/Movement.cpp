@@ -148,8 +148,20 @@ Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
       at = c.select(c.cmp(arith::CmpIPredicate::slt, at, c.i64(0)), c.add(at, period), at);
       at = c.select(c.cmp(arith::CmpIPredicate::sgt, at, last), c.sub(period, at), at);
     } else if (op.getMode() == "wrap") {
-      at = c.b.createOrFold<arith::RemSIOp>(c.loc, at, c.max(size, c.i64(1)));
-      at = c.select(c.cmp(arith::CmpIPredicate::slt, at, c.i64(0)), c.add(at, size), at);
+      // A negative pad takes elements away first, and what is left is repeated.
+      auto mayCrop = [](AffineExpr pad) { return constantSize(pad).value_or(-1) < 0; };
+      auto cropped = [&](AffineExpr pad) { return c.max(c.sub(c.i64(0), c.expr(pad)), c.i64(0)); };
+      Value first, kept = size;
+      if (mayCrop((*pads)[i])) {
+        first = cropped((*pads)[i]);
+        at = c.sub(at, first), kept = c.sub(kept, first);
+      }
+      if (mayCrop((*pads)[i + count]))
+        kept = c.sub(kept, cropped((*pads)[i + count]));
+      at = c.b.createOrFold<arith::RemSIOp>(c.loc, at, c.max(kept, c.i64(1)));
+      at = c.select(c.cmp(arith::CmpIPredicate::slt, at, c.i64(0)), c.add(at, kept), at);
+      if (first)
+        at = c.add(at, first);
     } else {
       Value within = c.cmp(arith::CmpIPredicate::ult, at, size);
       inside = inside ? c.both(inside, within) : within;

@@ -242,8 +242,8 @@ func.func @cropped_away(%x: tensor<5xf32>) {
 
 func.func @wrapped_crop(%x: tensor<5xf32>) {
   %none = graph.None
-  %p = graph.Constant dense<[-1, 2]> : tensor<2xi64> as tensor<2xi64>
-  // expected-error @below {{[F1008] Pad: wrap pads -1 and 2 do not go with size 5}}
+  %p = graph.Constant dense<[-5, 2]> : tensor<2xi64> as tensor<2xi64>
+  // expected-error @below {{[F1008] Pad: wrap pads -5 and 2 do not go with size 5}}
   %0 = graph.Pad(%x, %p, %none, %none) {mode = "wrap"} : (tensor<5xf32>, tensor<2xi64>, none, none) -> tensor<6xf32>
   return
 }
