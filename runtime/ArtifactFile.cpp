@@ -120,6 +120,8 @@ fathom_status *fathom::checkArtifactFile(const char *Path) {
     return makeStatus(FATHOM_ERROR_FILE, "'%s' is not a regular file", Path);
   uint64_t Size = uint64_t(Info.st_size);
 
+  if (!Size)
+    return notAnArtifact(Path, "it is empty");
   Elf64_Ehdr Header = {};
   if (!Source.readAt(0, &Header, std::min<uint64_t>(Size, sizeof(Header))))
     return makeStatus(FATHOM_ERROR_FILE, "cannot read '%s': %s", Path, strerror(errno));
@@ -151,6 +153,8 @@ fathom_status *fathom::checkTrailer(const char *Path, bool Needed, bool All) {
   if (!Source.isOpen() || !Source.stat(Info))
     return makeStatus(FATHOM_ERROR_FILE, "cannot open '%s': %s", Path, strerror(errno));
   uint64_t Size = uint64_t(Info.st_size);
+  if (!Size)
+    return notAnArtifact(Path, "it is empty");
   Trailer Found = {}, Right;
   bool IsThere =
       Size > sizeof(Found) && Source.readAt(Size - sizeof(Found), &Found, sizeof(Found)) && Found.Magic == TrailerMagic;

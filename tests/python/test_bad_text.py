@@ -32,8 +32,10 @@ def test_a_name(place):
     data = perceptron().SerializeToString()
     broken = data.replace(place.encode(), b"\xff" * len(place))
     assert broken != data
-    with pytest.raises(fathom.Error, match="not valid UTF-8"):
+    shown = r"\xff" * len(place)
+    with pytest.raises(fathom.Error) as error:
         fathom.compile(broken)
+    assert str(error.value).startswith(f"[F1003] the name '{shown}' is not valid UTF-8")
 
 
 def test_a_doc_string():

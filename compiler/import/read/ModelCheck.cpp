@@ -2,6 +2,8 @@
 #include "compiler/import/read/ModelCheck.h"
 #include "compiler/import/read/DeclaredType.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -21,6 +23,20 @@ std::string nameOf(const onnx::NodeProto &node) {
     if (!output.empty())
       return node.op_type() + "_" + output;
   return node.op_type();
+}
+
+// Bytes that are no text, to be shown: all but ASCII's printable characters as \xNN.
+static std::string escaped(StringRef bytes) {
+  constexpr size_t most = 64;
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  for (unsigned char c : bytes.take_front(most)) {
+    if (llvm::isPrint(c))
+      out << c;
+    else
+      out << llvm::format("\\x%02x", c);
+  }
+  return bytes.size() > most ? text + "..." : text;
 }
 
 namespace {
@@ -60,7 +76,7 @@ private:
       return emitError(loc, ErrorCode::Limit)
              << "a name has " << name.size() << " bytes, the limit is " << limits.nameBytes;
     if (!llvm::json::isUTF8(name))
-      return emitError(loc, ErrorCode::BadGraph) << "a name is not valid UTF-8";
+      return emitError(loc, ErrorCode::BadGraph) << "the name '" << escaped(name) << "' is not valid UTF-8";
     // Names are C strings in the artifact: what follows the null character would be lost.
     if (StringRef(name).contains('\0'))
       return emitError(loc, ErrorCode::BadGraph)

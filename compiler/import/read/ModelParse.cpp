@@ -36,13 +36,24 @@ std::shared_ptr<onnx::ModelProto> parseModel(StringRef bytes, const ImportLimits
     return nullptr;
   }
   google::protobuf::LogSilencer silence;
-  google::protobuf::io::ArrayInputStream array(bytes.data(), bytes.size());
-  google::protobuf::io::CodedInputStream stream(&array);
-  stream.SetTotalBytesLimit(limit);
-  stream.SetRecursionLimit(limits.nesting);
   auto model = std::make_shared<onnx::ModelProto>();
-  if (!model->ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
-    return refuse("not an ONNX model: it is cut short, nested too deeply or something else");
+  auto parse = [&](int nesting) {
+    google::protobuf::io::ArrayInputStream array(bytes.data(), bytes.size());
+    google::protobuf::io::CodedInputStream stream(&array);
+    stream.SetTotalBytesLimit(limit);
+    stream.SetRecursionLimit(nesting);
+    return model->ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage();
+  };
+  if (!parse(limits.nesting)) {
+    // Protobuf does not say why it gave up. The stack has room for what shows whether it was the depth.
+    constexpr int farBeyond = 64;
+    if (!parse(limits.nesting * farBeyond))
+      return refuse("not an ONNX model: it is cut short, nested too deeply or something else");
+    hint(emitError(loc, ErrorCode::Limit)
+             << "the model's messages are nested more than " << limits.nesting << " deep",
+         "each If, Loop or Scan within another takes three levels");
+    return nullptr;
+  }
   if (!model->has_ir_version() || !model->has_graph())
     return refuse("not an ONNX model: it has no graph or no ir_version");
   return model;

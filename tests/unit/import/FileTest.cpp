@@ -101,15 +101,20 @@ TEST_F(FileTest, RefusesLargeModel) {
 }
 
 TEST_F(FileTest, RefusesDeepNesting) {
-  TestModel model = identity();
-  onnx::GraphProto *graph = &model.graph();
-  for (int depth = 0; depth < 100; ++depth) {
-    auto *attribute = graph->add_node()->add_attribute();
-    attribute->set_name("then_branch");
-    attribute->set_type(onnx::AttributeProto::GRAPH);
-    graph = attribute->mutable_g();
-  }
-  expectError(model, ErrorCode::NotOnnx, "nested too deeply");
+  auto nested = [&](int branches) {
+    TestModel model = identity();
+    onnx::GraphProto *graph = &model.graph();
+    for (int depth = 0; depth < branches; ++depth) {
+      auto *attribute = graph->add_node()->add_attribute();
+      attribute->set_name("then_branch");
+      attribute->set_type(onnx::AttributeProto::GRAPH);
+      graph = attribute->mutable_g();
+    }
+    return model;
+  };
+  for (int branches : {21, 100, 1000})
+    expectError(nested(branches), ErrorCode::Limit, "nested more than 64 deep");
+  expectError(nested(3000), ErrorCode::NotOnnx, "nested too deeply");
 }
 
 TEST_F(FileTest, HashIsThatOfTheBytes) {
