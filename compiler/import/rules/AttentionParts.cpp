@@ -7,9 +7,6 @@ using namespace mlir;
 
 namespace fathom::importer {
 
-static AffineExpr constant(Node &node, int64_t value) { return getAffineConstantExpr(value, node.context()); }
-static Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
-
 std::optional<graph::Sizes> sizesOfRank(Node &node, Value value, int64_t rank, StringRef name) {
   int64_t given = cast<RankedTensorType>(value.getType()).getRank();
   if (given == rank)

@@ -11,8 +11,6 @@ namespace {
 
 namespace size = graph::size;
 
-AffineExpr constantOf(Node &node, int64_t value) { return getAffineConstantExpr(value, node.context()); }
-
 // Integers that decide about sizes; nullopt after a report.
 std::optional<graph::Elements> sizesFrom(Node &node, Value integers, int64_t length, StringRef name) {
   Value list = withLength(node, integers, length, name);
@@ -135,14 +133,14 @@ LogicalResult affineGrid(Node &node) {
   for (int64_t column = 0; column <= rank; ++column) {
     Value index = node.scalar(column, node.builder().getI64Type(), "column");
     Value factor = node.emit("Gather", {matrices, index}, node.attr("axis", int64_t(2)), "factor");
-    SmallVector<AffineExpr> shape(rank + 2, constantOf(node, 1));
+    SmallVector<AffineExpr> shape(rank + 2, constant(node, 1));
     shape.front() = theta[0];
-    shape.back() = constantOf(node, rank);
+    shape.back() = constant(node, rank);
     Value term = reshapeTo(node, factor, shape, "factor");
     if (column < rank) {
       // The first column is for the last dimension.
       int64_t dim = rank - 1 - column;
-      SmallVector<AffineExpr> along(rank + 2, constantOf(node, 1));
+      SmallVector<AffineExpr> along(rank + 2, constant(node, 1));
       along[1 + dim] = (*sizes)[2 + dim];
       Value x = reshapeTo(node, coordinates(node, (*sizes)[2 + dim], areCornersAligned, wide), along, "coordinates");
       term = node.emit("Mul", {term, x}, {}, "term");
@@ -181,7 +179,7 @@ LogicalResult col2Im(Node &node) {
   if (isWrong(strides, rank, 1) || isWrong(dilations, rank, 1) || isWrong(pads, 2 * rank, 0))
     return node.error(ErrorCode::BadAttribute) << "strides, dilations or pads of Col2Im have a wrong length or value";
   graph::Sizes input = graph::sizesOf(node.input(0));
-  AffineExpr one = constantOf(node, 1), places = one, pixels = one;
+  AffineExpr one = constant(node, 1), places = one, pixels = one;
   AffineExpr blockElements = one;
   for (AffineExpr size : *block)
     blockElements = blockElements ? size::mul(blockElements, size) : blockElements;
@@ -213,7 +211,7 @@ LogicalResult col2Im(Node &node) {
     AffineExpr slack = reach ? size::add(size::sub(padded[d], reach), -1) : reach;
     AffineExpr blocks = slack ? size::add(size::floorDiv(slack, strides[d]), 1) : slack;
     // An image that is smaller than a block has none of them.
-    if (blocks && !size::isAtLeast(blocks, constantOf(node, 0), node.symbols())) {
+    if (blocks && !size::isAtLeast(blocks, constant(node, 0), node.symbols())) {
       Value least = withNumber(node, "Max", node.sizesValue({blocks}, false, "blocks"), 0, "blocks");
       Value pinned = node.pinned(least, "blocks");
       std::optional<graph::Elements> known = pinned ? graph::elementsOf(pinned) : std::nullopt;
@@ -256,7 +254,7 @@ LogicalResult col2Im(Node &node) {
   SmallVector<AffineExpr> from, to;
   SmallVector<int64_t> axes;
   for (int64_t d = 0; d < rank; ++d) {
-    from.push_back(constantOf(node, pads[d]));
+    from.push_back(constant(node, pads[d]));
     to.push_back(size::add((*image)[d], pads[d]));
     axes.push_back(2 + d);
   }
@@ -302,7 +300,7 @@ LogicalResult maxUnpool(Node &node) {
   std::optional<graph::Elements> wanted = sizesFrom(node, node.input(2), rank + 2, "output_shape");
   if (!wanted)
     return failure();
-  SmallVector<AffineExpr> more(rank + 2, constantOf(node, 0));
+  SmallVector<AffineExpr> more(rank + 2, constant(node, 0));
   for (auto [to, from] : llvm::zip_equal(*wanted, sizes)) {
     AffineExpr rest = size::sub(to, from);
     if (!rest || size::upperBound(rest).value_or(0) < 0)

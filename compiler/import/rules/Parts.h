@@ -5,6 +5,14 @@
 
 namespace fathom::importer {
 
+// A size that is known.
+inline mlir::AffineExpr constant(Node &node, int64_t value) {
+  return mlir::getAffineConstantExpr(value, node.context());
+}
+inline mlir::Type elementOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
+}
+
 // A transposition with this permutation.
 mlir::Value transpose(Node &node, mlir::Value value, llvm::ArrayRef<int64_t> perm, llvm::StringRef suffix);
 // An elementwise op with a number.

@@ -86,14 +86,14 @@ static bool shapeScales(Node &node, Value &scale, Value &zero) {
   return scale && zero;
 }
 
-static Type elementOf(Value value) {
+static Type elementIfAny(Value value) {
   auto type = value ? dyn_cast<RankedTensorType>(value.getType()) : nullptr;
   return type ? type.getElementType() : Type();
 }
 
 // What a small type has to be before ordinary ops read it: integers are numbers of 8 bits, floats become f32.
 static Value readable(Node &node, Value value, StringRef suffix) {
-  Type element = elementOf(value);
+  Type element = elementIfAny(value);
   if (!element || !graph::isSmall(element))
     return value;
   return isa<IntegerType>(element) ? asNumbers(node, value)
@@ -104,7 +104,7 @@ static Value readable(Node &node, Value value, StringRef suffix) {
 static Value quantizeToSmall(Node &node, Value scale, Value zero, Type small, bool saturates) {
   Value input = node.input(0);
   if (isa<FloatType>(small)) {
-    Value quotient = node.emit("Div", {input, castTo(node, scale, elementOf(input), "scale.wide")}, {}, "quotient");
+    Value quotient = node.emit("Div", {input, castTo(node, scale, elementIfAny(input), "scale.wide")}, {}, "quotient");
     return castSmall(node, quotient, small, {saturates, "up"}, "");
   }
   // The limits of 8 bits are beyond those of fewer.
@@ -122,9 +122,9 @@ static Value quantizeToSmall(Node &node, Value scale, Value zero, Type small, bo
 // Numbers are divided in the type of their scale. Either may be int32, which divides as f32.
 static void divideAsFloats(Node &node) {
   auto isInt32 = [](Type type) { return type && type.isSignlessInteger(32); };
-  if (isInt32(elementOf(node.input(1))))
+  if (isInt32(elementIfAny(node.input(1))))
     node.setInput(1, castTo(node, node.input(1), node.builder().getF32Type(), "scale.float"));
-  Type given = elementOf(node.input(0)), precise = elementOf(node.input(1));
+  Type given = elementIfAny(node.input(0)), precise = elementIfAny(node.input(1));
   if (given && isa_and_nonnull<FloatType>(precise) && given != precise && (isInt32(given) || isa<FloatType>(given)))
     node.setInput(0, castTo(node, node.input(0), precise, "precise"));
 }
@@ -149,7 +149,7 @@ static LogicalResult quantize(Node &node) {
   }
   if (!shapeScales(node, scale, zero))
     return failure();
-  if (Type small = elementOf(zero); small && graph::isSmall(small))
+  if (Type small = elementIfAny(zero); small && graph::isSmall(small))
     return node.finish(quantizeToSmall(node, scale, zero, small, saturates));
   return node.finish(node.emit("QuantizeLinear", {node.input(0), scale, zero}));
 }
@@ -185,14 +185,14 @@ static LogicalResult dequantize(Node &node) {
                               {}, "product");
     return node.finish(castTo(node, product, result, ""));
   }
-  if (result != elementOf(scale)) {
+  if (result != elementIfAny(scale)) {
     // Neither type may lose anything of the other.
     Type wide = result.isF64() ? result : Type(node.builder().getF32Type());
     scale = castTo(node, scale, wide, "factor");
   }
   Value numbers =
-      node.emit("DequantizeLinear", {node.input(0), scale, zero}, {}, elementOf(scale) == result ? "" : "numbers");
-  return node.finish(elementOf(scale) == result ? numbers : castTo(node, numbers, result, ""));
+      node.emit("DequantizeLinear", {node.input(0), scale, zero}, {}, elementIfAny(scale) == result ? "" : "numbers");
+  return node.finish(elementIfAny(scale) == result ? numbers : castTo(node, numbers, result, ""));
 }
 
 // ONNX's own definition of the operator.

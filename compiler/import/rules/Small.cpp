@@ -17,8 +17,6 @@ bool takesSmallTypes(StringRef op, MLIRContext *context) {
   return movesAnyElement(op, context) || others.contains(op);
 }
 
-static Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
-
 static Value bitCast(Node &node, Value value, Type to, StringRef suffix) {
   return node.emit("BitCast", value, node.attr("to", TypeAttr::get(to)), suffix);
 }

@@ -7,9 +7,6 @@ using namespace mlir;
 
 namespace fathom::importer {
 
-static AffineExpr constant(Node &node, int64_t value) { return getAffineConstantExpr(value, node.context()); }
-static Type elementOf(Value value) { return cast<RankedTensorType>(value.getType()).getElementType(); }
-
 namespace {
 
 LogicalResult rotaryEmbedding(Node &node) {

@@ -7,7 +7,6 @@ using namespace mlir;
 namespace fathom::importer {
 namespace {
 
-AffineExpr constant(Node &node, int64_t value) { return getAffineConstantExpr(value, node.context()); }
 int64_t rankOf(Value value) { return cast<RankedTensorType>(value.getType()).getRank(); }
 
 // What both operators have in common: masks, and a cache that grows.
