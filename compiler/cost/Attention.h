@@ -14,7 +14,7 @@ struct AttentionProblem {
 };
 
 // Whether a tile keeps its rows side by side for every key, or one after the other.
-inline bool keepsRowsTogether(const Target &target) { return target.laneFma && target.lanes(32) == 4; }
+inline bool keepsRowsTogether(const Target &target) { return target.multipliesByLane() && target.lanes(32) == 4; }
 // Rows that a tile has at least, and its multiples: lanes run along them where they lie side by side.
 inline int64_t rowUnit(const Target &target) { return keepsRowsTogether(target) ? target.lanes(32) : 1; }
 

@@ -40,7 +40,7 @@ int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &ta
   // few vectors; one read in place takes a vector for each row; without lane-wise multiply-adds one broadcast is
   // enough.
   int64_t lanes = target.lanes(bits), vectors = llvm::divideCeil(columns, lanes);
-  int64_t leftRegisters = !target.laneFma ? 1 : packed ? llvm::divideCeil(rows, lanes) : rows;
+  int64_t leftRegisters = !target.multipliesByLane() ? 1 : packed ? llvm::divideCeil(rows, lanes) : rows;
   return rows * vectors * panels + leftRegisters + vectors;
 }
 
@@ -51,7 +51,7 @@ int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run) {
 }
 
 int64_t unrolledSteps(int64_t run, const Target &target, unsigned bits) {
-  if (!target.laneFma) {
+  if (!target.multipliesByLane()) {
     // Steps that are left over load their factors in an order that the back end spills in.
     for (int64_t steps : {2, 3, 5, 7})
       if (run % steps == 0)
@@ -90,19 +90,20 @@ double inOrder(int64_t loadAhead, int64_t run, bool packed, const Target &target
 double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits) {
   int64_t lanes = target.lanes(bits), vectors = llvm::divideCeil(columns, lanes);
   double multiplyAdds = double(rows * vectors);
-  double leftLoads = !target.laneFma ? double(rows) : double(rows) / double(lanes);
-  if (packed && target.laneFma)
+  double leftLoads = !target.multipliesByLane() ? double(rows) : double(rows) / double(lanes);
+  if (packed && target.multipliesByLane())
     leftLoads = double(llvm::divideCeil(rows, lanes));
   double loads = leftLoads + double(vectors);
   double stalls = loads * loadStall;
-  if (target.laneFma)
+  if (target.multipliesByLane())
     stalls = packed ? leftLoads * packedRowStall + double(vectors) * blockStall
                     : leftLoads * rowStall + double(vectors) * panelStall;
-  if (target.laneFma && packed && registersOf(rows, columns, packed, target, bits) + 1 >= target.vectorRegisters)
+  if (target.multipliesByLane() && packed &&
+      registersOf(rows, columns, packed, target, bits) + 1 >= target.vectorRegisters)
     stalls += noSpareRegister;
   // Where every multiply-add takes its factor from another register, they start at half the rate (measured on
   // Neoverse-V1): a tile read in place needs two vectors of columns at least.
-  if (target.laneFma && !packed && vectors == 1 && rows > lanes)
+  if (target.multipliesByLane() && !packed && vectors == 1 && rows > lanes)
     multiplyAdds *= 2;
   // No load is quite free: some miss the first-level cache, some collide.
   return stalls + std::max({multiplyAdds / target.fmaPerCycle, loads / target.loadsPerCycle,
@@ -126,7 +127,7 @@ struct Scheduled {
   int64_t rowTasks = llvm::divideCeil(p.rows, taskRows), panelTasks = llvm::divideCeil(panels, taskPanels);
   // Products that take turns were measured on Neoverse-N1, too, whose multiply-adds take twice as long as
   // Neoverse-V1's: less is waited at branches, and more for panels.
-  bool takesTurns = p.turns > 1 && target.laneFma;
+  bool takesTurns = p.turns > 1 && target.multipliesByLane();
   double hurry = takesTurns ? target.fmaPerCycle / 4 : 1, panelWait = takesTurns ? 0.04 * (waiting(target) - 0.5) : 0;
   bool collides =
       !s.packed && setsFilled(double(s.tileM), int64_t(double(p.rowStride) * element), target.caches[0]) > 1;
@@ -167,7 +168,7 @@ struct Scheduled {
                         double(rest) * double(rows) / target.loadsPerCycle +
                         double(stretch / unroll + rest) * iterationStart * hurry + 4;
     if (collides)
-      perStretch += double(stretch * rows) / double(target.laneFma ? lanes : 1) * collisionStall;
+      perStretch += double(stretch * rows) / double(target.multipliesByLane() ? lanes : 1) * collisionStall;
     double fresh = s.rowsOuter || s.packed ? 0 : newRows * double(p.taps);
     double start = tileStart + fresh + (blocks > 1 ? partialSums : 0);
     return double(stretches) * perStretch + (start + double(rows * vectors) / target.storesPerCycle) * double(blocks);

@@ -27,7 +27,7 @@ struct Product {
 };
 
 // Whether the loops of a target's 32-bit floats can be ordered ahead of LLVM: at all, and in tiles of whole vectors.
-inline bool canLoadAhead(const Target &target) { return target.laneFma && target.lanes(32) == 4; }
+inline bool canLoadAhead(const Target &target) { return target.multipliesByLane() && target.lanes(32) == 4; }
 bool canLoadAhead(const ContractSchedule &schedule, int64_t run, const Target &target);
 // How far ahead loads come best in a reduction of so many steps, where they can.
 int64_t bestLoadAhead(const ContractSchedule &schedule, int64_t run, const Target &target);

@@ -43,7 +43,7 @@ static int64_t vectorsOf(int64_t columns, const Target &target) { return llvm::d
 // Whether input channels are spread over the lanes of their groups by instructions of their own: where groups end
 // within a vector, or multiply-adds cannot take a lane as their factor.
 static bool spreads(const SpatialPackConv &conv, const SpatialPackSchedule &s, const Target &target) {
-  return s.groups > 1 && (!target.laneFma || conv.columns % target.lanes(32));
+  return s.groups > 1 && (!target.multipliesByLane() || conv.columns % target.lanes(32));
 }
 
 int64_t registersOf(const SpatialPackConv &conv, const SpatialPackSchedule &s, const Target &target) {
@@ -54,11 +54,11 @@ int64_t registersOf(const SpatialPackConv &conv, const SpatialPackSchedule &s, c
   if (s.groups > 1) // as loaded, or every input channel spread over the lanes of its group
     perPixel = vectors *
                (s.unrollW && spreads(conv, s, target) ? conv.channels : llvm::divideCeil(conv.channels, conv.columns));
-  else if (target.laneFma && s.unrollW) // in a loop, one vector after the other is loaded
+  else if (target.multipliesByLane() && s.unrollW) // in a loop, one vector after the other is loaded
     perPixel = llvm::divideCeil(s.tileI, target.lanes(32));
   int64_t pixels = s.unrollW ? inputPixels(conv, s.tileW) : s.tileW;
   // Without lane-wise multiply-adds one broadcast after the other is enough.
-  int64_t factors = s.groups == 1 && !target.laneFma ? 1 : pixels * perPixel;
+  int64_t factors = s.groups == 1 && !target.multipliesByLane() ? 1 : pixels * perPixel;
   return s.tileW * vectors + vectors + factors;
 }
 
@@ -92,7 +92,8 @@ struct Scheduled {
       loads += read * double(vectors * llvm::divideCeil(conv.channels, conv.columns));
       shuffles = spreads(conv, s, target) ? read * double(vectors) * (steps - double(conv.swapsPairs)) : 0;
     } else {
-      loads += read * (target.laneFma ? double(llvm::divideCeil(conv.channels, std::min(lanes, s.tileI))) : steps);
+      loads += read *
+               (target.multipliesByLane() ? double(llvm::divideCeil(conv.channels, std::min(lanes, s.tileI))) : steps);
     }
     double latency = steps * double(target.fmaLatency) * exposedLatency;
     int64_t missing = std::max<int64_t>(0, target.fmaInFlight() - pixels * vectors);

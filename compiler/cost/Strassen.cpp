@@ -17,7 +17,7 @@ constexpr double restSums = 1, restLoads = 2, restStores = 1;
 constexpr double transposing = 0.5;
 
 ContractSchedule ofQuarter(const StrassenProduct &p, const StrassenSchedule &s, const Target &target) {
-  ContractSchedule inner{s.tileM,       s.tileN, s.unrollK, s.inFlight, target.laneFma,
+  ContractSchedule inner{s.tileM,       s.tileN, s.unrollK, s.inFlight, target.multipliesByLane(),
                          p.halfDepth(), false,   s.taskM,   s.taskN};
   inner.fetchAhead = s.fetchAhead, inner.loadAhead = s.loadAhead;
   return inner;
@@ -36,7 +36,7 @@ Estimate estimate(const StrassenProduct &p, const StrassenSchedule &s, const Tar
 
   auto vectors = [&](int64_t count) { return double(llvm::divideCeil(count, target.lanes(32))); };
   double input = double(p.pairs()) * vectors(p.halfDepth()), result = double(p.pairs()) * vectors(p.halfColumns());
-  double moved = target.laneFma ? inputStores * transposing : 0;
+  double moved = target.multipliesByLane() ? inputStores * transposing : 0;
   int64_t panelTasks = llvm::divideCeil(panels, s.taskN), rowTasks = llvm::divideCeil(p.pairs(), s.taskM);
   double rest = double(rowTasks * (factors - p.stored)) * double(p.halfDepth()) * vectors(columns);
   e.packing = rest * (restSums / sumsPerCycle + restLoads / target.loadsPerCycle + restStores / target.storesPerCycle);

@@ -95,7 +95,7 @@ void candidates(const Problem &p, const Target &target, llvm::function_ref<void(
       int64_t mostRows = std::max(height, std::min<int64_t>(mostWaiting(p), 512) / height * height);
       for (int64_t block : blocks)
         for (int64_t task : fractions(p.cost.rows, height)) {
-          AttentionSchedule s{height, width, target.laneFma && p.cost.depth >= 32 ? 8 : 2, block,
+          AttentionSchedule s{height, width, target.multipliesByLane() && p.cost.depth >= 32 ? 8 : 2, block,
                               p.mostKeys > block ? std::min(task, mostRows) : task};
           s.fetchAhead = cost::gainsFromFetching(p.cost, s, target);
           s.loadAhead = cost::bestLoadAhead(ofProduct(s, target), p.cost.depth, target);

@@ -158,7 +158,7 @@ std::string violation(const Problem &p, const ContractSchedule &s, const Target 
   if (s.packed && s.blockK < p.product.run && !p.keepsPartialSums)
     return text("block_k = {0} must be at least {1}: the result's buffer cannot hold partial sums", s.blockK,
                 p.product.run);
-  if (s.rowApart && (!s.packed || target.laneFma))
+  if (s.rowApart && (!s.packed || target.multipliesByLane()))
     return "row_apart must be 0: rows are read in place, or packed side by side";
   if (s.packed && s.taskM > mostPackedRows(p, s.blockK))
     return text("task_m = {0} rows of block_k = {1} steps do not fit 16 MiB of scratch", s.taskM, s.blockK);
@@ -210,7 +210,7 @@ private:
     SmallVector<int64_t> list;
     ContractSchedule s{.tileN = width, .packed = packed, .streams = streams};
     for (s.tileM = 1; s.tileM <= most; ++s.tileM)
-      if (!(packed && target.laneFma && s.tileM % lanes) && tileViolation(p, s, target).empty())
+      if (!(packed && target.multipliesByLane() && s.tileM % lanes) && tileViolation(p, s, target).empty())
         list.push_back(s.tileM);
     s.tileM = 1;
     if (list.empty() && streams == 1 && tileViolation(p, s, target).empty())
@@ -229,7 +229,7 @@ private:
     // loaded anyway, a small part of the second-level cache is near enough (measured on Granite Rapids).
     if (packed && p.keepsPartialSums) {
       const CacheLevel &first = target.caches.front(), &second = target.caches[target.caches.size() > 1];
-      int64_t room = target.laneFma ? first.bytes * 5 / 8 : second.bytes / 16;
+      int64_t room = target.multipliesByLane() ? first.bytes * 5 / 8 : second.bytes / 16;
       int64_t most = std::max<int64_t>(64, room / (width * element));
       blocks = fractions(p.product.run, 4, most);
     }
@@ -239,7 +239,7 @@ private:
       s.unrollK = cost::unrolledSteps(std::min(blockK, p.product.run), target, p.product.bits);
       s.loadAhead = p.canLoadAhead ? cost::bestLoadAhead(s, p.product.run, target) : 0;
       int64_t mostRows = packed ? mostPackedRows(p, blockK) : INT64_MAX;
-      s.rowApart = packed && !target.laneFma && collides(s) ? target.lanes(p.product.bits) : 0;
+      s.rowApart = packed && !target.multipliesByLane() && collides(s) ? target.lanes(p.product.bits) : 0;
       for (bool rowsOuter : {false, true})
         for (int64_t taskM : fractions(p.product.rows, s.tileM, mostRows))
           for (int64_t taskN : fractions(panels, s.streams)) {

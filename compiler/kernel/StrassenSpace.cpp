@@ -46,7 +46,8 @@ bool canFetchAhead(const cost::StrassenProduct &product, const StrassenSchedule 
 }
 
 std::string tileViolation(const StrassenSchedule &s, const Target &target) {
-  return registerViolation(s.tileM, s.tileN, cost::registersOf(s.tileM, s.tileN, target.laneFma, target, 32), target);
+  return registerViolation(s.tileM, s.tileN, cost::registersOf(s.tileM, s.tileN, target.multipliesByLane(), target, 32),
+                           target);
 }
 
 std::string violation(const Problem &p, const StrassenSchedule &s, const Target &target) {
@@ -90,7 +91,7 @@ void candidates(const Problem &p, const Target &target, llvm::function_ref<void(
   for (int64_t vectors = 1; vectors <= 6; ++vectors) {
     s.tileN = p.panel ? p.panel : vectors * lanes;
     for (s.tileM = 1; s.tileM <= 16; ++s.tileM)
-      if (!(target.laneFma && s.tileM % lanes) && tileViolation(s, target).empty())
+      if (!(target.multipliesByLane() && s.tileM % lanes) && tileViolation(s, target).empty())
         overTasks();
     if (p.panel)
       break;

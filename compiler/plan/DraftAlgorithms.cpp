@@ -73,7 +73,7 @@ Steps strassenSteps(Operation *op, Value weight, int64_t depth, int64_t columns,
                     const Target &target) {
   // One of eight products is saved. What gains less than a sixth of that is not worth its rounding errors. Without
   // lane-wise multiply-adds nothing was gained where the costs say more than that (on 16 cores with AVX-512).
-  double worthwhile = target.laneFma ? 0.02 : 0.125;
+  double worthwhile = target.multipliesByLane() ? 0.02 : 0.125;
   Steps rewrites;
   for (int64_t stored = strassen::basis; stored <= strassen::products; ++stored) {
     cost::StrassenProduct problem = strassenProblem(op, depth, columns, stored);

@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/MC/MCInstrInfo.h"
 #include "llvm/MC/MCSchedule.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -65,39 +66,91 @@ static bool isKnownCpu(llvm::StringRef triple, llvm::StringRef cpu) {
                       [&](const llvm::SubtargetSubTypeKV &kv) { return cpu == kv.Key; });
 }
 
-// What LLVM's scheduling model of a CPU says of one instruction: how many start in a cycle, and how long one takes.
-struct InstructionCost {
-  double perCycle = 1;
-  int64_t latency = 4;
+// The instructions that have a place in the table, by LLVM's names, with the feature that they need.
+struct NamedInstruction {
+  Arithmetic arithmetic;
+  Element element;
+  Factor factor;
+  llvm::StringLiteral name, feature;
 };
 
-static std::optional<InstructionCost> costOf(llvm::StringRef name, const llvm::MCSubtargetInfo &info,
-                                             const llvm::MCInstrInfo &instructions) {
+static constexpr NamedInstruction neonInstructions[] = {
+    {Arithmetic::MultiplyAdd, Element::F64, Factor::Vector, "FMLAv2f64", "neon"},
+    {Arithmetic::MultiplyAdd, Element::F64, Factor::Lane, "FMLAv2i64_indexed", "neon"},
+    {Arithmetic::MultiplyAdd, Element::F32, Factor::Vector, "FMLAv4f32", "neon"},
+    {Arithmetic::MultiplyAdd, Element::F32, Factor::Lane, "FMLAv4i32_indexed", "neon"},
+    {Arithmetic::MultiplyAdd, Element::F16, Factor::Vector, "FMLAv8f16", "fullfp16"},
+    {Arithmetic::MultiplyAdd, Element::F16, Factor::Lane, "FMLAv8i16_indexed", "fullfp16"},
+    {Arithmetic::DotProduct, Element::BF16, Factor::Vector, "BFDOTv8bf16", "bf16"},
+    {Arithmetic::DotProduct, Element::BF16, Factor::Lane, "BF16DOTlanev8bf16", "bf16"},
+    {Arithmetic::DotProduct, Element::I8, Factor::Vector, "SDOTv16i8", "dotprod"},
+    {Arithmetic::DotProduct, Element::I8, Factor::Lane, "SDOTlanev16i8", "dotprod"}};
+
+static constexpr NamedInstruction avx2Instructions[] = {
+    {Arithmetic::MultiplyAdd, Element::F64, Factor::Vector, "VFMADD231PDYr", "fma"},
+    {Arithmetic::MultiplyAdd, Element::F32, Factor::Vector, "VFMADD231PSYr", "fma"}};
+
+static constexpr NamedInstruction avx512Instructions[] = {
+    {Arithmetic::MultiplyAdd, Element::F64, Factor::Vector, "VFMADD231PDZr", "avx512f"},
+    {Arithmetic::MultiplyAdd, Element::F64, Factor::Memory, "VFMADD231PDZmb", "avx512f"},
+    {Arithmetic::MultiplyAdd, Element::F32, Factor::Vector, "VFMADD231PSZr", "avx512f"},
+    {Arithmetic::MultiplyAdd, Element::F32, Factor::Memory, "VFMADD231PSZmb", "avx512f"},
+    {Arithmetic::MultiplyAdd, Element::F16, Factor::Vector, "VFMADD231PHZr", "avx512fp16"},
+    {Arithmetic::MultiplyAdd, Element::F16, Factor::Memory, "VFMADD231PHZmb", "avx512fp16"},
+    {Arithmetic::DotProduct, Element::BF16, Factor::Vector, "VDPBF16PSZr", "avx512bf16"},
+    {Arithmetic::DotProduct, Element::BF16, Factor::Memory, "VDPBF16PSZmb", "avx512bf16"},
+    {Arithmetic::DotProduct, Element::I8, Factor::Vector, "VPDPBUSDZrr", "avx512vnni"},
+    {Arithmetic::DotProduct, Element::I8, Factor::Memory, "VPDPBUSDZrmb", "avx512vnni"}};
+
+// What LLVM's scheduling model of a CPU says of instructions, by their names; nothing where there is no model.
+static llvm::StringMap<Rate> ratesOf(llvm::ArrayRef<llvm::StringRef> names, const llvm::MCSubtargetInfo &info,
+                                     const llvm::MCInstrInfo &instructions) {
+  llvm::StringMap<Rate> rates;
   const llvm::MCSchedModel &model = info.getSchedModel();
   if (!model.hasInstrSchedModel())
-    return std::nullopt;
+    return rates;
+  llvm::StringSet<> wanted(names);
   for (unsigned opcode = 0; opcode < instructions.getNumOpcodes(); ++opcode) {
-    if (instructions.getName(opcode) != name)
+    llvm::StringRef name = instructions.getName(opcode);
+    if (!wanted.contains(name))
       continue;
     const llvm::MCSchedClassDesc *desc = model.getSchedClassDesc(instructions.get(opcode).getSchedClass());
     if (!desc->isValid() || desc->isVariant())
-      return std::nullopt;
+      continue;
     double cycles = llvm::MCSchedModel::getReciprocalThroughput(info, *desc);
-    return InstructionCost{cycles > 0 ? 1 / cycles : 1, llvm::MCSchedModel::computeInstrLatency(info, *desc)};
+    rates[name] = {cycles > 0 ? 1 / cycles : 1, llvm::MCSchedModel::computeInstrLatency(info, *desc)};
   }
-  return std::nullopt;
+  return rates;
 }
 
 // Rates and latencies of the instructions that kernels are made of, where LLVM has a model of the CPU.
 static void describePipeline(Target &target, const llvm::MCSubtargetInfo &info) {
   std::unique_ptr<llvm::MCInstrInfo> instructions(lookup(target.triple)->createMCInstrInfo());
   bool isArm = target.isAArch64(), wide = target.vectorBytes == 64;
-  if (auto fma = costOf(isArm ? "FMLAv4f32" : wide ? "VFMADD231PSZr" : "VFMADD231PSYr", info, *instructions))
-    target.fmaPerCycle = fma->perCycle, target.fmaLatency = fma->latency;
-  if (auto load = costOf(isArm ? "LDRQui" : wide ? "VMOVUPSZrm" : "VMOVUPSYrm", info, *instructions))
-    target.loadsPerCycle = load->perCycle;
-  if (auto store = costOf(isArm ? "STRQui" : wide ? "VMOVUPSZmr" : "VMOVUPSYmr", info, *instructions))
-    target.storesPerCycle = store->perCycle;
+  llvm::ArrayRef<NamedInstruction> table = avx2Instructions;
+  if (isArm || wide)
+    table = isArm ? llvm::ArrayRef(neonInstructions) : llvm::ArrayRef(avx512Instructions);
+  llvm::StringRef load = isArm ? "LDRQui" : wide ? "VMOVUPSZrm" : "VMOVUPSYrm";
+  llvm::StringRef store = isArm ? "STRQui" : wide ? "VMOVUPSZmr" : "VMOVUPSYmr";
+  llvm::SmallVector<llvm::StringRef> names{load, store};
+  for (const NamedInstruction &entry : table)
+    names.push_back(entry.name);
+  llvm::StringMap<Rate> rates = ratesOf(names, info, *instructions);
+  llvm::StringRef fma = isArm ? "FMLAv4f32" : wide ? "VFMADD231PSZr" : "VFMADD231PSYr";
+  if (auto found = rates.find(fma); found != rates.end())
+    target.fmaPerCycle = found->second.perCycle, target.fmaLatency = found->second.latency;
+  if (auto found = rates.find(load); found != rates.end())
+    target.loadsPerCycle = found->second.perCycle;
+  if (auto found = rates.find(store); found != rates.end())
+    target.storesPerCycle = found->second.perCycle;
+  for (const NamedInstruction &entry : table)
+    if (llvm::is_contained(target.required, entry.feature)) {
+      // Without a model it is as quick as any multiply-add.
+      Rate usual{target.fmaPerCycle, target.fmaLatency};
+      auto found = rates.find(entry.name);
+      target.instructions.set(entry.arithmetic, entry.element, entry.factor,
+                              found != rates.end() ? found->second : usual);
+    }
   target.issuedPerCycle = info.getSchedModel().IssueWidth;
   // Cores that execute in order have a window of 0 or 1 here, and still a few loads under way.
   target.reorderWindow = std::max<int64_t>(32, info.getSchedModel().MicroOpBufferSize);
@@ -113,7 +166,6 @@ static void describe(Target &target) {
   auto has = [&](llvm::StringRef name) { return llvm::is_contained(target.required, name); };
   if (target.isAArch64()) {
     // Fixed-width code: SVE's length is not known ahead of time and NEON is always there.
-    target.laneFma = true;
     target.caches = {{64 << 10, 48, 4}, {1 << 20, 24}, {32 << 20, 10}};
     target.memoryBytesPerCycle = 5;
   } else {

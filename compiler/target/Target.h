@@ -1,6 +1,7 @@
 // The machine that code is generated for: what LLVM needs to know and what schedules are chosen by.
 #pragma once
 
+#include "compiler/target/Instructions.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -39,8 +40,7 @@ struct Target {
   double fmaPerCycle = 2, loadsPerCycle = 2, storesPerCycle = 1, issuedPerCycle = 4;
   int64_t fmaLatency = 4;
   int64_t reorderWindow = 128; // instructions that a core looks ahead: what it can load while it waits
-  // Whether a multiply-add can take one lane of a register as its factor (AArch64); others broadcast from memory.
-  bool laneFma = false;
+  Instructions instructions;   // multiply-adds of all kinds
   std::vector<CacheLevel> caches{{32 << 10, 32}, {512 << 10, 16}};
   double memoryBytesPerCycle = 4; // for one core
   int64_t cores = 16;
@@ -48,6 +48,8 @@ struct Target {
   // hardware threads of one or of other programs, or where cores differ. Kernels then have more, smaller tasks.
   double slowestCore = 1;
 
+  // Whether a multiply-add can take one lane of a register as its factor (AArch64); others broadcast from memory.
+  bool multipliesByLane() const { return bool(instructions(Arithmetic::MultiplyAdd, Element::F32, Factor::Lane)); }
   bool isAArch64() const { return llvm::StringRef(triple).starts_with("aarch64"); }
   int64_t lanes(unsigned bits) const { return std::max<int64_t>(1, vectorBytes * 8 / bits); }
   // Multiply-adds that keep all units busy: a register tile needs at least as many accumulators. No more are asked for

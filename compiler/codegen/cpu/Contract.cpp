@@ -121,7 +121,7 @@ SmallVector<Value> Contraction::firstSums(int64_t rows, ArrayRef<int64_t> pieces
 SmallVector<Value> Contraction::multiply(Value row, ArrayRef<Value> starts, bool apart, ArrayRef<int64_t> stored,
                                          ArrayRef<Value> panels) {
   RegisterTile tile = registers();
-  tile.rowsApart = apart && !e.target.laneFma;
+  tile.rowsApart = apart && !e.target.multipliesByLane();
   SmallVector<int64_t> pieces = tile.wholePieces(stored);
   int64_t rows = starts.size() * panels.size();
   int64_t sets = tile.setsFor(rows * pieces.size(), constantSize(run));

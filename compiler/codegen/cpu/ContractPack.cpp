@@ -36,7 +36,7 @@ void Contraction::emitPacked(llvm::function_ref<void()> overTiles) {
 void Contraction::packRows() {
   Type element = leftType;
   Value last = c.sub(rowHigh, c.i64(1)), depthStart = c.rem(blockStart, c.expr(run));
-  if (!e.target.laneFma)
+  if (!e.target.multipliesByLane())
     return c.loop(rowLow, rowHigh, 1, [&](Value row) {
       Indices index = batchIndex;
       delinearize(c, row, rowLoops, index);
@@ -100,7 +100,7 @@ SmallVector<Value> Contraction::multiplyPacked(Value row, int64_t rows, ArrayRef
   SmallVector<Value> first = tile.resized(sums, pieces);
   llvm::append_range(first, tile.zeros(rows * (sets - 1), pieces));
   SmallVector<Value> products;
-  if (e.target.laneFma) {
+  if (e.target.multipliesByLane()) {
     // A tail may start inside a packed tile.
     Value within = c.rem(before, c.i64(tileM));
     Value tileStart = c.add(c.mul(c.sub(before, within), blockK), within);

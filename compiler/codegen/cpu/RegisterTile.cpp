@@ -291,13 +291,13 @@ SmallVector<Value> RegisterTile::multiplyChain(Value left, Type leftType, ArrayR
     }
   vectors.factor = [=](int64_t row, int64_t step) { return std::pair(row * vectorsOfRow + step / 4, step % 4); };
   SmallVector<int64_t> counts{steps, 1};
-  if (e.target.laneFma && steps > lanes() && steps % lanes() == 0)
+  if (e.target.multipliesByLane() && steps > lanes() && steps % lanes() == 0)
     counts.insert(counts.begin() + 1, lanes());
   std::optional<OrderedLoop> loop = ordered(vectors, starts.size(), pointers, pieces, sets, steps, ahead);
   return overDepth(length, counts, ahead, sums, loop, [&](Value depth, int64_t count, ValueRange carried) {
     SmallVector<Value> next = llvm::to_vector(carried), vectors;
     // A vector along each row, whose lanes are the factors of as many steps.
-    bool byLane = e.target.laneFma && count > 1;
+    bool byLane = e.target.multipliesByLane() && count > 1;
     if (byLane)
       for (size_t r = 0; r < starts.size(); ++r)
         vectors.push_back(leftAt(r, depth, count));
@@ -418,7 +418,7 @@ SmallVector<Value> RegisterTile::multiplyPackedChain(Value left, Type leftType, 
       Value at = c.add(start, c.mul(c.add(depth, u), height));
       SmallVector<Value> factors;
       for (int64_t r = 0; r < rows;) {
-        int64_t together = e.target.laneFma ? std::min(lanes(), rows - r) : 1;
+        int64_t together = e.target.multipliesByLane() ? std::min(lanes(), rows - r) : 1;
         Value vector = widen(c.load(left, c.add(at, r), leftType, together));
         for (int64_t lane = 0; lane < together; ++lane, ++r)
           factors.push_back(together == 1 ? vector : c.extract(vector, lane));

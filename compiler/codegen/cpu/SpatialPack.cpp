@@ -23,7 +23,7 @@ public:
         columns(*constantSize(sizesOf(op.getWeight())[0])), groupColumns(columns / op.getGroup()),
         tileW(schedule.tileW), panelWidth(weight.layout.block), together(schedule.groups),
         registers{e, element, panelWidth, schedule.tileI, 1, schedule.loadAhead, weight.pointer, element} {
-    registers.stepsInOrder = !e.target.laneFma;
+    registers.stepsInOrder = !e.target.multipliesByLane();
   }
 
   Grid emit() {

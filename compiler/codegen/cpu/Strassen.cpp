@@ -83,7 +83,7 @@ private:
   // them holds as many factors of lane-wise multiply-adds, else row by row.
   Value placeOf(int64_t product, Value slot, Value step) {
     Value first = c.i64(product * factorSize);
-    if (!e.target.laneFma)
+    if (!e.target.multipliesByLane())
       return c.add(first, c.add(c.mul(slot, depth), step));
     Value within = c.rem(slot, c.i64(tileM));
     return c.add(first, c.add(c.add(c.mul(c.sub(slot, within), depth), c.mul(step, tileM)), within));
@@ -91,7 +91,7 @@ private:
 
   void transformRows() {
     // Four pairs at a time are transposed in registers.
-    bool transposes = e.target.laneFma && lanes == 4 && tileM % 4 == 0;
+    bool transposes = e.target.multipliesByLane() && lanes == 4 && tileM % 4 == 0;
     int64_t together = transposes ? 4 : 1;
     c.loop(firstPair, lastPair, together, [&](Value pair) {
       Value slot = c.sub(pair, firstPair);
@@ -103,7 +103,7 @@ private:
           for (auto [product, factor] : llvm::enumerate(factors(pairs[i], step, count)))
             c.store(factor, k.scratch, placeOf(product, c.add(slot, i), step), element);
       };
-      if (!e.target.laneFma)
+      if (!e.target.multipliesByLane())
         return vectorLoop(c, c.i64(0), c.i64(depth), lanes, lanes, oneByOne);
       int64_t whole = transposes ? depth - depth % 4 : 0;
       c.loop(c.i64(0), c.i64(whole), 4, [&](Value step) {
@@ -165,7 +165,7 @@ private:
     SmallVector<Value> sums = registers.zeros(height * sets, pieces);
     Value factor = c.mul(product, factorSize), length = c.i64(depth);
     Ahead ahead = nextPanel(slot, c.add(panel, depth * tileN));
-    if (e.target.laneFma) {
+    if (e.target.multipliesByLane()) {
       Value rowsAt = c.add(factor, c.mul(slot, depth));
       sums =
           registers.multiplyPacked(k.scratch, element, rowsAt, tileM, height, panel, length, pieces, sets, ahead, sums);

@@ -204,7 +204,7 @@ private:
   SmallVector<Value> multiply(const Phase &phase, ArrayRef<Value> starts, bool apart, ArrayRef<int64_t> stored,
                               Value group, Value firstColumn, Value column) {
     RegisterTile tile = registers();
-    tile.rowsApart = apart && !e.target.laneFma;
+    tile.rowsApart = apart && !e.target.multipliesByLane();
     SmallVector<int64_t> pieces = sideBySide ? SmallVector<int64_t>(stored) : tile.wholePieces(stored);
     int64_t size = starts.size() * pieces.size(), sets = sideBySide ? 1 : tile.setsFor(size, channels);
     SmallVector<Value> first = tile.resized(tile.firstSums(op.getBias(), column, starts.size(), stored), pieces);

@@ -55,7 +55,7 @@ TEST(ProductCost, PartsOfRowsTakeLongerToStore) {
 
 TEST(ProductCost, StepsOfAnIterationLeaveNothingOver) {
   Target broadcasts = machine();
-  broadcasts.laneFma = false;
+  takeLanesAway(broadcasts);
   for (auto [run, steps] :
        std::initializer_list<std::pair<int64_t, int64_t>>{{64, 2}, {9, 3}, {21, 3}, {5, 5}, {49, 7}})
     EXPECT_EQ(unrolledSteps(run, broadcasts, 32), steps) << run;
@@ -128,7 +128,7 @@ TEST(ProductCost, LongLoopsGainFromLoadsThatComeAhead) {
   EXPECT_GT(gain(16, true), 0);
   EXPECT_LT(gain(16, false), 0);
   Target other = machine();
-  other.laneFma = false;
+  takeLanesAway(other);
   EXPECT_EQ(inOrder(0, 768, false, other), 1);
 }
 
@@ -151,7 +151,7 @@ TEST(ProductCost, LoadsComeAheadInTilesOfWholeVectors) {
   changed = {.tileM = 1, .tileN = 4, .unrollK = 1, .inFlight = 64};
   EXPECT_GT(best(changed, 768), 0);
   Target other = machine();
-  other.laneFma = false;
+  takeLanesAway(other);
   EXPECT_EQ(bestLoadAhead(inPlace, 768, other), 0);
 }
 
@@ -173,7 +173,8 @@ TEST(ProductCost, FetchingAheadHidesWaitingWhereSeveralTilesPassAPanel) {
 // Weights that only the first of many tiles of rows reads come at memory's speed, not beside all arithmetic.
 TEST(ProductCost, PanelsThatAreNotFetchedAheadAreWaitedFor) {
   Target fast = machine();
-  fast.vectorBytes = 64, fast.laneFma = false;
+  fast.vectorBytes = 64;
+  takeLanesAway(fast);
   Product many{.rows = 256, .columns = 1024, .run = 1024};
   ContractSchedule s{.tileM = 8, .tileN = 48, .unrollK = 2, .inFlight = 16, .taskM = 1 << 20, .taskN = 1 << 20};
   double late = estimate(many, s, fast).movement, memory = 4.0 * 1024 * 1024 / fast.memoryBytesPerCycle;
@@ -183,7 +184,8 @@ TEST(ProductCost, PanelsThatAreNotFetchedAheadAreWaitedFor) {
 
 TEST(ProductCost, PackingWaitsForRowsFromFarAway) {
   Target fast = machine();
-  fast.vectorBytes = 64, fast.laneFma = false;
+  fast.vectorBytes = 64;
+  takeLanesAway(fast);
   ContractSchedule s{.tileM = 8, .tileN = 48, .unrollK = 2, .inFlight = 16, .packed = true, .blockK = 512};
   s.taskM = 1 << 20, s.taskN = 1 << 20;
   auto perRow = [&](int64_t rows) {

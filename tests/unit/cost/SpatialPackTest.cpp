@@ -85,7 +85,7 @@ TEST(SpatialPackCost, GroupsOfWholeVectorsNeedNoShuffles) {
   fours.groups = 32, fours.channels = fours.columns = 4;
   SpatialPackSchedule side{.tileW = 5, .tileO = 4, .groups = 2, .tileI = 4, .unrollW = true, .taskPanels = 16};
   Target broadcasting = machine();
-  broadcasting.laneFma = false;
+  takeLanesAway(broadcasting);
   EXPECT_LE(registersOf(fours, side, machine()), 32);
   // Without multiply-adds of a lane, one channel after the other is spread for all three taps.
   EXPECT_EQ(registersOf(fours, side, broadcasting), 5 * 2 + 3 + 3);
