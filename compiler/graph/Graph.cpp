@@ -1,6 +1,7 @@
 // The graph dialect itself: registration, the encoding attribute, constants and the module's symbols.
 #include "compiler/graph/Graph.h"
 
+#include "compiler/graph/Notes.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/graph/SymbolCache.h"
 #include "mlir/IR/Builders.h"
@@ -66,7 +67,7 @@ Operation *GraphDialect::materializeConstant(OpBuilder &builder, Attribute value
 
 LogicalResult GraphDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   if (attribute.getName() != symbolsAttrName)
-    return success();
+    return verifyNote(op, attribute);
   auto list = dyn_cast<ArrayAttr>(attribute.getValue());
   if (!isa<ModuleOp, func::FuncOp>(op) || !list)
     return op->emitOpError() << symbolsAttrName << " must be a list on a module or a kernel";
