@@ -8,10 +8,10 @@
 namespace fathom {
 
 // A dot product adds up the products of neighbours, two of 16 bits or four of 8, in a lane of 32.
-enum class Arithmetic { MultiplyAdd, DotProduct };
-enum class Element { F64, F32, F16, BF16, I8 };
+enum class MultiplyKind { MultiplyAdd, DotProduct };
+enum class FactorType { F64, F32, F16, BF16, I8 };
 // A whole register; one lane of a register for all lanes; one element of memory for all lanes.
-enum class Factor { Vector, Lane, Memory };
+enum class FactorSource { Vector, Lane, Memory };
 
 // How many of an instruction start in a cycle, and how long one takes.
 struct Rate {
@@ -23,11 +23,11 @@ struct Rate {
 
 class Instructions {
 public:
-  const Rate &operator()(Arithmetic arithmetic, Element element, Factor factor) const {
-    return rates[size_t(arithmetic)][size_t(element)][size_t(factor)];
+  const Rate &operator()(MultiplyKind kind, FactorType type, FactorSource source) const {
+    return rates[size_t(kind)][size_t(type)][size_t(source)];
   }
-  void set(Arithmetic arithmetic, Element element, Factor factor, Rate rate) {
-    rates[size_t(arithmetic)][size_t(element)][size_t(factor)] = rate;
+  void set(MultiplyKind kind, FactorType type, FactorSource source, Rate rate) {
+    rates[size_t(kind)][size_t(type)][size_t(source)] = rate;
   }
 
 private:

@@ -68,39 +68,39 @@ static bool isKnownCpu(llvm::StringRef triple, llvm::StringRef cpu) {
 
 // The instructions that have a place in the table, by LLVM's names, with the feature that they need.
 struct NamedInstruction {
-  Arithmetic arithmetic;
-  Element element;
-  Factor factor;
+  MultiplyKind kind;
+  FactorType type;
+  FactorSource source;
   llvm::StringLiteral name, feature;
 };
 
 static constexpr NamedInstruction neonInstructions[] = {
-    {Arithmetic::MultiplyAdd, Element::F64, Factor::Vector, "FMLAv2f64", "neon"},
-    {Arithmetic::MultiplyAdd, Element::F64, Factor::Lane, "FMLAv2i64_indexed", "neon"},
-    {Arithmetic::MultiplyAdd, Element::F32, Factor::Vector, "FMLAv4f32", "neon"},
-    {Arithmetic::MultiplyAdd, Element::F32, Factor::Lane, "FMLAv4i32_indexed", "neon"},
-    {Arithmetic::MultiplyAdd, Element::F16, Factor::Vector, "FMLAv8f16", "fullfp16"},
-    {Arithmetic::MultiplyAdd, Element::F16, Factor::Lane, "FMLAv8i16_indexed", "fullfp16"},
-    {Arithmetic::DotProduct, Element::BF16, Factor::Vector, "BFDOTv8bf16", "bf16"},
-    {Arithmetic::DotProduct, Element::BF16, Factor::Lane, "BF16DOTlanev8bf16", "bf16"},
-    {Arithmetic::DotProduct, Element::I8, Factor::Vector, "SDOTv16i8", "dotprod"},
-    {Arithmetic::DotProduct, Element::I8, Factor::Lane, "SDOTlanev16i8", "dotprod"}};
+    {MultiplyKind::MultiplyAdd, FactorType::F64, FactorSource::Vector, "FMLAv2f64", "neon"},
+    {MultiplyKind::MultiplyAdd, FactorType::F64, FactorSource::Lane, "FMLAv2i64_indexed", "neon"},
+    {MultiplyKind::MultiplyAdd, FactorType::F32, FactorSource::Vector, "FMLAv4f32", "neon"},
+    {MultiplyKind::MultiplyAdd, FactorType::F32, FactorSource::Lane, "FMLAv4i32_indexed", "neon"},
+    {MultiplyKind::MultiplyAdd, FactorType::F16, FactorSource::Vector, "FMLAv8f16", "fullfp16"},
+    {MultiplyKind::MultiplyAdd, FactorType::F16, FactorSource::Lane, "FMLAv8i16_indexed", "fullfp16"},
+    {MultiplyKind::DotProduct, FactorType::BF16, FactorSource::Vector, "BFDOTv8bf16", "bf16"},
+    {MultiplyKind::DotProduct, FactorType::BF16, FactorSource::Lane, "BF16DOTlanev8bf16", "bf16"},
+    {MultiplyKind::DotProduct, FactorType::I8, FactorSource::Vector, "SDOTv16i8", "dotprod"},
+    {MultiplyKind::DotProduct, FactorType::I8, FactorSource::Lane, "SDOTlanev16i8", "dotprod"}};
 
 static constexpr NamedInstruction avx2Instructions[] = {
-    {Arithmetic::MultiplyAdd, Element::F64, Factor::Vector, "VFMADD231PDYr", "fma"},
-    {Arithmetic::MultiplyAdd, Element::F32, Factor::Vector, "VFMADD231PSYr", "fma"}};
+    {MultiplyKind::MultiplyAdd, FactorType::F64, FactorSource::Vector, "VFMADD231PDYr", "fma"},
+    {MultiplyKind::MultiplyAdd, FactorType::F32, FactorSource::Vector, "VFMADD231PSYr", "fma"}};
 
 static constexpr NamedInstruction avx512Instructions[] = {
-    {Arithmetic::MultiplyAdd, Element::F64, Factor::Vector, "VFMADD231PDZr", "avx512f"},
-    {Arithmetic::MultiplyAdd, Element::F64, Factor::Memory, "VFMADD231PDZmb", "avx512f"},
-    {Arithmetic::MultiplyAdd, Element::F32, Factor::Vector, "VFMADD231PSZr", "avx512f"},
-    {Arithmetic::MultiplyAdd, Element::F32, Factor::Memory, "VFMADD231PSZmb", "avx512f"},
-    {Arithmetic::MultiplyAdd, Element::F16, Factor::Vector, "VFMADD231PHZr", "avx512fp16"},
-    {Arithmetic::MultiplyAdd, Element::F16, Factor::Memory, "VFMADD231PHZmb", "avx512fp16"},
-    {Arithmetic::DotProduct, Element::BF16, Factor::Vector, "VDPBF16PSZr", "avx512bf16"},
-    {Arithmetic::DotProduct, Element::BF16, Factor::Memory, "VDPBF16PSZmb", "avx512bf16"},
-    {Arithmetic::DotProduct, Element::I8, Factor::Vector, "VPDPBUSDZrr", "avx512vnni"},
-    {Arithmetic::DotProduct, Element::I8, Factor::Memory, "VPDPBUSDZrmb", "avx512vnni"}};
+    {MultiplyKind::MultiplyAdd, FactorType::F64, FactorSource::Vector, "VFMADD231PDZr", "avx512f"},
+    {MultiplyKind::MultiplyAdd, FactorType::F64, FactorSource::Memory, "VFMADD231PDZmb", "avx512f"},
+    {MultiplyKind::MultiplyAdd, FactorType::F32, FactorSource::Vector, "VFMADD231PSZr", "avx512f"},
+    {MultiplyKind::MultiplyAdd, FactorType::F32, FactorSource::Memory, "VFMADD231PSZmb", "avx512f"},
+    {MultiplyKind::MultiplyAdd, FactorType::F16, FactorSource::Vector, "VFMADD231PHZr", "avx512fp16"},
+    {MultiplyKind::MultiplyAdd, FactorType::F16, FactorSource::Memory, "VFMADD231PHZmb", "avx512fp16"},
+    {MultiplyKind::DotProduct, FactorType::BF16, FactorSource::Vector, "VDPBF16PSZr", "avx512bf16"},
+    {MultiplyKind::DotProduct, FactorType::BF16, FactorSource::Memory, "VDPBF16PSZmb", "avx512bf16"},
+    {MultiplyKind::DotProduct, FactorType::I8, FactorSource::Vector, "VPDPBUSDZrr", "avx512vnni"},
+    {MultiplyKind::DotProduct, FactorType::I8, FactorSource::Memory, "VPDPBUSDZrmb", "avx512vnni"}};
 
 // What LLVM's scheduling model of a CPU says of instructions, by their names; nothing where there is no model.
 static llvm::StringMap<Rate> ratesOf(llvm::ArrayRef<llvm::StringRef> names, const llvm::MCSubtargetInfo &info,
@@ -148,8 +148,7 @@ static void describePipeline(Target &target, const llvm::MCSubtargetInfo &info) 
       // Without a model it is as quick as any multiply-add.
       Rate usual{target.fmaPerCycle, target.fmaLatency};
       auto found = rates.find(entry.name);
-      target.instructions.set(entry.arithmetic, entry.element, entry.factor,
-                              found != rates.end() ? found->second : usual);
+      target.instructions.set(entry.kind, entry.type, entry.source, found != rates.end() ? found->second : usual);
     }
   target.issuedPerCycle = info.getSchedModel().IssueWidth;
   // Cores that execute in order have a window of 0 or 1 here, and still a few loads under way.

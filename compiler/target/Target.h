@@ -49,7 +49,9 @@ struct Target {
   double slowestCore = 1;
 
   // Whether a multiply-add can take one lane of a register as its factor (AArch64); others broadcast from memory.
-  bool multipliesByLane() const { return bool(instructions(Arithmetic::MultiplyAdd, Element::F32, Factor::Lane)); }
+  bool multipliesByLane() const {
+    return bool(instructions(MultiplyKind::MultiplyAdd, FactorType::F32, FactorSource::Lane));
+  }
   bool isAArch64() const { return llvm::StringRef(triple).starts_with("aarch64"); }
   int64_t lanes(unsigned bits) const { return std::max<int64_t>(1, vectorBytes * 8 / bits); }
   // Multiply-adds that keep all units busy: a register tile needs at least as many accumulators. No more are asked for

@@ -90,18 +90,18 @@ TEST(ParseTarget, RefusesOtherByteOrdersAndPointers) {
 
 TEST(TargetTest, KnowsItsMultiplyAdds) {
   auto of = [](const char *name) { return llvm::cantFail(parseTarget(name)).instructions; };
-  auto fma = Arithmetic::MultiplyAdd, dot = Arithmetic::DotProduct;
+  auto fma = MultiplyKind::MultiplyAdd, dot = MultiplyKind::DotProduct;
   Instructions v1 = of("neoverse-v1"), a53 = of("cortex-a53"), avx2 = of("x86-64-v3"), xeon = of("sapphirerapids");
-  for (Element element : {Element::F64, Element::F32, Element::F16})
-    EXPECT_TRUE(v1(fma, element, Factor::Vector) && v1(fma, element, Factor::Lane));
-  EXPECT_TRUE(v1(dot, Element::I8, Factor::Lane) && v1(dot, Element::BF16, Factor::Lane));
-  EXPECT_FALSE(v1(fma, Element::F32, Factor::Memory));
-  EXPECT_FALSE(a53(dot, Element::I8, Factor::Vector) || a53(fma, Element::F16, Factor::Vector));
-  EXPECT_TRUE(avx2(fma, Element::F32, Factor::Vector));
-  EXPECT_FALSE(avx2(fma, Element::F32, Factor::Lane) || avx2(fma, Element::F32, Factor::Memory));
-  EXPECT_TRUE(xeon(fma, Element::F32, Factor::Memory) && xeon(dot, Element::I8, Factor::Vector));
-  EXPECT_TRUE(xeon(dot, Element::BF16, Factor::Vector) && xeon(fma, Element::F16, Factor::Vector));
-  EXPECT_FALSE(xeon(fma, Element::F32, Factor::Lane));
+  for (FactorType type : {FactorType::F64, FactorType::F32, FactorType::F16})
+    EXPECT_TRUE(v1(fma, type, FactorSource::Vector) && v1(fma, type, FactorSource::Lane));
+  EXPECT_TRUE(v1(dot, FactorType::I8, FactorSource::Lane) && v1(dot, FactorType::BF16, FactorSource::Lane));
+  EXPECT_FALSE(v1(fma, FactorType::F32, FactorSource::Memory));
+  EXPECT_FALSE(a53(dot, FactorType::I8, FactorSource::Vector) || a53(fma, FactorType::F16, FactorSource::Vector));
+  EXPECT_TRUE(avx2(fma, FactorType::F32, FactorSource::Vector));
+  EXPECT_FALSE(avx2(fma, FactorType::F32, FactorSource::Lane) || avx2(fma, FactorType::F32, FactorSource::Memory));
+  EXPECT_TRUE(xeon(fma, FactorType::F32, FactorSource::Memory) && xeon(dot, FactorType::I8, FactorSource::Vector));
+  EXPECT_TRUE(xeon(dot, FactorType::BF16, FactorSource::Vector) && xeon(fma, FactorType::F16, FactorSource::Vector));
+  EXPECT_FALSE(xeon(fma, FactorType::F32, FactorSource::Lane));
 }
 
 } // namespace
