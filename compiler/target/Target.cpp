@@ -7,7 +7,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/MC/MCInstrInfo.h"
 #include "llvm/MC/MCSchedule.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -109,10 +108,9 @@ static llvm::StringMap<Rate> ratesOf(llvm::ArrayRef<llvm::StringRef> names, cons
   const llvm::MCSchedModel &model = info.getSchedModel();
   if (!model.hasInstrSchedModel())
     return rates;
-  llvm::StringSet<> wanted(names);
   for (unsigned opcode = 0; opcode < instructions.getNumOpcodes(); ++opcode) {
     llvm::StringRef name = instructions.getName(opcode);
-    if (!wanted.contains(name))
+    if (!llvm::is_contained(names, name))
       continue;
     const llvm::MCSchedClassDesc *desc = model.getSchedClassDesc(instructions.get(opcode).getSchedClass());
     if (!desc->isValid() || desc->isVariant())
