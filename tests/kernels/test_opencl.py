@@ -2,7 +2,6 @@
 the seam between them (docs/dev/adding-a-backend.md)."""
 import math
 import os
-import pathlib
 import re
 import subprocess
 
@@ -10,25 +9,24 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from opencl import Device
+from support import models
+from support.tool import TOOL
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-FATHOM = os.environ.get("FATHOM_BIN", str(ROOT / "build" / "bin" / "fathom"))
 TYPES = {"f": TensorProto.FLOAT, "d": TensorProto.DOUBLE, "i": TensorProto.INT32, "l": TensorProto.INT64, "b": TensorProto.INT8, "?": TensorProto.BOOL, "B": TensorProto.UINT8}
 KERNEL = re.compile(r"__kernel void (\w+)\(")
 
 
 def save(tmp_path, nodes, inputs, outputs, weights=()):
     """A model; inputs are name to (type, shape), outputs name to type."""
-    infos = [helper.make_tensor_value_info(name, TYPES[kind], shape) for name, (kind, shape) in inputs.items()]
-    results = [helper.make_tensor_value_info(name, TYPES[kind], None) for name, kind in outputs.items()]
-    graph = helper.make_graph(nodes, "g", infos, results, weights)
+    infos = [models.value(name, shape, TYPES[kind]) for name, (kind, shape) in inputs.items()]
+    results = [models.value(name, None, TYPES[kind]) for name, kind in outputs.items()]
     path = tmp_path / "model.onnx"
-    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10).SerializeToString())
+    path.write_bytes(models.model(nodes, infos, results, weights, opset=21).SerializeToString())
     return path
 
 
 def compile(path, *options):
-    return subprocess.run([FATHOM, "compile", path, "--target", "opencl", "--quiet", *options], capture_output=True, text=True)
+    return subprocess.run([TOOL, "compile", path, "--target", "opencl", "--quiet", *options], capture_output=True, text=True)
 
 
 def source_of(path, *options):
