@@ -429,8 +429,7 @@ AffineExpr ceilDiv(AffineExpr a, int64_t b) { return b > 0 ? floorDiv(add(a, b -
 
 AffineExpr wholeDiv(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
   MaybePolynomial numerator = Polynomial::constant(1), denominator = numerator;
-  MaybePolynomial divisors = numerator, beside = numerator; // of b: of its divisions, and what is none
-  llvm::SmallBitVector divided;                             // the symbols in divisions of b
+  llvm::SmallBitVector divided; // the symbols in divisions of b
   auto put = [](MaybePolynomial &product, const MaybePolynomial &factor) {
     product = product && factor ? multiply(*product, *factor) : std::nullopt;
   };
@@ -452,11 +451,7 @@ AffineExpr wholeDiv(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
       }
     }
   };
-  putAll(b, denominator, numerator, [&](AffineBinaryOpExpr division) {
-    collectSymbols(division, divided);
-    put(divisors, fromExpr(division.getRHS()));
-    return true;
-  });
+  putAll(b, denominator, numerator, [&](AffineExpr division) { return collectSymbols(division, divided), true; });
   // What has nothing to do with those keeps what it rounds down.
   putAll(a, numerator, denominator, [&](AffineExpr division) {
     llvm::SmallBitVector used;
@@ -465,11 +460,7 @@ AffineExpr wholeDiv(ArrayRef<AffineExpr> a, ArrayRef<AffineExpr> b) {
   });
   MaybePolynomial quotient =
       divided.any() && numerator && denominator ? divideExactly(*numerator, *denominator) : std::nullopt;
-  for (AffineExpr factor : b)
-    if (!isa<AffineBinaryOpExpr>(factor) || factor.getKind() != AffineExprKind::FloorDiv)
-      put(beside, fromExpr(factor));
-  bool areBeside = divisors && beside && divideExactly(*beside, *divisors);
-  return quotient && (areBeside || quotient->asConstant()) ? toExpr(*quotient, b.front().getContext()) : AffineExpr();
+  return quotient ? toExpr(*quotient, b.front().getContext()) : AffineExpr();
 }
 
 bool same(AffineExpr a, AffineExpr b) {

@@ -24,9 +24,8 @@ mlir::AffineExpr ceilDiv(mlir::AffineExpr a, int64_t b);
 mlir::AffineExpr exactDiv(mlir::AffineExpr a, mlir::AffineExpr b);
 
 // The quotient of two products, taken as if no division among their factors left a remainder: windows of an image, b *
-// h * w / (h / 7 * 7 * w / 7 * 7), are b then. Null where it is not a polynomial, or where that would leave out sizes for
-// nothing: what the divisions are by must be among the factors, as there, or the quotient a constant. For who checks
-// that it is the quotient.
+// h
+// * w / (h / 7 * w / 7), are 49 * b then. Null where it is not a polynomial. For who checks that it is the quotient.
 mlir::AffineExpr wholeDiv(llvm::ArrayRef<mlir::AffineExpr> a, llvm::ArrayRef<mlir::AffineExpr> b);
 
 bool same(mlir::AffineExpr a, mlir::AffineExpr b);

@@ -44,6 +44,24 @@ Value resolvedSizes(Node &node, Value sizes, ArrayRef<AffineExpr> copied,
   return node.emit("Where", {isRest, quotient, sizes}, {}, "resolved");
 }
 
+// Whether it may be taken for granted that divisions among the other sizes leave nothing, which leaves out sizes for
+// which the model would run. Where what they divide by stands beside them, as with the windows of an image, those have
+// no meaning; a rest that is a constant is worth more than they are.
+bool areMeantWhole(AffineExpr rest, ArrayRef<AffineExpr> others, MLIRContext *context) {
+  if (graph::constantSize(rest))
+    return true;
+  AffineExpr divisors = getAffineConstantExpr(1, context), beside = divisors;
+  for (AffineExpr size : others) {
+    size.walk([&](AffineExpr part) {
+      if (part.getKind() == AffineExprKind::FloorDiv)
+        divisors = graph::size::mul(divisors, cast<AffineBinaryOpExpr>(part).getRHS());
+    });
+    if (size.getKind() != AffineExprKind::FloorDiv)
+      beside = graph::size::mul(beside, size);
+  }
+  return bool(graph::size::exactDiv(beside, divisors));
+}
+
 // A target of known sizes. What remains of the input for a -1 may be beyond size arithmetic, as where the other sizes
 // may be 0: it is computed then.
 LogicalResult reshapeToKnown(Node &node, graph::Elements target) {
@@ -60,8 +78,9 @@ LogicalResult reshapeToKnown(Node &node, graph::Elements target) {
       others.push_back(graph::isConstant(size, 0) && !allowZero && i < input.size() ? input[i] : size);
   AffineExpr have = graph::product(input, node.context()), want = graph::product(others, node.context());
   bool areConstant = graph::constantSize(have) && graph::constantSize(want);
-  if (!have || !want || areConstant || graph::size::exactDiv(have, want) || graph::size::wholeDiv(input, others) ||
-      graph::size::floorDiv(have, want))
+  AffineExpr whole = have && want ? graph::size::wholeDiv(input, others) : AffineExpr();
+  if (!have || !want || areConstant || graph::size::exactDiv(have, want) ||
+      (whole && areMeantWhole(whole, others, node.context())) || (!whole && graph::size::floorDiv(have, want)))
     return finish(node.input(1), allowZero);
   Value divisor = node.emit("Max", {node.sizesValue({want}, false, "product"), node.ints({1}, "one")}, {}, "divisor");
   Value quotient = node.emit("Div", {node.sizesValue({have}, false, "count"), divisor}, {}, "quotient");
