@@ -229,7 +229,7 @@ def rolls(x, count, prefix):
 def of_rolls(nodes, result):
     """The model of such nodes: sizes that only the run knows."""
     constants = {"one": np.array([1]), "end": np.array([2**31 - 1]), "axis": np.array([0]), "five": np.array(5), "three": np.array(3)}
-    model = make_model(nodes, {name: np.zeros((3, 2), np.float32) for name in ("x", "more")}, constants, [result])
+    model = model_of(nodes, {name: np.zeros((3, 2), np.float32) for name in ("x", "more")}, constants, [result])
     for given, name in zip(model.graph.input, ("rows", "others")):
         given.type.tensor_type.shape.dim[0].dim_param = name
     return model

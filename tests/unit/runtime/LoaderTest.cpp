@@ -46,11 +46,16 @@ TEST(Loader, RefusesWhatIsNoFile) {
 
 TEST(Loader, RefusesWhatIsNoElfFile) {
   TemporaryFolder Folder;
-  for (const std::string &Text :
-       {std::string(), std::string("x"), std::string("hello, world\n"), std::string(4096, 'x')}) {
+  for (const std::string &Text : {std::string("x"), std::string("hello, world\n"), std::string(4096, 'x')}) {
     writeFile(Folder / "text", Text);
     expectLoadError(Folder / "text", FATHOM_ERROR_FORMAT, "is not a Fathom artifact: it is not an ELF file");
   }
+}
+
+TEST(Loader, SaysThatAFileIsEmpty) {
+  TemporaryFolder Folder;
+  writeFile(Folder / "nothing", "");
+  expectLoadError(Folder / "nothing", FATHOM_ERROR_FORMAT, "it is empty");
 }
 
 TEST(Loader, RefusesOtherElfFiles) {
