@@ -79,7 +79,8 @@ def test_one_column(depth, form, batch, seed):
     w = data.standard_normal({"MatMul": (depth, 1), "Gemm": (1, depth), "vector": (depth,)}[form]).astype(np.float32)
     attributes = dict(transB=1) if form == "Gemm" else {}
     nodes = [helper.make_node("Gemm" if form == "Gemm" else "MatMul", ["x", "w"], ["p"], **attributes), helper.make_node("Tanh", ["p"], ["y"])]
-    compare(nodes, {"x": x}, {"w": w})
+    # A single column may cancel all over.
+    compare(nodes, {"x": x}, {"w": w}, family="convolution")
     plan = fathom.compile(model_of(nodes, {"x": x}, {"w": w}), emit="plan")
     assert "contract" not in plan
 

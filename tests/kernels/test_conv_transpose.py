@@ -260,5 +260,5 @@ def test_other_schedules(knob, values, tmp_path, seed, pinned):
         artifact = plan.with_knobs({knob: value}, of="transposed").compile(proto, tmp_path)
         one, two = (fathom.Session(artifact, threads=threads).run(None, inputs)[0] for threads in (1, 2))
         assert one.tobytes() == two.tobytes()
-        assert_close(one, want, "sum")
+        np.testing.assert_allclose(one, want, rtol=1e-4, atol=1e-5)
 

@@ -84,7 +84,7 @@ def test_values_with_several_uses(shape, sizes, random):
         inputs = {"x": random.uniform(low, high, sizes).astype(np.float32)}
         if shape in ("newton", "ladder"):
             inputs["a"] = random.uniform(0.5, 1.5, sizes).astype(np.float32)
-        compare(make(count), inputs, {"two": np.array(2, np.float32)}, outputs)
+        compare(make(count), inputs, {"two": np.array(2, np.float32)}, outputs, family="convolution")
 
 
 def test_values_with_several_uses_behind_movement(random):
@@ -99,7 +99,7 @@ def test_values_with_several_uses_behind_movement(random):
         nodes.append(helper.make_node("Tanh", [f"m{i}"], [f"n{i}" if i < 11 else "y"]))
         x = f"n{i}"
     integers = {"pads": [1, 0, 0, 1], "first": [0, 1], "last": [9, 10]}
-    compare(nodes, {"x": random.standard_normal((9, 9)).astype(np.float32)}, {name: np.array(v, np.int64) for name, v in integers.items()})
+    compare(nodes, {"x": random.standard_normal((9, 9)).astype(np.float32)}, {name: np.array(v, np.int64) for name, v in integers.items()}, family="convolution")
 
 
 def test_a_long_chain(random):

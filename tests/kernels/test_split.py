@@ -57,7 +57,7 @@ def test_axes(axis, shape, random):
             nodes += [slice_, helper.make_node("ReduceSum", [name], [f"{name}s"]), helper.make_node("Sub", [name, f"{name}s"], [f"{name}y"])]
             weights |= constants
     outputs = [n.output[0] for n in nodes if n.op_type == "Sub"]
-    compare(nodes, {"x": floats(random, *shape)}, weights, outputs)
+    compare(nodes, {"x": floats(random, *shape)}, weights, outputs, family="product")
 
 
 def test_parts_of_parts(random):

@@ -47,7 +47,7 @@ def constant(name, array):
     return numpy_helper.from_array(np.asarray(array), name)
 
 
-def graph(nodes, inputs, outputs, constants=None, name="body"):
+def graph(nodes, inputs, outputs, name="body", constants=None):
     """A branch, the body of a loop, or a whole model's graph. Constants are arrays by name, or tensors."""
     tensors = [constant(*item) for item in constants.items()] if isinstance(constants, dict) else list(constants or ())
     return helper.make_graph(nodes, name, [info(declared) for declared in inputs], [info(declared) for declared in outputs], tensors)
@@ -56,7 +56,7 @@ def graph(nodes, inputs, outputs, constants=None, name="body"):
 def model(nodes, inputs, outputs, constants=None, opset=17, domains=None, ir_version=None):
     """Inputs and outputs are (name, type[, shape]) or what value() makes; domains are versions of other operator sets by name."""
     opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(*item) for item in (domains or {}).items())]
-    whole = graph(nodes, inputs, outputs, constants, "test")
+    whole = graph(nodes, inputs, outputs, "test", constants)
     return helper.make_model(whole, opset_imports=opsets, ir_version=ir_version or (8 if opset <= 17 else 10))
 
 
