@@ -7,6 +7,7 @@ import pytest
 from support.tool import ROOT
 
 TESTS = ROOT / "tests"
+ASSERTING = set()  # functions that were found to
 
 
 class Source:
@@ -44,18 +45,16 @@ def called(call):
 def asserts(source, function, seen=()):
     """Whether a function asserts, or one that it calls does; `expect` is that of the tool's results. The fixture `fathom`, which runs
     the tool, looks only whether files are left behind."""
-    if function in seen:
-        return False
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assert):
-            return True
-        if isinstance(node, ast.Call):
-            name = called(node)
-            if name in ("raises", "fail", "warns", "expect") or name.startswith("assert_"):
-                return True
-            if name != "fathom" and any(asserts(*found, (*seen, function)) for found in source.find(name)):
-                return True
-    return False
+    if function in seen or function in ASSERTING:
+        return function in ASSERTING
+    nodes = list(ast.walk(function))
+    names = [called(node) for node in nodes if isinstance(node, ast.Call)]
+    is_asserting = any(isinstance(node, ast.Assert) for node in nodes)
+    is_asserting = is_asserting or any(name in ("raises", "fail", "warns", "expect") or name.startswith("assert_") for name in names)
+    is_asserting = is_asserting or any(asserts(*found, (*seen, function)) for name in names if name != "fathom" for found in source.find(name))
+    if is_asserting:
+        ASSERTING.add(function)
+    return is_asserting
 
 
 def without_assertion(source):
