@@ -23,6 +23,8 @@ int64_t registersOf(const PackedProductSchedule &s) {
 }
 
 std::string violation(const cost::PackedProduct &, const PackedProductSchedule &s, const Target &target) {
+  if (s.chunk % 16)
+    return llvm::formatv("chunk = {0} must be 16 or 32", s.chunk).str();
   int64_t need = registersOf(s);
   if (need <= target.vectorRegisters)
     return "";
@@ -40,8 +42,20 @@ void candidates(const cost::PackedProduct &p, const Target &target,
           body({tileM, tileN, rowN, grain});
 }
 
-const FamilyOf<cost::PackedProduct, PackedProductSchedule>
-    family({.problem = problemOf, .candidates = candidates, .estimate = cost::estimate, .violation = violation});
+// The draft cannot tell chunks apart.
+void overChunks(const PackedProductSchedule &s, llvm::function_ref<void(const PackedProductSchedule &)> body) {
+  for (int64_t chunk : {32, 16}) {
+    PackedProductSchedule variant = s;
+    variant.chunk = chunk;
+    body(variant);
+  }
+}
+
+const FamilyOf<cost::PackedProduct, PackedProductSchedule> family({.problem = problemOf,
+                                                                   .candidates = candidates,
+                                                                   .estimate = cost::estimate,
+                                                                   .violation = violation,
+                                                                   .variants = overChunks});
 
 } // namespace
 

@@ -8,6 +8,7 @@ namespace fathom {
 struct PackedProductSchedule {
   int64_t tileM = 1, tileN = 1, rowN = 1;
   int64_t grain = 1;
+  int64_t chunk = 32;
 
   static llvm::ArrayRef<Field<PackedProductSchedule>> fields();
 };
@@ -18,6 +19,8 @@ inline llvm::ArrayRef<Field<PackedProductSchedule>> PackedProductSchedule::field
       {"tile_m", &S::tileM, 1, 16, "rows of input that share the unpacking"},
       {"tile_n", &S::tileN, 1, 16, "columns that such rows are multiplied with together"},
       {"row_n", &S::rowN, 1, 16, "columns that a single row is multiplied with together"},
+      {"chunk", &S::chunk, 16, 32,
+       "weights of a column that are unpacked together, as far as a block has them: 16 or 32", 2},
       {"grain", &S::grain, 1, mostPerTask, "columns of a task"}};
   return table;
 }

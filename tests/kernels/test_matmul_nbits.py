@@ -1,9 +1,11 @@
 """Products with packed weights against numpy in double precision, and what is wrong with a node in words."""
 
-import fathom
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+import fathom
+from support.plans import Plan
 
 
 def pack(integers, bits):
@@ -106,3 +108,15 @@ def test_wrong_nodes_are_named(changes, code, words):
     with pytest.raises(fathom.Error, match=words) as error:
         fathom.compile(Product(64, 8, 4, 32, None).model([1, 64], **changes))
     assert error.value.code == code and error.value.node == "product"
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("depth, block", [(131, 16), (100, 32), (257, 64)])
+def test_weights_unpacked_together(depth, block, bits, tmp_path):
+    """Chunks of 16 and of 32 weights, and blocks that are shorter."""
+    product = Product(depth, 13, bits, block, "packed")
+    plan = Plan.of(product.model(["n", depth]))
+    for chunk in (16, 32):
+        product.check(["n", depth], (1,), (5,), plan=plan.with_knobs({"chunk": chunk}).save(tmp_path))
+    with pytest.raises(fathom.Error, match="chunk = 24 must be 16 or 32"):
+        fathom.compile(product.model(["n", depth]), plan=plan.with_knobs({"chunk": 24}).save(tmp_path))

@@ -16,7 +16,7 @@ public:
   PackedProduct(KernelBody &k, const PackedProductSchedule &schedule)
       : k(k), schedule(schedule), e(k.e), c(k.e.c), op(cast<MatMulNBitsOp>(k.anchor)), input(op.getInput().getType()),
         element(input.getElementType()), lanes(std::min<int64_t>(2 * e.target.lanes(32), unit)),
-        block(op.getBlockSize()), bits(op.getBits()), depth(op.getK()), chunk(std::min<int64_t>(block, 32)),
+        block(op.getBlockSize()), bits(op.getBits()), depth(op.getK()), chunk(std::min(block, schedule.chunk)),
         f32(c.b.getF32Type()) {
     hasZeroPoints = !isa<NoneType>(op.getZeroPoints().getType());
     hasFloatZeroPoints = hasZeroPoints && isa<FloatType>(elementOf(op.getZeroPoints()));
