@@ -62,7 +62,8 @@ std::string describeAlgorithm(Operation *anchor, const Kernel &kernel) {
   auto conv = dyn_cast_or_null<ConvOp>(anchor);
   if (!conv || kernel.kernelClass != &kernelClasses.contract)
     return kernel.kernelClass->meaning.str();
-  std::string windows = typed<ContractSchedule>(kernel.schedule).packed ? "windows, packed block by block," : "windows, read in place,";
+  std::string windows =
+      typed<ContractSchedule>(kernel.schedule).packed ? "windows, packed block by block," : "windows, read in place,";
   return conv.getGroup() == 1 ? "a matrix product of " + windows + " and weights"
                               : "matrix products of " + windows + " and weights, one for each group";
 }

@@ -85,7 +85,7 @@ def fused_plan(proto, **options):
     if parts:
         ops = [op for text in parts for op in re.findall(r"(?m)^ +- (\S+)$", text)]
         kernels = [text for text in kernels if text not in parts]
-        kernels.append(kernel("y", "attention", ops, tile_m=4, tile_n=8, unroll_k=2, load_ahead=0, block_n=512, fetch_ahead=0, task_m=8))
+        kernels.append(kernel("y", "attention", ops, tile_m=4, tile_n=8, unroll_k=2, load_ahead=0, block_n=512, fetch_ahead=0, score_apart=16, task_m=8))
     return plan.with_kernels(kernels)
 
 
@@ -327,7 +327,8 @@ def test_one_after_the_other(random):
     close(run(fathom.compile(proto), feed)[0], reference(first, feed["k"], feed["v"]))
 
 
-CONTRACT = {"tile_m": 4, "tile_n": 8, "unroll_k": 4, "in_flight": 16, "load_ahead": 0, "pack_a": 0, "block_k": 64, "rows_outer": 0, "through_scratch": 0, "streams": 1,
+CONTRACT = {"tile_m": 4, "tile_n": 8, "unroll_k": 4, "in_flight": 16, "load_ahead": 0, "pack_a": 0, "block_k": 64, "rows_outer": 0, "through_scratch": 0,
+            "pack_vectors": 2, "row_apart": 0, "store_vectors": 8, "streams": 1,
             "fetch_ahead": 1, "task_m": 8, "task_n": 2}
 
 
@@ -337,7 +338,8 @@ def test_a_plan_splits_it(tmp_path, random):
     proto = model(attention([node("Mul", "s scale", "t")]), shapes(feed), {"scale": np.float32(0.5)})
     plan = Plan.of(proto)
     packed = [text for text in plan.kernels if "attention" not in text]
-    apart = [kernel("t", "contract", ["s", "t"], **CONTRACT), kernel("p", "softmax", ["p"], lanes=8, grain=4), kernel("y", "contract", ["y"], **CONTRACT)]
+    softmax = kernel("p", "softmax", ["p"], lanes=8, fetch_steps=8, grain=4)
+    apart = [kernel("t", "contract", ["s", "t"], **CONTRACT), softmax, kernel("y", "contract", ["y"], **CONTRACT)]
     split = plan.with_kernels(packed + apart)
     artifact = split.compile(proto, tmp_path)
     assert sorted(classes(proto, plan=split.save(tmp_path))) == ["contract", "contract", "map", "map", "softmax"]

@@ -12,7 +12,7 @@ from support.compare import assert_close
 DEPTH, COLUMNS = 300, 96
 # Steps of a reduction in another order round differently, so that one can tell which schedule ran.
 SCHEDULE = {"tile_m": 4, "tile_n": 16, "unroll_k": 2, "in_flight": 16, "load_ahead": 0, "pack_a": 0, "block_k": 300, "rows_outer": 1,
-            "through_scratch": 0, "streams": 1, "fetch_ahead": 0, "task_m": 8, "task_n": 2}
+            "through_scratch": 0, "pack_vectors": 2, "row_apart": 0, "store_vectors": 8, "streams": 1, "fetch_ahead": 0, "task_m": 8, "task_n": 2}
 SMALL = SCHEDULE | {"tile_m": 1, "in_flight": 1, "task_m": 1}
 MIDDLE = SCHEDULE | {"tile_m": 2, "in_flight": 64, "task_m": 6}
 

@@ -16,7 +16,10 @@ def with_streams(model, tmp_path, streams, task):
     """The model compiled with one knob changed, and no other that it depends on."""
     plan = Plan.of(model)
     knobs = dict(tile_m=2, tile_n=8, unroll_k=8, load_ahead=24 if plan.is_aarch64 else 0, rows_outer=0, streams=streams, fetch_ahead=0, pack_a=0, task_m=4, task_n=task)
-    return plan.with_knobs(knobs).compile(model, tmp_path)
+    # A product of single numbers is a map.
+    if "contract" in plan.classes:
+        plan = plan.with_knobs(knobs)
+    return plan.compile(model, tmp_path)
 
 
 @pytest.mark.parametrize("streams, task", [(2, 2), (3, 3), (3, 9), (4, 4), (4, 1000)])

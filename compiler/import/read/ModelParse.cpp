@@ -49,8 +49,7 @@ std::shared_ptr<onnx::ModelProto> parseModel(StringRef bytes, const ImportLimits
     constexpr int farBeyond = 64;
     if (!parse(limits.nesting * farBeyond))
       return refuse("not an ONNX model: it is cut short, nested too deeply or something else");
-    hint(emitError(loc, ErrorCode::Limit)
-             << "the model's messages are nested more than " << limits.nesting << " deep",
+    hint(emitError(loc, ErrorCode::Limit) << "the model's messages are nested more than " << limits.nesting << " deep",
          "each If, Loop or Scan within another takes three levels");
     return nullptr;
   }
