@@ -67,3 +67,10 @@ def test_paths_in_pages_exist():
     for path in DOCS:
         for name in re.findall(r"`((?:compiler|tests|bench|tools|runtime|python|examples|models|docs)/[\w./-]+\.\w+)`", path.read_text()):
             assert "NAME" in name or (ROOT / name).exists(), f"{path.name} names {name}"
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_code_blocks_have_lines_of_their_own(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if "```" in line:
+            assert re.fullmatch(r" *```\w*", line), f"{path.name}:{number} has code among text"
