@@ -30,9 +30,9 @@ def assert_same_bits(one, two):
         assert got.shape == other.shape and got.tobytes() == other.tobytes(), "results depend on the thread count"
 
 
-def assert_close(got, want, family, what=""):
+def assert_close(got, want, family, what="", data=0.0):
     """Of the same shape and type (a reference may be in double precision), NaN and infinities at the same places, integers and strings
-    equal, and all others as near as the family's multiple of epsilon says."""
+    equal, and all others as near as the family's multiple of epsilon says; `data` is the magnitude of what they were computed from."""
     want = np.asarray(want)
     assert got.shape == want.shape, f"{what} has shape {got.shape}, not {want.shape}"
     if not tolerances.is_float(got.dtype):
@@ -43,7 +43,7 @@ def assert_close(got, want, family, what=""):
     finite = np.isfinite(want.astype(np.float64))
     np.testing.assert_array_equal(got[~finite].astype(np.float64), want[~finite].astype(np.float64), err_msg=what)
     gap = np.abs(np.where(finite, got, 0).astype(np.float64) - np.where(finite, want, 0).astype(np.float64))
-    allowed = tolerances.allowed(np.abs(np.where(finite, want, 0).astype(np.float64)), family, got.dtype)
+    allowed = tolerances.allowed(np.abs(np.where(finite, want, 0).astype(np.float64)), family, got.dtype, data)
     if (gap <= allowed).all():
         return
     excess = gap / np.maximum(allowed, np.finfo(np.float64).tiny)
@@ -99,7 +99,7 @@ def compare(nodes, inputs, weights, outputs=("y",), family=None, same_for_all_in
 
 def agree(proto, feeds, family=None, theirs=None, **options):
     """Compiles once and compares every run with ONNX Runtime, or another reference. Two of the runs must differ, or the comparison would say
-    little. Options are those of fathom.compile; the family is that of the model."""
+    little. Options are those of fathom.compile; the family is that of the model. Data are of the magnitude of 1."""
     family, theirs = family or tolerances.family_of(proto, most="product"), theirs or reference(proto)
     artifact = fathom.compile(proto, **options)
     one, two = fathom.Session(artifact, threads=1), fathom.Session(artifact, threads=2)
@@ -109,6 +109,6 @@ def agree(proto, feeds, family=None, theirs=None, **options):
         assert_same_bits(got, two.run(None, feed))
         for x, want in zip(got, theirs(feed), strict=True):
             assert x.dtype == np.asarray(want).dtype
-            assert_close(x, want, family)
+            assert_close(x, want, family, data=1.0)
         seen.add(b"".join(x.tobytes() + repr(x.shape).encode() for x in got))
     assert len(seen) > 1, "all inputs give the same outputs"

@@ -68,10 +68,12 @@ def family_of(proto, most=ORDER[-1]):
     return ORDER[min(ORDER.index(most), max((ORDER.index(family) for family in found), default=0))]
 
 
-def allowed(magnitude, family, dtype):
-    """How far elements may be from ones of these (finite) magnitudes."""
+def allowed(magnitude, family, dtype, data=0.0):
+    """How far elements may be from ones of these (finite) magnitudes. Of 32-bit floats they may be as far as sums of numbers of the magnitude `data`
+    are that cancel."""
     dtype = np.dtype(dtype)
     if not is_float(dtype):
         return np.zeros(np.shape(magnitude))
     part = MULTIPLES[family][TYPES.index(dtype.name)] * float(ml_dtypes.finfo(dtype).eps)
-    return tolerance(np.asarray(magnitude, np.float64), OWN.get(family, 1) * part, part)
+    least = part * data if dtype.itemsize >= 4 else 0
+    return np.maximum(tolerance(np.asarray(magnitude, np.float64), OWN.get(family, 1) * part, part), least)
