@@ -15,10 +15,11 @@ def GemmOp : Graph_ShapedOp<"Gemm"> {
       DefaultValuedAttr<F32Attr, "1.0">:$beta, DefaultValuedAttr<Graph_Int, "0">:$transA, DefaultValuedAttr<Graph_Int, "0">:$transB);
 }
 
-class Graph_Window<string name, dag operands, dag attributes = (ins)> : Graph_ShapedOp<name, [Graph_Anchor]> {
+class Graph_WindowOp<string name, dag operands, dag attributes = (ins), list<Trait> traits = []> : Graph_ShapedOp<name, traits> {
   let arguments = !con(operands, (ins DefaultValuedAttr<StrAttr, "\"NOTSET\"">:$auto_pad, OptionalAttr<DenseI64ArrayAttr>:$dilations,
       OptionalAttr<DenseI64ArrayAttr>:$kernel_shape, OptionalAttr<DenseI64ArrayAttr>:$pads, OptionalAttr<DenseI64ArrayAttr>:$strides), attributes);
 }
+class Graph_Window<string name, dag operands, dag attributes = (ins)> : Graph_WindowOp<name, operands, attributes, [Graph_Anchor]>;
 def ConvOp : Graph_Window<"Conv", (ins Graph_Tensor:$input, Graph_Tensor:$weight, Graph_Optional:$bias), (ins DefaultValuedAttr<Graph_Int, "1">:$group)>;
 def WinogradConvOp : Graph_ShapedOp<"WinogradConv", [Graph_Anchor, Graph_Internal]> {
   let summary = "a convolution with windows of 3 x 3, computed in tiles of tile x tile pixels: weight is the transformed one, [(tile + 2)^2, C / group, K]";

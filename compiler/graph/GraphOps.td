@@ -2,6 +2,6 @@
 include "ElementwiseOps.td"
 include "MovementOps.td"
 include "ReductionOps.td"
-include "ContractionOps.td"
+include "QuantizedOps.td"
 include "ControlOps.td"
 include "SequenceOps.td"

@@ -201,9 +201,10 @@ static unsigned requiredOperands(Operation *op) {
       .Case<ReduceL1Op, ReduceL2Op, ReduceLogSumOp, ReduceLogSumExpOp, ReduceMaxOp, ReduceMeanOp, ReduceMinOp,
             ReduceSumOp, ReduceSumSquareOp>([](auto) { return 1; })
       .Case<GemmOp, ConvOp, WinogradConvOp, StrassenOp, ConvTransposeOp, PadOp, LayerNormalizationOp, QuantizeLinearOp,
-            DequantizeLinearOp, TensorScatterOp>([](auto) { return 2; })
+            DequantizeLinearOp, TensorScatterOp, MatMulIntegerOp, ConvIntegerOp>([](auto) { return 2; })
       .Case<SliceOp, MatMulNBitsOp>([](auto) { return 3; })
       .Case<NonMaxSuppressionOp>([](auto) { return 4; })
+      .Case<QLinearConvOp>([](auto) { return 8; })
       .Default([](Operation *op) { return op->getNumOperands(); });
 }
 

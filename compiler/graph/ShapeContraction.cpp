@@ -5,29 +5,35 @@ using namespace mlir;
 
 namespace fathom::graph {
 
-LogicalResult MatMulOp::inferTypes(SmallVectorImpl<Type> &types) {
-  if (failed(checkKind(*this, getLhs(), Kind::Wide, "the left input")) ||
-      failed(checkSameElement(*this, getOperands())) ||
-      failed(checkRankAtLeast(*this, getLhs(), 1, "the left input")) ||
-      failed(checkRankAtLeast(*this, getRhs(), 1, "the right input")))
+FailureOr<Sizes> matMulSizes(Operation *op, Value left, Value right) {
+  if (failed(checkRankAtLeast(op, left, 1, "the left input")) ||
+      failed(checkRankAtLeast(op, right, 1, "the right input")))
     return failure();
-  Sizes lhs = sizesOf(getLhs()), rhs = sizesOf(getRhs());
+  Sizes lhs = sizesOf(left), rhs = sizesOf(right);
   bool isVectorLhs = lhs.size() == 1, isVectorRhs = rhs.size() == 1;
-  AffineExpr one = getAffineConstantExpr(1, getContext());
+  AffineExpr one = getAffineConstantExpr(1, op->getContext());
   if (isVectorLhs)
     lhs.insert(lhs.begin(), one);
   if (isVectorRhs)
     rhs.push_back(one);
-  if (failed(unify(*this, lhs.back(), rhs[rhs.size() - 2], "the columns of the left and the rows of the right input")))
+  if (failed(unify(op, lhs.back(), rhs[rhs.size() - 2], "the columns of the left and the rows of the right input")))
     return failure();
-  FailureOr<Sizes> batch = broadcast(*this, {Sizes(ArrayRef(lhs).drop_back(2)), Sizes(ArrayRef(rhs).drop_back(2))});
-  if (failed(batch))
+  FailureOr<Sizes> sizes = broadcast(op, {Sizes(ArrayRef(lhs).drop_back(2)), Sizes(ArrayRef(rhs).drop_back(2))});
+  if (failed(sizes))
     return failure();
   if (!isVectorLhs)
-    batch->push_back(lhs[lhs.size() - 2]);
+    sizes->push_back(lhs[lhs.size() - 2]);
   if (!isVectorRhs)
-    batch->push_back(rhs.back());
-  return addResult(*this, types, *batch, elementOf(getLhs()));
+    sizes->push_back(rhs.back());
+  return sizes;
+}
+
+LogicalResult MatMulOp::inferTypes(SmallVectorImpl<Type> &types) {
+  if (failed(checkKind(*this, getLhs(), Kind::Wide, "the left input")) ||
+      failed(checkSameElement(*this, getOperands())))
+    return failure();
+  FailureOr<Sizes> sizes = matMulSizes(*this, getLhs(), getRhs());
+  return failed(sizes) ? failure() : addResult(*this, types, *sizes, elementOf(getLhs()));
 }
 
 LogicalResult GemmOp::inferTypes(SmallVectorImpl<Type> &types) {
@@ -49,12 +55,11 @@ LogicalResult GemmOp::inferTypes(SmallVectorImpl<Type> &types) {
 }
 
 static LogicalResult checkConvolution(Operation *op, Value input, Value weight, Value bias, int64_t group) {
-  if (failed(checkKind(op, input, Kind::Float, "the input")) || failed(checkSameElement(op, op->getOperands())) ||
-      failed(checkRankAtLeast(op, input, 3, "the input")) || failed(checkRank(op, weight, rankOf(input), "weight")))
+  if (failed(checkRankAtLeast(op, input, 3, "the input")) || failed(checkRank(op, weight, rankOf(input), "weight")))
     return failure();
   if (group < 1 || group > INT32_MAX)
     return emitError(op, ErrorCode::BadAttribute) << "group " << group << " is out of range";
-  return isAbsent(bias) ? success() : checkRank(op, bias, 1, "bias");
+  return !bias || isAbsent(bias) ? success() : checkRank(op, bias, 1, "bias");
 }
 
 static AffineExpr windowOutputs(AffineExpr size, const Window &window, size_t dim) {
@@ -70,32 +75,41 @@ static LogicalResult checkFits(Operation *op, AffineExpr size, const Window &win
                                             << text(op, padded) << " padded elements of spatial dimension " << dim;
 }
 
-LogicalResult ConvOp::inferTypes(SmallVectorImpl<Type> &types) {
-  int64_t group = getGroup();
-  if (failed(checkConvolution(*this, getInput(), getWeight(), getBias(), group)))
+static LogicalResult checkFloats(Operation *op, Value input) {
+  return failed(checkKind(op, input, Kind::Float, "the input")) ? failure() : checkSameElement(op, op->getOperands());
+}
+
+FailureOr<Sizes> convolutionSizes(Operation *op, Value image, Value kernels, Value bias, int64_t group) {
+  if (failed(checkConvolution(op, image, kernels, bias, group)))
     return failure();
-  FailureOr<Window> window = getWindow(*this);
+  FailureOr<Window> window = getWindow(op);
   if (failed(window))
     return failure();
-  Sizes input = sizesOf(getInput()), weight = sizesOf(getWeight());
-  if (failed(
-          unify(*this, input[1], size::mul(weight[1], group), "the input's channels and the weight's (times group)")))
+  Sizes input = sizesOf(image), weight = sizesOf(kernels);
+  if (failed(unify(op, input[1], size::mul(weight[1], group), "the input's channels and the weight's (times group)")))
     return failure();
   if (group > 1 && (!constantSize(weight[0]) || !constantSize(weight[1])))
-    return fathom::emitError(*this, ErrorCode::UnsupportedShape)
-           << "groups need constant channels, but weight has " << text(*this, weight);
-  if (!size::exactDiv(weight[0], getAffineConstantExpr(group, getContext())))
-    return fathom::emitError(*this, ErrorCode::BadAttribute)
-           << "group " << group << " does not divide " << text(*this, weight[0]) << " output channels";
-  if (!isAbsent(getBias()) && failed(unify(*this, weight[0], sizesOf(getBias())[0], "the output channels and bias")))
+    return emitError(op, ErrorCode::UnsupportedShape)
+           << "groups need constant channels, but weight has " << text(op, weight);
+  if (!size::exactDiv(weight[0], getAffineConstantExpr(group, op->getContext())))
+    return emitError(op, ErrorCode::BadAttribute)
+           << "group " << group << " does not divide " << text(op, weight[0]) << " output channels";
+  if (bias && !isAbsent(bias) && failed(unify(op, weight[0], sizesOf(bias)[0], "the output channels and bias")))
     return failure();
   Sizes result = {input[0], weight[0]};
   for (size_t i = 0; i < window->kernel.size(); ++i) {
-    if (failed(checkFits(*this, input[i + 2], *window, i)))
+    if (failed(checkFits(op, input[i + 2], *window, i)))
       return failure();
     result.push_back(windowOutputs(input[i + 2], *window, i));
   }
-  return addResult(*this, types, result, elementOf(getInput()));
+  return result;
+}
+
+LogicalResult ConvOp::inferTypes(SmallVectorImpl<Type> &types) {
+  if (failed(checkFloats(*this, getInput())))
+    return failure();
+  FailureOr<Sizes> sizes = convolutionSizes(*this, getInput(), getWeight(), getBias(), getGroup());
+  return failed(sizes) ? failure() : addResult(*this, types, *sizes, elementOf(getInput()));
 }
 
 LogicalResult StrassenOp::inferTypes(SmallVectorImpl<Type> &types) {
@@ -129,7 +143,8 @@ LogicalResult WinogradConvOp::inferTypes(SmallVectorImpl<Type> &types) {
 
 LogicalResult ConvTransposeOp::inferTypes(SmallVectorImpl<Type> &types) {
   int64_t group = getGroup();
-  if (failed(checkConvolution(*this, getInput(), getWeight(), getBias(), group)))
+  if (failed(checkFloats(*this, getInput())) ||
+      failed(checkConvolution(*this, getInput(), getWeight(), getBias(), group)))
     return failure();
   FailureOr<Window> window = getWindow(*this);
   if (failed(window))

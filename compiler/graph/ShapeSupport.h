@@ -62,6 +62,11 @@ mlir::FailureOr<Sizes> broadcast(mlir::Operation *op, llvm::ArrayRef<Sizes> oper
 llvm::LogicalResult checkBroadcastTo(mlir::Operation *op, mlir::Value value, llvm::ArrayRef<mlir::AffineExpr> target,
                                      llvm::StringRef name);
 
+// The sizes of a product of matrices or vectors, and of a convolution, whatever their elements are; it may have a bias.
+mlir::FailureOr<Sizes> matMulSizes(mlir::Operation *op, mlir::Value left, mlir::Value right);
+mlir::FailureOr<Sizes> convolutionSizes(mlir::Operation *op, mlir::Value image, mlir::Value kernels, mlir::Value bias,
+                                        int64_t group);
+
 // Appends a result type after checking that its sizes are expressible, not negative and not too many.
 llvm::LogicalResult addResult(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types,
                               llvm::ArrayRef<mlir::AffineExpr> sizes, mlir::Type element);

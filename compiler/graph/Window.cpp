@@ -29,12 +29,13 @@ static FailureOr<SmallVector<int64_t>> readList(Operation *op, StringRef name, s
 
 static FailureOr<SmallVector<int64_t>> readKernel(Operation *op, size_t rank) {
   FailureOr<SmallVector<int64_t>> kernel = readList(op, "kernel_shape", rank, 0, 1);
-  bool isConvolution = isa<ConvOp, ConvTransposeOp>(op), isGiven = bool(op->getAttr("kernel_shape"));
+  bool isConvolution = isa<ConvOp, ConvTransposeOp, ConvIntegerOp, QLinearConvOp>(op),
+       isGiven = bool(op->getAttr("kernel_shape"));
   if (failed(kernel) || (!isConvolution && isGiven))
     return kernel;
   if (!isConvolution)
     return emitError(op, ErrorCode::BadAttribute) << "kernel_shape is missing";
-  Sizes weight = sizesOf(op->getOperand(1));
+  Sizes weight = sizesOf(isa<QLinearConvOp>(op) ? cast<QLinearConvOp>(op).getWeight() : op->getOperand(1));
   if (weight.size() != rank + 2)
     return emitError(op, ErrorCode::BadShape)
            << "weight must have rank " << rank + 2 << ", but has sizes " << text(op, weight);

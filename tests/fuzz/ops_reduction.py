@@ -40,8 +40,8 @@ for plain in ("ReduceSum", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLog
 # The product of many elements leaves every type's range.
 reduces("ReduceProd", low=0, high=3, where=small_product)
 reduces("ReduceLogSum", low=0.1)
-# Nothing has no mean, and ONNX Runtime no largest element of nothing.
-reduces("ReduceMean", where=lambda array: has_elements(array) and (array.dtype.itemsize < 8 or small(array)))
+# Nothing has no mean, and ONNX Runtime no largest element of nothing. ONNX's evaluator sums up unsigned integers in their own type.
+reduces("ReduceMean", where=lambda array: has_elements(array) and (array.dtype.itemsize < 4 or small(array)))
 for plain in ("ReduceMax", "ReduceMin"):
     reduces(plain, where=has_elements)
 

@@ -1,8 +1,14 @@
 """Fuzzing by hand; ./dev fuzz calls it.
 
   run.py SECONDS [graphs|files|targets]   new cases for so long, of one kind or all; each failure is made small and saved
+  run.py --count N [graphs|files]         so many new cases of one kind or both
   run.py graphs|files SEED NUMBER         one case again
-  run.py FOLDER                           a saved case again"""
+  run.py FOLDER                           a saved case again
+
+--report FILE, with SECONDS or --count: how far it is and what failed as JSON, written anew with every failure and every few seconds, so that a run
+that is cut off keeps what it found; FATHOM_TEST_SEED gives the seed."""
+import argparse
+import json
 import os
 import random
 import subprocess
@@ -21,21 +27,44 @@ TARGETS = ["importer", "artifact", "npy", "plan", "machine"]
 REDUCE_SECONDS = 60
 
 
-def for_seconds(kind, seconds, seed):
-    """True where nothing failed."""
-    last = time.monotonic()
+class Report:
+    """What a campaign has found so far, in a file: complete whenever it is looked at."""
+
+    def __init__(self, path):
+        self.path, self.campaigns = path, {}
+
+    def write(self, run, seconds, is_done=False):
+        if self.path is None:
+            return
+        self.campaigns[run.kind] = {"seed": run.seed, "seconds": round(seconds, 1), "done": is_done, "cases": run.kinds.total(), "outcomes": run.kinds,
+                                    "operators": len(run.operators), "refusals": dict(run.refusals.most_common(20)),
+                                    "failures": [job | {"outcome": outcome.kind, "detail": outcome.detail} for job, outcome in run.failures]}
+        fresh = self.path.with_name(self.path.name + ".new")
+        fresh.write_text(json.dumps(self.campaigns, indent=1) + "\n")
+        fresh.replace(self.path)
+
+
+def cases(kind, seed, told, count=None, seconds=None):
+    """So many cases, or for so long. True where nothing failed."""
+    start = last = time.monotonic()
+    failures = 0
 
     def report(run):
-        nonlocal last
-        if time.monotonic() - last > 30:
-            last = time.monotonic()
+        nonlocal last, failures
+        now = time.monotonic()
+        if now - last > 30 or len(run.failures) > failures:
+            told.write(run, now - start)
+        if now - last > 30:
+            last = now
             print(f"  {run.summary()}", flush=True)
+        failures = len(run.failures)
 
-    print(f"{kind}: {seconds:.0f} s with seed {seed}", flush=True)
-    run = campaign.Campaign(kind, seed).run(seconds=seconds, report=report)
+    print(f"{kind}: {f'{count} cases' if count else f'{seconds:.0f} s'} with seed {seed}", flush=True)
+    run = campaign.Campaign(kind, seed).run(count=count, seconds=seconds, report=report)
+    told.write(run, time.monotonic() - start, is_done=True)
     print(f"  {run.summary()}")
-    for reason, count in run.refusals.most_common(20):
-        print(f"  {count} x {reason}")
+    for reason, number in run.refusals.most_common(20):
+        print(f"  {number} x {reason}")
     worker = campaign.Worker()
     for job, outcome in run.failures:
         print(f"\n{outcome.kind}: {outcome.detail}\nrepeat with: ./dev fuzz {kind} {seed} {job['number']}")
@@ -73,7 +102,7 @@ def again(job):
 
 
 def main(arguments):
-    if len(arguments) == 3 and arguments[0] in ("graphs", "files"):
+    if len(arguments) == 3 and arguments[0] in ("graphs", "files") and "--count" not in arguments:
         job = {"kind": arguments[0], "seed": int(arguments[1]), "number": int(arguments[2])}
         made = generate.graph(job["seed"], job["number"])
         if made and job["kind"] == "graphs":
@@ -88,12 +117,23 @@ def main(arguments):
         return again(job)
     if len(arguments) == 1 and Path(arguments[0]).is_dir():
         return again({"kind": "saved", "folder": str(Path(arguments[0]).resolve())})
-    if not 1 <= len(arguments) <= 2 or not arguments[0].isdigit() or arguments[1:] and arguments[1] not in ("graphs", "files", "targets"):
+    return campaigns(arguments)
+
+
+def campaigns(arguments):
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--report", type=Path)
+    parser.add_argument("words", nargs="*")
+    options = parser.parse_args(arguments)
+    seconds = None if options.count is not None or not options.words or not options.words[0].isdigit() else int(options.words.pop(0))
+    known = ["graphs", "files"] if seconds is None else ["graphs", "files", "targets"]
+    if (options.count or seconds or 0) < 1 or len(options.words) > 1 or not set(options.words) <= set(known):
         sys.exit(__doc__)
-    kinds = arguments[1:] or ["graphs", "files", "targets"]
-    seconds = int(arguments[0]) / len(kinds)
+    kinds = options.words or known
     seed = int(os.environ.get("FATHOM_TEST_SEED", random.SystemRandom().randrange(1 << 31)))
-    results = [targets(seconds / len(TARGETS)) if kind == "targets" else for_seconds(kind, seconds, seed) for kind in kinds]
+    told, share = Report(options.report), seconds and seconds / len(kinds)
+    results = [targets(share / len(TARGETS)) if kind == "targets" else cases(kind, seed, told, options.count, share) for kind in kinds]
     return all(results)
 
 

@@ -1,4 +1,5 @@
 """Random models and damaged files: what the generator makes of a seed, and what once failed."""
+import json
 import os
 import random as system_random
 import tempfile
@@ -10,7 +11,8 @@ import generate
 import mutate
 import pytest
 import reduce
-from case import Case
+import run as command
+from case import Case, Outcome
 
 GRAPHS = int(os.environ.get("FATHOM_FUZZ_GRAPHS", 500))
 FILES = int(os.environ.get("FATHOM_FUZZ_FILES", 300))
@@ -112,6 +114,38 @@ def test_found_before(folder):
     outcome = worker.ask({"kind": "saved", "folder": str(Path(__file__).parent / "found" / folder)})[0]
     worker.close()
     assert not outcome.is_failure and outcome.kind != "skipped", outcome
+
+
+def test_so_many_cases_are_run_and_reported(tmp_path, monkeypatch):
+    monkeypatch.setenv("FATHOM_TEST_SEED", "7")
+    assert command.main(["graphs", "--count", "4", "--report", str(tmp_path / "report.json")])
+    told = json.loads((tmp_path / "report.json").read_text())["graphs"]
+    assert told["seed"] == 7 and told["cases"] == 4 == sum(told["outcomes"].values()) and told["done"] and not told["failures"]
+
+
+def test_a_report_is_there_before_the_end(tmp_path, monkeypatch):
+    """A run that is cut off has told of what failed before."""
+    path, seen = tmp_path / "report.json", []
+
+    def ask(self, job):
+        if job["number"] == 2:
+            seen.append(json.loads(path.read_text())["files"])
+        return Outcome("crash", "while it runs") if job["number"] == 1 else Outcome("ok"), []
+
+    monkeypatch.setattr(campaign.Worker, "ask", ask)
+    monkeypatch.setattr(campaign, "saved", lambda *arguments: "")
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setenv("FATHOM_TEST_SEED", "7")
+    assert not command.main(["--count", "3", "files", "--report", str(path)])
+    failure = {"kind": "files", "seed": 7, "number": 1, "outcome": "crash", "detail": "while it runs"}
+    assert [(told["cases"], told["done"], told["failures"]) for told in seen] == [(2, False, [failure])]
+    assert json.loads(path.read_text())["files"]["done"]
+
+
+@pytest.mark.parametrize("words", [[], ["0"], ["--count", "0"], ["--count", "3", "targets"], ["3", "graphs", "files"], ["rafts"]])
+def test_a_run_that_cannot_be_is_explained(words):
+    with pytest.raises(SystemExit, match="Fuzzing by hand"):
+        command.main(words)
 
 
 def test_a_case_is_saved_and_loaded():

@@ -127,6 +127,8 @@ std::optional<unsigned> arityOf(OperationName op) {
     return 7;
   if (op.hasTrait<OpTrait::NOperands<8>::Impl>())
     return 8;
+  if (op.hasTrait<OpTrait::NOperands<9>::Impl>())
+    return 9;
   return std::nullopt;
 }
 

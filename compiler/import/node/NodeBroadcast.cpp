@@ -171,6 +171,23 @@ bool Node::alignOperands(MutableArrayRef<Value> operands, size_t skipped) {
   return true;
 }
 
+// Where the scales and zero points of quantised products and convolutions are, and the numbers that they belong to.
+struct Quantized {
+  StringLiteral op;
+  bool isProduct;
+  unsigned left, right;
+  ArrayRef<unsigned> ofLeft, ofRight;
+};
+static const Quantized *quantized(StringRef op) {
+  static constexpr unsigned second[] = {2}, third[] = {3}, left[] = {1, 2}, right[] = {4, 5};
+  static constexpr Quantized all[] = {{"MatMulInteger", true, 0, 1, second, third},
+                                      {"ConvInteger", false, 0, 1, second, third},
+                                      {"QLinearMatMul", true, 0, 3, left, right},
+                                      {"QLinearConv", false, 0, 3, left, right}};
+  const Quantized *found = llvm::find_if(all, [&](const Quantized &entry) { return entry.op == op; });
+  return found == std::end(all) ? nullptr : found;
+}
+
 bool Node::alignForBroadcast(StringRef op, SmallVectorImpl<Value> &operands, ArrayRef<NamedAttribute> attrs) {
   auto isTensor = [&](size_t i, int64_t rank) {
     auto type = i < operands.size() ? dyn_cast<RankedTensorType>(operands[i].getType()) : RankedTensorType();
@@ -186,6 +203,17 @@ bool Node::alignForBroadcast(StringRef op, SmallVectorImpl<Value> &operands, Arr
       return true;
     graph::Sizes sizes = graph::sizesOf(operands[0]);
     return expandTo(1, sizes) && expandTo(2, sizes);
+  }
+  if (const Quantized *q = quantized(op)) {
+    if (!isTensor(q->left, 1) || !isTensor(q->right, 1))
+      return true;
+    Value matrices[] = {operands[q->left], operands[q->right]};
+    if (q->isProduct && isTensor(q->left, 3) && isTensor(q->right, 3) && !alignOperands(matrices, /*skipped=*/2))
+      return false;
+    operands[q->left] = matrices[0], operands[q->right] = matrices[1];
+    graph::Sizes left = graph::sizesOf(matrices[0]), right = graph::sizesOf(matrices[1]);
+    return llvm::all_of(q->ofLeft, [&](unsigned i) { return expandTo(i, left); }) &&
+           llvm::all_of(q->ofRight, [&](unsigned i) { return expandTo(i, right); });
   }
   if (op == "Gemm") {
     if (!isTensor(0, 2) || !isTensor(1, 2))

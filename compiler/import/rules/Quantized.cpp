@@ -1,10 +1,8 @@
-// Rules of quantised operators: scales shaped to broadcast, integer products as 32-bit ones, the rest as dequantise,
-// compute, quantise.
+// Rules of quantised operators: scales shaped to broadcast, small types by wider ones.
 #include "compiler/graph/Shape.h"
 #include "compiler/graph/SmallTypes.h"
 #include "compiler/graph/TypeText.h"
 #include "compiler/import/rules/Small.h"
-#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
@@ -195,101 +193,50 @@ static LogicalResult dequantize(Node &node) {
   return node.finish(elementIfAny(scale) == result ? numbers : castTo(node, numbers, result, ""));
 }
 
-// ONNX's own definition of the operator.
-static LogicalResult dynamicQuantize(Node &node) {
-  Builder &builder = node.builder();
-  if (!node.elementType(0).isF32())
-    return node.error(ErrorCode::BadType) << "DynamicQuantizeLinear takes float";
-  Type f32 = builder.getF32Type(), ui8 = builder.getIntegerType(8, /*isSigned=*/false);
-  SmallVector<NamedAttribute> toScalar{node.attr("keepdims", int64_t(0))};
-  Value input = node.input(0), zero = node.scalar(0, f32, "zero"), top = node.scalar(255, f32, "top");
-  Value low = node.emit("Min", {node.emit("ReduceMin", input, toScalar, "min"), zero}, {}, "low");
-  Value high = node.emit("Max", {node.emit("ReduceMax", input, toScalar, "max"), zero}, {}, "high");
-  Value range = node.emit("Sub", {high, low}, {}, "range");
-  // Nothing but zeros has any scale: 1, as in ONNX Runtime.
-  Value isZero = node.emit("Equal", {range, zero}, {}, "is_zero");
-  Value scale = node.emit("Where", {isZero, node.scalar(1, f32, "one"), node.emit("Div", {range, top}, {}, "scale")},
-                          {}, "scale");
-  Value start = node.emit("Sub", {zero, node.emit("Div", {low, scale}, {}, "steps")}, {}, "start");
-  Value rounded = node.emit("Round", node.emit("Clip", {start, zero, top}, {}, "clipped"), {}, "rounded");
-  Value zeroPoint = castTo(node, rounded, ui8, "zero_point");
-  return node.finish({node.emit("QuantizeLinear", {input, scale, zeroPoint}), scale, zeroPoint});
+// Operands of quantised products and convolutions that have one element for all numbers. Where that is not known of
+// them, they shall not be taken for others.
+static void takeSingle(Node &node, ArrayRef<unsigned> operands) {
+  for (unsigned i : operands)
+    if (graph::Sizes sizes = node.hasInput(i) ? graph::sizesOf(node.inputType(i)) : graph::Sizes();
+        sizes.size() == 1 && !graph::constantSize(sizes[0]))
+      node.setInput(i, reshape(node, node.input(i), {}, "single"));
 }
 
-// The input as i32, less its zero point.
-static Value centred(Node &node, unsigned index, unsigned zeroIndex, int64_t trailing, StringRef name) {
-  Type i32 = node.builder().getI32Type();
-  Value wide = castTo(node, node.input(index), i32, (name + ".i32").str());
-  if (!node.hasInput(zeroIndex))
-    return wide;
-  Value zero = alongAxis(node, node.input(zeroIndex), trailing, (name + ".zero").str());
-  return node.emit("Sub", {wide, castTo(node, zero, i32, (name + ".zero.i32").str())}, {}, (name + ".centred").str());
+// Those that have one for each index of an axis, which so many others follow.
+static void takeAlong(Node &node, int64_t trailing, ArrayRef<unsigned> operands) {
+  for (unsigned i : operands)
+    if (node.hasInput(i))
+      node.setInput(i, alongAxis(node, node.input(i), trailing, "shaped"));
 }
 
+// Rows of the left matrix have scales of their own, as columns of the right one. A vector is a row without an axis.
 static LogicalResult matMulInteger(Node &node) {
-  // Rows of the left matrix have their zero points, and columns of the right one.
-  Value lhs = centred(node, 0, 2, 1, "lhs"), rhs = centred(node, 1, 3, 0, "rhs");
-  return node.finish(node.emit("MatMul", {lhs, rhs}));
-}
-
-// Convolutions take floats: of the type in which every sum that can occur is exact.
-static LogicalResult convInteger(Node &node) {
-  Builder &builder = node.builder();
-  int64_t terms = 1;
-  graph::Sizes sizes = graph::sizesOf(node.inputType(1));
-  for (size_t axis = 1; axis < sizes.size(); ++axis) {
-    std::optional<int64_t> known = graph::constantSize(sizes[axis]);
-    if (!known || llvm::MulOverflow(terms, *known, terms))
-      terms = INT64_MAX / (255 * 255);
-  }
-  Type exact = terms < (1 << 24) / (255 * 255) ? builder.getF32Type() : builder.getF64Type();
-  Value input = castTo(node, centred(node, 0, 2, 0, "input"), exact, "input.float");
-  Value weight = castTo(node, centred(node, 1, 3, node.rank(1) - 1, "weight"), exact, "weight.float");
-  FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("Conv");
-  if (failed(attrs))
-    return failure();
-  Value result = node.emit("Conv", {input, weight}, *attrs, "conv");
-  return node.finish(castTo(node, result, builder.getI32Type(), ""));
+  takeAlong(node, std::min<int64_t>(1, node.rank(0) - 1), {2});
+  return copyNode(node);
 }
 
 static LogicalResult qLinearMatMul(Node &node) {
-  Value lhs = node.emit(
-      "DequantizeLinear",
-      {node.input(0), alongAxis(node, node.input(1), 1, "lhs.scale"), alongAxis(node, node.input(2), 1, "lhs.zero")},
-      {}, "lhs");
-  Value rhs = node.emit("DequantizeLinear", {node.input(3), node.input(4), node.input(5)}, {}, "rhs");
-  Value product = node.emit("MatMul", {lhs, rhs}, {}, "product");
-  return node.finish(node.emit("QuantizeLinear", {product, node.input(6), node.input(7)}));
+  takeAlong(node, std::min<int64_t>(1, node.rank(0) - 1), {1, 2});
+  takeSingle(node, {6, 7});
+  return copyNode(node);
+}
+
+static LogicalResult convInteger(Node &node) {
+  takeSingle(node, {2});
+  takeAlong(node, node.rank(1) - 1, {3});
+  return copyNode(node);
 }
 
 static LogicalResult qLinearConv(Node &node) {
-  int64_t trailing = node.rank(3) - 1;
-  Value input = node.emit("DequantizeLinear", {node.input(0), node.input(1), node.input(2)}, {}, "input");
-  Value weight = node.emit("DequantizeLinear",
-                           {node.input(3), alongAxis(node, node.input(4), trailing, "weight.scale"),
-                            alongAxis(node, node.input(5), trailing, "weight.zero")},
-                           {}, "weight");
-  Value bias = node.none();
-  if (node.hasInput(8)) {
-    // Its scale is the product of the other two, and its zero point 0.
-    Value scale = node.emit("Mul", {node.input(1), node.input(4)}, {}, "bias.scale");
-    bias = node.emit("DequantizeLinear", {node.input(8), scale}, {}, "bias");
-  }
-  FailureOr<SmallVector<NamedAttribute>> attrs = node.takeAttrs("Conv");
-  if (failed(attrs))
-    return failure();
-  Value result = node.emit("Conv", {input, weight, bias}, *attrs, "conv");
-  return node.finish(node.emit("QuantizeLinear", {result, node.input(6), node.input(7)}));
+  takeSingle(node, {1, 2, 6, 7});
+  takeAlong(node, node.rank(3) - 1, {4, 5});
+  return copyNode(node);
 }
 
 ArrayRef<Rule> quantizedRules() {
-  static constexpr Rule rules[] = {{"QuantizeLinear", 2, 3, quantize},
-                                   {"DequantizeLinear", 2, 3, dequantize},
-                                   {"DynamicQuantizeLinear", 1, 1, dynamicQuantize},
-                                   {"MatMulInteger", 2, 4, matMulInteger},
-                                   {"ConvInteger", 2, 4, convInteger},
-                                   {"QLinearMatMul", 8, 8, qLinearMatMul},
-                                   {"QLinearConv", 8, 9, qLinearConv}};
+  static constexpr Rule rules[] = {{"QuantizeLinear", 2, 3, quantize},     {"DequantizeLinear", 2, 3, dequantize},
+                                   {"MatMulInteger", 2, 4, matMulInteger}, {"QLinearMatMul", 8, 8, qLinearMatMul},
+                                   {"ConvInteger", 2, 4, convInteger},     {"QLinearConv", 8, 9, qLinearConv}};
   return rules;
 }
 

@@ -1,5 +1,5 @@
-// Rules of quantised operators of domain com.microsoft: integer products where the sums are exact, else dequantise,
-// compute and quantise.
+// Rules of quantised operators of domain com.microsoft. Integer products stay what they are; all others have no
+// operator of the standard, which writes them as they are written here: dequantise, compute, quantise.
 #include "compiler/graph/SizeMath.h"
 #include "compiler/import/rules/microsoft/Microsoft.h"
 
@@ -77,16 +77,9 @@ LogicalResult concat(Node &node) {
   return finishQuantized(node, joined, 0, node.elementType(2));
 }
 
-// An integer tensor less its zero point.
-Value centred(Node &node, Value value, Value zero, StringRef name) {
-  Type i32 = node.builder().getI32Type();
-  Value wide = castAs(node, value, i32, name);
-  return isa<NoneType>(zero.getType()) ? wide : node.emit("Sub", {wide, castAs(node, zero, i32, "zero")}, {}, name);
-}
-
-// The product of centred integers as a number, plus a bias.
-Value scaled(Node &node, Value lhs, Value rhs, Value scale, Value bias, StringRef suffix) {
-  Value sums = node.emit("MatMul", {lhs, rhs}, {}, "sums");
+// An integer product as a number, plus a bias. Operands are both sides, then their zero points.
+Value scaled(Node &node, ValueRange operands, Value scale, Value bias, StringRef suffix) {
+  Value sums = node.emit("MatMulInteger", operands, {}, "sums");
   bool hasBias = !isa<NoneType>(bias.getType());
   Value product = node.emit("Mul", {castAs(node, sums, node.builder().getF32Type(), "float"), scale}, {},
                             hasBias ? "product" : suffix);
@@ -94,10 +87,9 @@ Value scaled(Node &node, Value lhs, Value rhs, Value scale, Value bias, StringRe
 }
 
 LogicalResult matMulIntegerToFloat(Node &node) {
-  Value lhs = centred(node, node.input(0), node.input(4), "lhs"),
-        rhs = centred(node, node.input(1), node.input(5), "rhs");
   Value scale = node.emit("Mul", {node.input(2), node.input(3)}, {}, "scale");
-  return node.finish(scaled(node, lhs, rhs, scale, node.input(6), ""));
+  return node.finish(
+      scaled(node, {node.input(0), node.input(1), node.input(4), node.input(5)}, scale, node.input(6), ""));
 }
 
 // The left side is quantised with the range that it has.
@@ -108,8 +100,7 @@ LogicalResult dynamicQuantizeMatMul(Node &node) {
   if (!lhs.values)
     return failure();
   Value both = node.emit("Mul", {lhs.scale, node.input(2)}, {}, "scales");
-  return node.finish(scaled(node, centred(node, lhs.values, lhs.zeroPoint, "lhs"),
-                            centred(node, node.input(1), node.input(3), "rhs"), both, node.input(4), ""));
+  return node.finish(scaled(node, {lhs.values, node.input(1), lhs.zeroPoint, node.input(3)}, both, node.input(4), ""));
 }
 
 // Weights [directions, inputs, columns] with a scale and a zero point for each direction, and perhaps for each column,
@@ -152,11 +143,9 @@ LogicalResult qGemm(Node &node) {
     return node.error(ErrorCode::BadShape)
            << "QGemm needs matrices, but has " << node.inputText(0) << " and " << node.inputText(3);
   Value lhs = isLeft ? transpose(node, node.input(0), {1, 0}, "lhs") : node.input(0);
-  lhs = centred(node, lhs, node.input(2), "lhs");
   // Scale and zero point may be there for every column of the result.
-  Value rhs =
-      centred(node, isRight ? transpose(node, node.input(3), {1, 0}, "rhs") : node.input(3), node.input(5), "rhs");
-  Value sums = node.emit("MatMul", {lhs, rhs}, {}, "sums");
+  Value rhs = isRight ? transpose(node, node.input(3), {1, 0}, "rhs") : node.input(3);
+  Value sums = node.emit("MatMulInteger", {lhs, rhs, node.input(2), node.input(5)}, {}, "sums");
   if (node.hasInput(6))
     sums = node.emit("Add", {sums, node.input(6)}, {}, "biased");
   Value scale = withNumber(node, "Mul", node.emit("Mul", {node.input(1), node.input(4)}, {}, "scale"), alpha, "scale");

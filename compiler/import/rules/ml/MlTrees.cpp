@@ -105,8 +105,11 @@ FailureOr<Forest> readLists(Node &node, StringRef what, int64_t targets) {
     return mismatch(node, (what + "_*").str());
   for (size_t i = 0; i < weights.size(); ++i) {
     auto found = links.find({std::clamp<int64_t>(leafTrees[i], -1, INT32_MAX), leafNodes[i]});
+    if (found == links.end())
+      return node.error(ErrorCode::BadAttribute) << what << "_nodeids of " << node.type() << " names node "
+                                                 << leafNodes[i] << ", which tree " << leafTrees[i] << " does not have";
     // A weight of a node that is no leaf is never reached.
-    if (found != links.end() && found->second < 0)
+    if (found->second < 0)
       forest.leaves[~found->second].push_back({leafTargets[i], weights[i]});
   }
   return forest;
