@@ -281,7 +281,7 @@ struct FoldKnownElements : RewritePattern {
 };
 
 struct CanonicalizeOpsPass : impl::CanonicalizeOpsPassBase<CanonicalizeOpsPass> {
-  void runOnOperation() override {
+  LogicalResult runOnFunction(func::FuncOp main) override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
     auto add = [&]<typename Op>(LogicalResult (*function)(Op, PatternRewriter &)) {
@@ -303,8 +303,7 @@ struct CanonicalizeOpsPass : impl::CanonicalizeOpsPassBase<CanonicalizeOpsPass> 
     patterns.add<FoldKnownElements>(context);
     populateDecomposeNormalization(patterns);
     populateDecomposeMovement(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))) || failed(settleTypes(getOperation())))
-      signalPassFailure();
+    return success(succeeded(applyPatternsGreedily(main, std::move(patterns))) && succeeded(settleTypes(main)));
   }
 };
 

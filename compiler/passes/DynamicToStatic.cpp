@@ -11,6 +11,9 @@ namespace fathom {
 #define GEN_PASS_DEF_DYNAMICTOSTATICPASS
 #include "compiler/passes/Passes.h.inc"
 
+namespace {
+
+// Whether it changed anything.
 FailureOr<bool> resolvePins(ModuleOp module) {
   SymbolList symbols = getSymbols(module);
   SmallVector<AffineExpr> replacements;
@@ -52,12 +55,13 @@ FailureOr<bool> resolvePins(ModuleOp module) {
   return true;
 }
 
-namespace {
-
 struct DynamicToStaticPass : impl::DynamicToStaticPassBase<DynamicToStaticPass> {
   void runOnOperation() override {
-    if (failed(resolvePins(getOperation())))
-      signalPassFailure();
+    FailureOr<bool> isChanged = resolvePins(getOperation());
+    if (failed(isChanged))
+      return signalPassFailure();
+    // Sizes that are known may make more constant.
+    context().isUnsettled |= *isChanged;
   }
 };
 

@@ -81,11 +81,10 @@ template <typename Op> struct FoldPad : OpRewritePattern<Op> {
 };
 
 struct FoldExplicitPaddingPass : impl::FoldExplicitPaddingPassBase<FoldExplicitPaddingPass> {
-  void runOnOperation() override {
+  LogicalResult runOnFunction(func::FuncOp function) override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldPad<ConvOp>, FoldPad<MaxPoolOp>>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))) || failed(settleTypes(getOperation())))
-      signalPassFailure();
+    return success(succeeded(applyPatternsGreedily(function, std::move(patterns))) && succeeded(settleTypes(function)));
   }
 };
 

@@ -112,11 +112,10 @@ struct FoldShift : OpRewritePattern<AddOp> {
 };
 
 struct ForwardFoldScaleAxisPass : impl::ForwardFoldScaleAxisPassBase<ForwardFoldScaleAxisPass> {
-  void runOnOperation() override {
+  LogicalResult runOnFunction(func::FuncOp function) override {
     RewritePatternSet patterns(&getContext());
     patterns.add<FoldScale, FoldShift>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))) || failed(settleTypes(getOperation())))
-      signalPassFailure();
+    return success(succeeded(applyPatternsGreedily(function, std::move(patterns))) && succeeded(settleTypes(function)));
   }
 };
 

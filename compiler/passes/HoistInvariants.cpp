@@ -144,17 +144,15 @@ private:
 };
 
 struct HoistInvariantsPass : impl::HoistInvariantsPassBase<HoistInvariantsPass> {
-  void runOnOperation() override { hoistInvariants(getOperation()); }
+  LogicalResult runOnFunction(func::FuncOp function) override {
+    // Inner loops first: what leaves one may leave the next.
+    SmallVector<LoopOp> loops;
+    function.walk([&](LoopOp loop) { loops.push_back(loop); });
+    for (LoopOp loop : loops)
+      Hoisting(loop).run();
+    return success();
+  }
 };
 
 } // namespace
-
-void hoistInvariants(func::FuncOp main) {
-  // Inner loops first: what leaves one may leave the next.
-  SmallVector<LoopOp> loops;
-  main.walk([&](LoopOp loop) { loops.push_back(loop); });
-  for (LoopOp loop : loops)
-    Hoisting(loop).run();
-}
-
 } // namespace fathom

@@ -74,8 +74,8 @@ void divide(ConcatOp concat) {
 }
 
 struct NestConcatsPass : impl::NestConcatsPassBase<NestConcatsPass> {
-  void runOnOperation() override {
-    getOperation().walk([](Block *block) {
+  LogicalResult runOnFunction(func::FuncOp function) override {
+    function.walk([](Block *block) {
       Prefixes prefixes;
       for (auto concat : block->getOps<ConcatOp>())
         prefixes.nest(concat);
@@ -83,6 +83,7 @@ struct NestConcatsPass : impl::NestConcatsPassBase<NestConcatsPass> {
         if (concat.getInputs().size() > maxOperands)
           divide(concat);
     });
+    return success();
   }
 };
 

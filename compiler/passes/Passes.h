@@ -2,20 +2,21 @@
 #pragma once
 
 #include "compiler/graph/Rewrite.h"
-#include "mlir/Pass/Pass.h"
+#include "compiler/passes/GraphPass.h"
 
 namespace fathom {
 
 #define GEN_PASS_DECL
 #include "compiler/passes/Passes.h.inc"
-#define GEN_PASS_REGISTRATION
-#include "compiler/passes/Passes.h.inc"
 
-inline void registerPasses() { registerFathomPasses(); }
+// Makes the passes known to MLIR's parser of pipelines; doing it again does no harm.
+void registerPasses();
+// Adds a pass that is none of Passes.td.
+void registerGraphPass(mlir::PassAllocatorFunction make);
 
-// The pass dynamic-to-static; whether it changed anything.
-mlir::FailureOr<bool> resolvePins(mlir::ModuleOp module);
-// The pass hoist-invariants.
-void hoistInvariants(mlir::func::FuncOp main);
+// One of each, in the order in which they were registered.
+llvm::ArrayRef<std::unique_ptr<GraphPass>> registeredPasses();
+// The pass as one of ours, or null.
+GraphPass *asGraphPass(mlir::Pass &pass);
 
 } // namespace fathom

@@ -1,55 +1,71 @@
-// Passes over the graph, in alphabetical order; driver/Compile.cpp puts them in sequence.
+// Passes in alphabetical order: name, what the graph must be like, what it is like then, what is not so any more (the
+// facts of GraphPass.h), and what the pass does. FooPass is "foo" in a pipeline's text and in a file Foo.cpp: of this
+// folder, or of compiler/plan where it decides.
 include "mlir/Pass/PassBase.td"
 
-def AlterOpLayoutPass : Pass<"alter-op-layout", "mlir::func::FuncOp"> {
-  let summary = "Choose the algorithm of each convolution and product by cost, and transform its weights for it";
-  let options = [Option<"target", "target", "std::string", "\"host\"", "The machine to choose for, as --target of fathom compile">,
-                 Option<"convolution", "convolution", "std::string", "\"auto\"", "As --conv-algorithm of fathom compile">,
-                 Option<"product", "product", "std::string", "\"auto\"", "As --matmul-algorithm of fathom compile">,
-                 Option<"maxWeightGrowth", "max-weight-growth", "double", "0.5", "The most that transformed weights may add, of all weights">,
-                 Option<"fp", "fp", "std::string", "\"fast\"", "As --fp of fathom compile">];
+class GraphPass<string name, string needs, string gives = "0", string ends = "0">
+    : PassBase<name, "GraphPassOf<" # needs # ", " # gives # ", " # ends # ">">;
+
+def AlterOpLayoutPass : GraphPass<"alter-op-layout", "RowMajor | Canonical | Names", "0", "Names"> {
+  let summary = "Choose the algorithm of each convolution and product, and transform its weights for it";
 }
-def CanonicalizeOpsPass : Pass<"canonicalize-ops", "mlir::func::FuncOp"> {
+def CanonicalizeOpsPass : GraphPass<"canonicalize-ops", "RowMajor", "Canonical", "Names"> {
   let summary = "Express ops by the few that have kernels of their own, and drop ops that change nothing";
 }
-def ConvertLayoutPass : Pass<"convert-layout", "mlir::func::FuncOp"> {
+def ConvertLayoutPass : GraphPass<"convert-layout", "RowMajor | Canonical | Names", "Layouts", "RowMajor"> {
   let summary = "Give every tensor a layout: convolutions channels-last with a halo, weights packed, transposes as views";
-  let options = [Option<"target", "target", "std::string", "\"host\"", "The machine to lay out for, as --target of fathom compile">];
 }
-def DeadCodeEliminationPass : Pass<"dead-code-elimination", "mlir::func::FuncOp"> {
+def DeadCodeEliminationPass : GraphPass<"dead-code-elimination", "RowMajor"> {
   let summary = "Remove ops whose results nobody uses";
 }
-def DynamicToStaticPass : Pass<"dynamic-to-static", "mlir::ModuleOp"> {
-  let summary = "Replace sizes that were to be read from data by what they are, where constants decide them";
+def DecomposeQuantizedPass : GraphPass<"decompose-quantized", "RowMajor", "0", "Canonical | Names"> {
+  let summary = "Express quantised products and convolutions by products and convolutions of wider numbers";
 }
-def EliminateCommonSubexprPass : Pass<"eliminate-common-subexpr", "mlir::func::FuncOp"> {
+def DynamicToStaticPass : GraphPass<"dynamic-to-static", "RowMajor"> {
+  let summary = "Replace sizes that were to be read from data by what they are, where constants decide them; where it "
+                "found any, ask for another round of the repeat around it";
+}
+def EliminateCommonSubexprPass : GraphPass<"eliminate-common-subexpr", "RowMajor"> {
   let summary = "Compute equal expressions once";
 }
-def FoldConstantPass : Pass<"fold-constant", "mlir::ModuleOp"> {
-  let summary = "Compute what depends on constants only, with kernels compiled for this machine";
+def FoldConstantPass : GraphPass<"fold-constant", "RowMajor"> {
+  let summary = "Compute what depends on constants only, within the budget, with kernels compiled for this machine";
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::cf::ControlFlowDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect",
                            "mlir::scf::SCFDialect", "mlir::ub::UBDialect", "mlir::vector::VectorDialect"];
-  let options = [Option<"budget", "budget", "double", "1", "As --fold-budget of fathom compile">];
 }
-def FoldExplicitPaddingPass : Pass<"fold-explicit-padding", "mlir::func::FuncOp"> {
+def FoldExplicitPaddingPass : GraphPass<"fold-explicit-padding", "RowMajor", "0", "Names"> {
   let summary = "Move a Pad in front of a convolution or pooling window into the window's own padding";
 }
-def ForwardFoldScaleAxisPass : Pass<"forward-fold-scale-axis", "mlir::func::FuncOp"> {
+def ForwardFoldScaleAxisPass : GraphPass<"forward-fold-scale-axis", "RowMajor", "0", "Names"> {
   let summary = "Move per-channel scales and shifts after a convolution into its weights and bias";
 }
-def FuseOpsPass : Pass<"fuse-ops", "mlir::func::FuncOp"> {
+def FuseOpsPass : GraphPass<"fuse-ops", "Layouts | Results | Names", "Groups", "Movable"> {
   let summary = "Group ops that share a kernel; ops of one group get the same graph.kernel number";
 }
-def HoistInvariantsPass : Pass<"hoist-invariants", "mlir::func::FuncOp"> {
+def HoistInvariantsPass : GraphPass<"hoist-invariants", "Movable"> {
   let summary = "Compute what is the same in every iteration of a loop in front of it";
 }
-def NestConcatsPass : Pass<"nest-concats", "mlir::func::FuncOp"> {
+def NameOpsPass : GraphPass<"name-ops", "Movable", "Names"> {
+  let summary = "Give every op a name of its own, by which plans and messages refer to it";
+}
+def NestConcatsPass : GraphPass<"nest-concats", "RowMajor", "0", "Names"> {
   let summary = "Express a concatenation by one of its first operands that is there already";
 }
-def PlacePiecesPass : Pass<"place-pieces", "mlir::func::FuncOp"> {
-  let summary = "Write the operands of concatenations where the result has them, and read slices where their input does";
-  let options = [Option<"target", "target", "std::string", "\"host\"", "The machine to place for, as --target of fathom compile">];
+def OutlineKernelsPass : GraphPass<"outline-kernels", "Layouts | Results | Groups | Names", "Kernels",
+                                   "Layouts | Results | Groups | Names | Canonical"> {
+  let summary = "Make groups functions, one for all that are equal, and choose the schedule of each";
 }
-def SimplifyInferencePass : Pass<"simplify-inference", "mlir::func::FuncOp"> {
+def PlacePiecesPass : GraphPass<"place-pieces", "Layouts | Results | Movable | Names", "0", "Movable"> {
+  let summary = "Write the operands of concatenations where the result has them, and read slices where their input does";
+}
+def RepeatPass : GraphPass<"repeat", "0"> {
+  let summary = "Run passes, and again where one of them found out what those in front of it did not know";
+  let options = [Option<"rounds", "rounds", "unsigned", "4", "How often at most">,
+                 Option<"passes", "passes", "std::string", "", "The pipeline to run, in braces">];
+}
+def SimplifyInferencePass : GraphPass<"simplify-inference", "RowMajor", "0", "Names"> {
   let summary = "Turn normalisations with constant statistics into a scale and a shift";
+}
+def StoreResultsPass : GraphPass<"store-results", "Layouts | Movable | Names", "Results"> {
+  let summary = "Copy what leaves the graph, a branch or a loop and is not a kernel's result, and store sizes that kernels read";
 }

@@ -40,11 +40,10 @@ struct ScaleAndShift : OpRewritePattern<BatchNormalizationOp> {
 };
 
 struct SimplifyInferencePass : impl::SimplifyInferencePassBase<SimplifyInferencePass> {
-  void runOnOperation() override {
+  LogicalResult runOnFunction(func::FuncOp function) override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ScaleAndShift>(&getContext());
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))) || failed(settleTypes(getOperation())))
-      signalPassFailure();
+    return success(succeeded(applyPatternsGreedily(function, std::move(patterns))) && succeeded(settleTypes(function)));
   }
 };
 

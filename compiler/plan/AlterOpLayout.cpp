@@ -1,11 +1,9 @@
 // Puts convolutions and products into the form of the algorithms that a chooser gives them.
-#include "compiler/plan/AlterOpLayout.h"
-
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/plan/Chooser.h"
 #include "compiler/plan/JoinedPhases.h"
 #include "compiler/plan/TransformedWeights.h"
-#include "compiler/support/Diagnostics.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -40,34 +38,25 @@ void rewriteTransposed(func::FuncOp main, const AlgorithmOptions &options, Choos
 }
 
 struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
-  using AlterOpLayoutPassBase::AlterOpLayoutPassBase;
-  void runOnOperation() override {
-    auto machine = parseTarget(target);
-    if (!machine) {
-      emitError(getOperation().getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
-      return signalPassFailure();
-    }
-    AlgorithmOptions options{convolution, product, maxWeightGrowth, parseFloatMode(fp)};
-    if (failed(alterOpLayout(getOperation(), options, *draftChooser(*machine))))
-      signalPassFailure();
+  // The transformed weights are ops over constants: they are to be folded afterwards.
+  LogicalResult runOnFunction(func::FuncOp function) override {
+    AlgorithmOptions options = context().algorithms;
+    options.fp = context().fp;
+    Chooser &chooser = *context().chooser;
+    // Taps that fill up windows are zeros, which infinite inputs would meet: that is not for strict floating point.
+    if (options.transformsWeights())
+      rewriteTransposed(function, options, chooser);
+    FailureOr<std::vector<AlgorithmChoice>> choices = chooser.algorithms(function, options);
+    if (failed(choices))
+      return failure();
+    llvm::for_each(*choices, apply);
+    function.walk([](ConvOp conv) {
+      if (takesSwappedPairs(conv))
+        swapPairs(conv);
+    });
+    return success();
   }
 };
 
 } // namespace
-
-LogicalResult alterOpLayout(func::FuncOp main, const AlgorithmOptions &options, Chooser &chooser) {
-  // Taps that fill up windows are zeros, which infinite inputs would meet: that is not for strict floating point.
-  if (options.transformsWeights())
-    rewriteTransposed(main, options, chooser);
-  FailureOr<std::vector<AlgorithmChoice>> choices = chooser.algorithms(main, options);
-  if (failed(choices))
-    return failure();
-  llvm::for_each(*choices, apply);
-  main.walk([](ConvOp conv) {
-    if (takesSwappedPairs(conv))
-      swapPairs(conv);
-  });
-  return success();
-}
-
 } // namespace fathom

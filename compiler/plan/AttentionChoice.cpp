@@ -15,10 +15,6 @@ namespace {
 
 constexpr StringLiteral attribute = "graph.attention_cycles";
 
-// A softmax in all of its passes, for a vector: most of it is the exponential. Fitted to measured kernels on
-// Neoverse-V1, where a row takes 20 cycles and 9 for each vector.
-constexpr double softmaxInstructions = 42, softmaxLatency = 26, softmaxLive = 6;
-
 // The softmax as a kernel of its own, which reads scores and writes them again.
 double softmaxAlone(Attention attention, const Target &target) {
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(attention.softmax, expr)); };
@@ -27,7 +23,9 @@ double softmaxAlone(Attention attention, const Target &target) {
   sweep.length = size(sizes.back());
   for (AffineExpr outer : ArrayRef(sizes).drop_back())
     sweep.rows *= size(outer);
-  sweep.instructions = softmaxInstructions, sweep.latency = softmaxLatency, sweep.live = softmaxLive;
+  // All passes, for a vector: most of it is the exponential.
+  const Calibration &c = target.calibration;
+  sweep.instructions = c.softmaxInstructions, sweep.latency = c.softmaxLatency, sweep.live = c.softmaxLive;
   sweep.acrossLanes = true;
   sweep.bytes = 2.0 * double(sweep.rows * sweep.length) * 4;
   int64_t lanes = target.lanes(sweep.bits);

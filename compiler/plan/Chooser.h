@@ -4,29 +4,11 @@
 
 #include "compiler/kernel/Attention.h"
 #include "compiler/kernel/KernelClass.h"
+#include "compiler/passes/AlgorithmOptions.h"
 #include "compiler/plan/FuseOps.h"
 #include "compiler/plan/Plan.h"
-#include "compiler/support/FloatMode.h"
 
 namespace fathom {
-
-// What the user asked for of algorithms, and what the rounding of results allows.
-struct AlgorithmOptions {
-  // "auto" takes the cheapest, "contract" the cheaper of "direct" and "gemm"; the others are taken wherever they are
-  // possible.
-  std::string convolution = "auto";
-  // "auto" takes the cheaper one, within the growth of weights and where samples stay apart; "contract" and "strassen"
-  // are taken wherever they are possible.
-  std::string product = "auto";
-  // By how much transformed weights may add to those of the model.
-  double maxWeightGrowth = 0.5;
-  FloatMode fp = FloatMode::Fast;
-  bool folds = true; // constants are folded afterwards, which transformed weights need
-
-  // Transformed weights round differently, and Strassen's method adds rows to each other.
-  bool transformsWeights() const { return folds && fp != FloatMode::Strict; }
-  bool allowsStrassen() const { return folds && fp == FloatMode::Fastest; }
-};
 
 // An algorithm of a convolution or a product.
 struct AlgorithmChoice {

@@ -5,7 +5,6 @@
 #include "compiler/graph/Pieces.h"
 #include "compiler/graph/ReshapedOrder.h"
 #include "compiler/kernel/Backend.h"
-#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/plan/AttentionChoice.h"
 #include "compiler/plan/PixelRegions.h"
@@ -19,10 +18,8 @@ namespace fathom {
 #include "compiler/passes/Passes.h.inc"
 
 bool keepsRows(Operation *op) {
-  if (isa<ConvTransposeOp>(op))
-    return !isConvolution(op);
-  return isa<GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp, NonZeroOp,
-             NonMaxSuppressionOp, UniqueOp, TensorScatterOp, MatMulNBitsOp, TreeEnsembleOp>(op);
+  return isa<ConvTransposeOp, GatherOp, GatherNDOp, GatherElementsOp, OneHotOp, TopKOp, ScatterNDOp, ScatterElementsOp,
+             NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp, MatMulNBitsOp, TreeEnsembleOp>(op);
 }
 
 SmallVector<int64_t> flowingOrder(Operation *op, RankedTensorType type) {
@@ -48,7 +45,7 @@ public:
       : main(main), target(target), backend(backendOf(target)), chooser(chooser), b(main.getContext()) {}
 
   LogicalResult run() {
-    isPixels = choosePixelRegions(main);
+    isPixels = choosePixelRegions(main, backend, target);
     main.walk([&](Operation *op) {
       if (std::optional<AnchorLayouts> wanted = backend.layoutsOf(op, target))
         for (const OperandLayout &layout : wanted->operands)
@@ -275,7 +272,7 @@ private:
     Operation *anchor = attention ? attention->product : op;
     // Where its parts are kernels of their own, it ends in an ordinary product.
     bool isAlone = isa<MatMulOp>(op) && !attention;
-    const KernelClass &klass = isAlone ? kernelClasses.contract : kernelClassOf(anchor, backend);
+    const KernelClass &klass = isAlone ? contractClass : kernelClassOf(anchor, backend);
     return chooser.panelWidth(op, klass, anchor);
   }
 
@@ -290,23 +287,28 @@ private:
   llvm::StringMap<unsigned> names;
 };
 
+// Refuses ops that the back end cannot compute.
+LogicalResult checkHasKernels(func::FuncOp main, const Backend &backend) {
+  bool hasAll = true;
+  main.walk([&](Operation *op) {
+    if (op == main || needsNoKernel(op) || backend.classOf(op))
+      return;
+    hint(emitError(op, ErrorCode::UnsupportedOp)
+             << "the back end '" << backend.name() << "' has no kernels for " << op->getName().stripDialect(),
+         "compile for a CPU");
+    hasAll = false;
+  });
+  return success(hasAll);
+}
+
 struct ConvertLayoutPass : impl::ConvertLayoutPassBase<ConvertLayoutPass> {
-  using ConvertLayoutPassBase::ConvertLayoutPassBase;
-  void runOnOperation() override {
-    auto machine = parseTarget(target);
-    if (!machine) {
-      emitError(getOperation().getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
-      return signalPassFailure();
-    }
-    if (failed(assignLayouts(getOperation(), *machine, *draftChooser(*machine))))
-      signalPassFailure();
+  LogicalResult runOnFunction(func::FuncOp function) override {
+    const Target &target = context().target;
+    if (failed(checkHasKernels(function, backendOf(target))))
+      return failure();
+    return LayoutAssignment(function, target, *context().chooser).run();
   }
 };
 
 } // namespace
-
-LogicalResult assignLayouts(func::FuncOp main, const Target &target, Chooser &chooser) {
-  return LayoutAssignment(main, target, chooser).run();
-}
-
 } // namespace fathom

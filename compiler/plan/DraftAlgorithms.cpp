@@ -71,12 +71,13 @@ Steps winogradSteps(ConvOp conv, double otherwise, const Target &target) {
 // For an op with these weights that takes so long otherwise.
 Steps strassenSteps(Operation *op, Value weight, int64_t depth, int64_t columns, double otherwise,
                     const Target &target) {
-  // One of eight products is saved. What gains less than a sixth of that is not worth its rounding errors. Without
-  // lane-wise multiply-adds nothing was gained where the costs say more than that (on 16 cores with AVX-512).
-  double worthwhile = target.multipliesByLane() ? 0.02 : 0.125;
+  // One of eight products is saved. What gains little of that is not worth its rounding errors.
+  const Calibration &c = target.calibration;
+  double worthwhile = target.multipliesByLane() ? c.strassenLeastGain : c.strassenLeastGainMemory;
   Steps rewrites;
+  cost::StrassenProduct problem = strassenProblem(op, depth, columns, strassen::basis, target);
   for (int64_t stored = strassen::basis; stored <= strassen::products; ++stored) {
-    cost::StrassenProduct problem = strassenProblem(op, depth, columns, stored);
+    problem.stored = stored;
     Choice<StrassenSchedule> best = bestStrassen(problem, target);
     int64_t elements = stored * problem.halfDepth() * llvm::alignTo(columns / 2, best.schedule.tileN);
     int64_t bytes = (elements - depth * columns) * 4;
@@ -94,10 +95,10 @@ Steps strassenSteps(Operation *op, Value weight, int64_t depth, int64_t columns,
 Costs weigh(ConvOp conv, const AlgorithmOptions &options, const Target &target) {
   // Groups of few channels waste lanes of a product's tiles. Without groups both have the same inner loops, and costs
   // of two models that differ by less than they err do not tell which is cheaper.
-  double margin = conv.getGroup() > 1 ? 1 : 0.87;
+  double margin = conv.getGroup() > 1 ? 1 : target.calibration.algorithmMargin;
   double cheaper = bestContract(conv, target).score;
   Costs costs;
-  if (!isDepthwise(conv) && spatialPackProblem(conv)) {
+  if (!isDepthwise(conv)) {
     double spatialPack = bestSpatialPack(conv, target).score;
     costs.isSpatialPackCheaper = spatialPack < margin * cheaper;
     if (costs.isSpatialPackCheaper)
@@ -184,9 +185,6 @@ void force(ConvOp conv, const AlgorithmOptions &options, std::vector<AlgorithmCh
     into.push_back({conv, AlgorithmChoice::Winograd, "", name == "2" ? 2 : 4});
 }
 
-// What a model's weights count as at least when a share of them is the budget: a few layers take less than their code.
-constexpr int64_t leastWeights = 256 << 10;
-
 } // namespace
 
 std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &target, const AlgorithmOptions &options) {
@@ -195,7 +193,7 @@ std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &ta
   main.walk([&](ConvOp conv) { convolutions.push_back(conv); });
   main.walk([&](MatMulOp product) { products.push_back(product); });
   std::vector<AlgorithmChoice> choices;
-  Growth growth(int64_t(options.maxWeightGrowth * double(std::max(constantBytes(main), leastWeights))));
+  Growth growth(int64_t(options.maxWeightGrowth * double(std::max(constantBytes(main), options.leastWeights))));
   if (options.convolution == "auto") {
     CostTable<ConvOp> costs(options, target);
     for (ConvOp conv : convolutions) {

@@ -8,6 +8,7 @@
 #include "compiler/kernel/VectorWork.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/plan/AttentionChoice.h"
+#include "compiler/plan/Chooser.h"
 #include "compiler/plan/FusionRules.h"
 
 using namespace mlir;
@@ -29,7 +30,7 @@ constexpr unsigned horizon = 64;
 
 class Fusion {
 public:
-  Fusion(Block &block, const Backend &backend, const Target *target) : block(block), backend(backend), target(target) {
+  Fusion(Block &block, const Target &target) : block(block), backend(backendOf(target)), target(target) {
     for (auto [i, op] : llvm::enumerate(block))
       position[&op] = i;
   }
@@ -163,7 +164,7 @@ private:
       return consumer->getOperand(0) == value &&
              (consumer == takesQueries ||
               (takesProducer(consumer) &&
-               (!target || !isa<ConvOp>(consumer) || gainsFromProducer(consumer, producer.ops.size(), *target))));
+               (!isa<ConvOp>(consumer) || gainsFromProducer(consumer, producer.ops.size(), target))));
     // Broadcast operands would be computed again for every element they spread to.
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }
@@ -245,27 +246,29 @@ private:
 
   Block &block;
   const Backend &backend;
-  const Target *target;
+  const Target &target;
   DenseMap<Operation *, size_t> position, groupOf;
   std::vector<Group> groups;
 };
 
 struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {
-  void runOnOperation() override {
-    auto groups = fuseOps(getOperation(), backendOf(Target()), nullptr);
+  LogicalResult runOnFunction(func::FuncOp function) override {
+    FailureOr<std::vector<FusionGroup>> groups = context().chooser->groups(function);
+    if (failed(groups))
+      return failure();
     OpBuilder b(&getContext());
-    for (auto [i, group] : llvm::enumerate(groups))
+    for (auto [i, group] : llvm::enumerate(*groups))
       for (Operation *op : group)
         op->setAttr("graph.kernel", b.getI64IntegerAttr(i));
+    return success();
   }
 };
 
 } // namespace
 
-std::vector<FusionGroup> fuseOps(func::FuncOp main, const Backend &backend, const Target *target) {
+std::vector<FusionGroup> fuseOps(func::FuncOp main, const Target &target) {
   std::vector<FusionGroup> groups;
-  main.walk<WalkOrder::PreOrder>(
-      [&](Block *block) { llvm::append_range(groups, Fusion(*block, backend, target).run()); });
+  main.walk<WalkOrder::PreOrder>([&](Block *block) { llvm::append_range(groups, Fusion(*block, target).run()); });
   DenseMap<Operation *, size_t> position;
   main.walk<WalkOrder::PreOrder>([&](Operation *op) { position[op] = position.size(); });
   llvm::sort(groups,

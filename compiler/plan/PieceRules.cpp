@@ -12,9 +12,6 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-// Rows that a kernel reads side by side, about as many as a register tile has.
-static constexpr double rowsTogether = 16;
-
 bool goesByStrides(Operation *op, const Backend &backend) {
   if (needsNoKernel(op) && !isInPlace(op))
     return false;
@@ -60,8 +57,8 @@ std::string whySlower(Value value, RankedTensorType there, const Target &target)
   auto collides = [&](const Layout &layout) {
     for (int64_t d : llvm::reverse(ArrayRef(piece.order).take_front(outer)))
       if (!isConstant(layout.sizes[d], 1))
-        return cost::setsFilled(rowsTogether, constantSize(layout.strides[d]).value_or(0) * bytes, target.caches[0]) >
-               1;
+        return cost::setsFilled(target.calibration.piecesRowsTogether,
+                                constantSize(layout.strides[d]).value_or(0) * bytes, target.caches[0]) > 1;
     return false;
   };
   bool hasReaders = llvm::any_of(value.getUsers(), [](Operation *user) { return !isa<ConcatOp>(user); });

@@ -2,7 +2,6 @@
 #include "compiler/plan/PixelRegions.h"
 
 #include "compiler/graph/Layout.h"
-#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/passes/Passes.h"
 #include "compiler/plan/ConvertLayout.h"
@@ -28,7 +27,12 @@ constexpr size_t pixels = MinimumCut::source, rows = MinimumCut::sink;
 
 class Regions {
 public:
-  explicit Regions(func::FuncOp main) : main(main) {}
+  Regions(func::FuncOp main, const Backend &backend, const Target &target) : main(main) {
+    main.walk([&](Operation *op) {
+      if (std::optional<AnchorLayouts> wanted = backend.layoutsOf(op, target))
+        anchors[op] = *std::move(wanted);
+    });
+  }
 
   DenseMap<Value, bool> choose() {
     main.walk([&](Operation *op) { addResults(op); });
@@ -41,11 +45,22 @@ public:
   }
 
 private:
+  // Whether the op's kernel has the channels of its result, or of an operand, innermost.
+  bool writesPixels(Operation *op) const {
+    auto found = anchors.find(op);
+    return found != anchors.end() && found->second.writesPixels;
+  }
+  bool readsPixels(OpOperand &use) const {
+    auto found = anchors.find(use.getOwner());
+    return found != anchors.end() && llvm::any_of(found->second.operands, [&](const OperandLayout &layout) {
+             return layout.kind == OperandLayout::Pixels && layout.operand == use.getOperandNumber();
+           });
+  }
+
   // Whether the op's result may have either order. Others have a rule of their own.
-  static bool isFree(Operation *op) {
+  bool isFree(Operation *op) const {
     return op->getNumResults() == 1 && op->getNumOperands() > 0 && op->getNumRegions() == 0 && !isView(op) &&
-           !isa<ConvOp, ConvTransposeOp, WinogradConvOp, MatMulOp, StrassenOp, RelayoutOp, SizesOp>(op) &&
-           !keepsRows(op);
+           !anchors.contains(op) && !isa<RelayoutOp, SizesOp>(op) && !keepsRows(op);
   }
 
   void addResults(Operation *op) {
@@ -77,7 +92,7 @@ private:
 
   // Whether a transpose of rows, which no convolution writes, is seen as pixels by one that reads it: a tensor that was
   // computed with its channels innermost, by products of matrices.
-  static bool makesPixels(Operation *op) {
+  bool makesPixels(Operation *op) {
     if (!isa<TransposeOp>(op) || !hasImages(op->getResult(0)))
       return false;
     auto order = viewedOrder(op, withoutLayout(cast<RankedTensorType>(op->getOperand(0).getType())));
@@ -86,12 +101,12 @@ private:
   }
 
   // Whether a convolution writes, or reads, a value of the same order, as far as one looks.
-  static bool comesFromPixels(Value value) {
+  bool comesFromPixels(Value value) {
     llvm::SmallSetVector<Value, 8> same;
     same.insert(value);
     for (size_t i = 0; i < same.size() && i < horizon; ++i) {
       Operation *op = same[i].getDefiningOp();
-      if (isConvolution(op))
+      if (writesPixels(op))
         return true;
       if (op && (isFree(op) || keepsPixels(op)))
         for (Value operand : op->getOperands())
@@ -100,13 +115,13 @@ private:
     }
     return false;
   }
-  static bool leadsToPixels(Value value) {
+  bool leadsToPixels(Value value) {
     llvm::SmallSetVector<Value, 8> same;
     same.insert(value);
     for (size_t i = 0; i < same.size() && i < horizon; ++i)
       for (OpOperand &use : same[i].getUses()) {
         Operation *op = use.getOwner();
-        if (isConvolution(op) && use.getOperandNumber() == 0)
+        if (readsPixels(use))
           return true;
         if ((isFree(op) || keepsPixels(op)) && hasImages(op->getResult(0)))
           same.insert(op->getResult(0));
@@ -129,7 +144,7 @@ private:
   size_t nodeOf(Value value) {
     if (auto found = nodes.find(value); found != nodes.end())
       return found->second;
-    return isConvolution(value.getDefiningOp()) ? pixels : rows;
+    return writesPixels(value.getDefiningOp()) ? pixels : rows;
   }
 
   static int64_t elements(Operation *op, Value value) {
@@ -145,21 +160,22 @@ private:
       return;
     size_t result = op->getNumResults() == 1 ? nodeOf(op->getResult(0)) : rows;
     bool isNode = op->getNumResults() == 1 && nodes.contains(op->getResult(0));
-    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    for (OpOperand &use : op->getOpOperands()) {
+      Value operand = use.get();
       auto type = dyn_cast<RankedTensorType>(operand.getType());
       if (!type || type.getRank() < 3 || isConstantValue(operand))
         continue;
       int64_t size = elements(op, operand);
       auto wants = [&](size_t side) { cut.addEdge(nodeOf(operand), side, size); };
-      if (isConvolution(op) && i > 0)
-        continue; // weights are packed in their own way
-      if (isConvolution(op))
+      if (readsPixels(use))
         wants(pixels);
+      else if (writesPixels(op))
+        continue; // weights are packed in their own way
       else if (isNode && isa<TransposeOp>(op))
         wants(rows), cut.addEdge(result, pixels, size);
       else if (isNode && isView(op))
         cut.addEdge(nodeOf(operand), result, size);
-      else if (isView(op) && i == 0)
+      else if (isView(op) && use.getOperandNumber() == 0)
         wants(becomesRows(op, asPixels(operand)) ? pixels : rows);
       else if (!isNode)
         wants(rows);
@@ -178,12 +194,15 @@ private:
   }
 
   func::FuncOp main;
+  DenseMap<Operation *, AnchorLayouts> anchors;
   MinimumCut cut;
   llvm::MapVector<Value, size_t> nodes;
 };
 
 } // namespace
 
-DenseMap<Value, bool> choosePixelRegions(func::FuncOp main) { return Regions(main).choose(); }
+DenseMap<Value, bool> choosePixelRegions(func::FuncOp main, const Backend &backend, const Target &target) {
+  return Regions(main, backend, target).choose();
+}
 
 } // namespace fathom

@@ -1,11 +1,11 @@
 // Concatenations in place, from the last one of a block to the first, so that a whole knows whether it is a piece of
 // another before its own pieces are placed; then slices, which lie where their input does.
-#include "compiler/plan/PlacePieces.h"
-
 #include "compiler/graph/Layout.h"
+#include "compiler/graph/Pieces.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/kernel/Backend.h"
 #include "compiler/passes/Passes.h"
+#include "compiler/plan/Chooser.h"
 #include "compiler/plan/FuseOps.h"
 #include "compiler/plan/PieceRules.h"
 #include "compiler/support/Diagnostics.h"
@@ -286,22 +286,11 @@ private:
 };
 
 struct PlacePiecesPass : impl::PlacePiecesPassBase<PlacePiecesPass> {
-  using PlacePiecesPassBase::PlacePiecesPassBase;
-  void runOnOperation() override {
-    auto machine = parseTarget(target);
-    if (!machine) {
-      emitError(getOperation().getLoc(), ErrorCode::BadTarget) << llvm::toString(machine.takeError());
-      return signalPassFailure();
-    }
-    if (failed(placePieces(getOperation(), *machine, *draftChooser(*machine))))
-      signalPassFailure();
+  // Layouts are assigned already.
+  LogicalResult runOnFunction(func::FuncOp function) override {
+    return Placement(function, context().target, *context().chooser).run();
   }
 };
 
 } // namespace
-
-LogicalResult placePieces(func::FuncOp main, const Target &target, Chooser &chooser) {
-  return Placement(main, target, chooser).run();
-}
-
 } // namespace fathom

@@ -70,19 +70,13 @@ template <> struct MappingTraits<Plan> {
 
 namespace fathom {
 
-const PlannedKernel *Plan::kernelOf(llvm::StringRef op) const {
-  for (const PlannedKernel &kernel : kernels)
-    for (const std::string &name : kernel.ops)
-      if (name == op)
-        return &kernel;
-  return nullptr;
-}
-
-const PlannedLayout *Plan::layoutOf(llvm::StringRef value) const {
-  for (const PlannedLayout &layout : layouts)
-    if (layout.value == value)
-      return &layout;
-  return nullptr;
+PlanIndex::PlanIndex(const Plan &plan) {
+  // An op that several kernels list is refused with the groups; until then it is of the first.
+  for (const PlannedKernel &kernel : plan.kernels)
+    for (const std::string &op : kernel.ops)
+      kernels.try_emplace(op, &kernel);
+  for (const PlannedLayout &layout : plan.layouts)
+    layouts.try_emplace(layout.value, &layout);
 }
 
 // Knobs that a plan of an older version could not have.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/schedule/Field.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/Error.h"
 #include <vector>
 
@@ -28,10 +29,20 @@ struct Plan {
   std::string target;
   std::vector<PlannedLayout> layouts;
   std::vector<PlannedKernel> kernels;
+};
+
+// What a plan says, by name. The plan must outlive it and stay as it is.
+class PlanIndex {
+public:
+  explicit PlanIndex(const Plan &plan);
 
   // The kernel that computes this op, or null.
-  const PlannedKernel *kernelOf(llvm::StringRef op) const;
-  const PlannedLayout *layoutOf(llvm::StringRef value) const;
+  const PlannedKernel *kernelOf(llvm::StringRef op) const { return kernels.lookup(op); }
+  const PlannedLayout *layoutOf(llvm::StringRef value) const { return layouts.lookup(value); }
+
+private:
+  llvm::StringMap<const PlannedKernel *> kernels;
+  llvm::StringMap<const PlannedLayout *> layouts;
 };
 
 std::string printPlan(const Plan &plan);

@@ -2,7 +2,6 @@
 #include "compiler/graph/Layout.h"
 #include "compiler/graph/OpNames.h"
 #include "compiler/kernel/Backend.h"
-#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelVersions.h"
 #include "compiler/plan/ConvertLayout.h"
 #include "compiler/plan/JoinedPhases.h"
@@ -17,7 +16,8 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-LogicalResult checkPlanned(Operation *op, const PlannedLayout &planned, int64_t rank) {
+LogicalResult checkPlanned(Operation *op, const std::optional<AnchorLayouts> &wanted, const PlannedLayout &planned,
+                           int64_t rank) {
   SmallVector<int64_t> sorted(planned.order.begin(), planned.order.end());
   llvm::sort(sorted);
   if (!llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
@@ -27,10 +27,10 @@ LogicalResult checkPlanned(Operation *op, const PlannedLayout &planned, int64_t 
                                 llvm::any_of(planned.halo, [](int64_t h) { return h < 0 || h > 1024; })))
     return emitError(op, ErrorCode::BadPlan)
            << "layout of '" << planned.value << "': halo must have " << 2 * rank << " entries between 0 and 1024";
-  if (isConvolution(op) && planned.order.back() != 1)
+  if (wanted && wanted->writesPixels && planned.order.back() != 1)
     return emitError(op, ErrorCode::BadPlan)
            << "layout of '" << planned.value << "': a convolution writes channels innermost";
-  if (isa<MatMulOp, StrassenOp>(op) && !isConvolution(op) && planned.order.back() != rank - 1)
+  if (wanted && !wanted->writesPixels && planned.order.back() != rank - 1)
     return emitError(op, ErrorCode::BadPlan)
            << "layout of '" << planned.value << "': a matrix product writes columns innermost";
   return success();
@@ -71,24 +71,25 @@ LogicalResult checkUnstoredLayouts(ArrayRef<FusionGroup> groups) {
 
 class PlanChooser final : public Chooser {
 public:
-  PlanChooser(const Plan &plan, const Target &target) : plan(plan), target(target) {}
+  PlanChooser(const Plan &plan, const Target &target)
+      : plan(plan), index(plan), target(target), backend(backendOf(target)) {}
 
   TransposedForm form(ConvTransposeOp op, const AlgorithmOptions &) override {
-    auto isPlanned = [&](StringRef suffix) { return plan.kernelOf((opName(op) + suffix).str()) != nullptr; };
+    auto isPlanned = [&](StringRef suffix) { return index.kernelOf((opName(op) + suffix).str()) != nullptr; };
     if (takesProductOfPixel(op) && isPlanned(".taps"))
       return TransposedForm::ProductOfPixel;
     return takesJoinedPhases(op) && isPlanned(".phases") ? TransposedForm::JoinedPhases : TransposedForm::Itself;
   }
   FailureOr<std::vector<AlgorithmChoice>> algorithms(func::FuncOp main, const AlgorithmOptions &options) override {
-    return plannedAlgorithms(main, plan, options);
+    return plannedAlgorithms(main, index, options);
   }
 
   FailureOr<LayoutChoice> layout(Value result, LayoutChoice natural) override {
     Operation *op = result.getDefiningOp();
     int64_t rank = cast<RankedTensorType>(result.getType()).getRank();
-    if (const PlannedLayout *planned = plan.layoutOf(opName(op))) {
+    if (const PlannedLayout *planned = index.layoutOf(opName(op))) {
       heeded.insert(planned->value);
-      if (failed(checkPlanned(op, *planned, rank)))
+      if (failed(checkPlanned(op, backend.layoutsOf(op, target), *planned, rank)))
         return failure();
       return LayoutChoice{llvm::to_vector(planned->order), llvm::to_vector(planned->halo)};
     }
@@ -96,16 +97,18 @@ public:
       return natural;
     // A plan lists every layout that is not row-major.
     LayoutChoice rows{llvm::to_vector(llvm::seq<int64_t>(0, rank)), {}};
-    if (isConvolution(op) && natural.order != rows.order)
+    if (natural.order == rows.order)
+      return rows;
+    if (std::optional<AnchorLayouts> wanted = backend.layoutsOf(op, target); wanted && wanted->writesPixels)
       return emitError(op, ErrorCode::BadPlan)
              << "the plan gives '" << opName(op) << "' no layout, and a convolution writes channels innermost";
     return rows;
   }
   bool fuses(const Attention &attention) override {
-    return plan.kernelOf(opName(attention.scores)) == plan.kernelOf(opName(attention.product));
+    return index.kernelOf(opName(attention.scores)) == index.kernelOf(opName(attention.product));
   }
   FailureOr<int64_t> panelWidth(Operation *op, const KernelClass &klass, Operation *anchor) override {
-    const PlannedKernel *planned = plan.kernelOf(opName(op));
+    const PlannedKernel *planned = index.kernelOf(opName(op));
     // An op that no kernel computes is refused with the groups.
     if (!planned)
       return klass.family.panelWidth(klass.family.spaceOf(anchor, target)->best());
@@ -124,7 +127,7 @@ public:
 
   bool placesByCost() const override { return false; }
   Placing placing(Value root, ConcatOp whole) override {
-    const PlannedLayout *layout = root.getDefiningOp() ? plan.layoutOf(opName(root.getDefiningOp())) : nullptr;
+    const PlannedLayout *layout = root.getDefiningOp() ? index.layoutOf(opName(root.getDefiningOp())) : nullptr;
     if (!layout || layout->within != opName(whole))
       return Placing::Never;
     placed.insert(layout->value);
@@ -132,7 +135,7 @@ public:
   }
   // A relayout has the layout that its reader needs, whatever a plan says.
   bool isAsChosen(Value root) override {
-    const PlannedLayout *planned = plan.layoutOf(opName(root.getDefiningOp()));
+    const PlannedLayout *planned = index.layoutOf(opName(root.getDefiningOp()));
     Layout layout = layoutOf(cast<RankedTensorType>(root.getType()));
     SmallVector<int64_t> halo;
     for (size_t d = 0; d < layout.haloLow.size() && layout.hasHalo(); ++d)
@@ -140,7 +143,7 @@ public:
     return llvm::equal(planned->order, layout.order) && llvm::equal(planned->halo, halo);
   }
   // Those that are kernels.
-  bool copies(SliceOp slice) override { return plan.kernelOf(opName(slice)) != nullptr; }
+  bool copies(SliceOp slice) override { return index.kernelOf(opName(slice)) != nullptr; }
   LogicalResult endPieces(Location loc) override {
     for (const PlannedLayout &layout : plan.layouts)
       if (!layout.within.empty() && !placed.contains(layout.value))
@@ -150,13 +153,13 @@ public:
   }
 
   FailureOr<std::vector<FusionGroup>> groups(func::FuncOp main) override {
-    FailureOr<std::vector<FusionGroup>> groups = plannedGroups(main, backendOf(target), plan);
+    FailureOr<std::vector<FusionGroup>> groups = plannedGroups(main, backend, plan);
     if (failed(groups) || failed(checkUnstoredLayouts(*groups)))
       return failure();
     return groups;
   }
   FailureOr<ScheduleChoice> schedule(const KernelSite &kernel) override {
-    const PlannedKernel &planned = *plan.kernelOf(opName(kernel.last));
+    const PlannedKernel &planned = *index.kernelOf(opName(kernel.last));
     const KernelClass &klass = kernel.kernelClass;
     if (planned.kernelClass != klass.name)
       return refuse(kernel.last, planned,
@@ -167,16 +170,9 @@ public:
       return refuse(kernel.last, planned, llvm::toString(std::move(error)));
     if (llvm::Error error = checkVersions(planned.versions, klass, kernel.anchor, target))
       return refuse(kernel.last, planned, llvm::toString(std::move(error)));
-    // In the class's order, so that the plan prints the same however it was written.
-    auto ordered = [&](const Schedule &given) {
-      Schedule schedule;
-      for (const Knob &knob : klass.family.knobs())
-        schedule.set(knob.name, given.value(knob.name));
-      return schedule;
-    };
-    ScheduleChoice choice{ordered(planned.schedule), {}};
+    ScheduleChoice choice{inOrder(planned.schedule, klass), {}};
     for (const Version &version : planned.versions)
-      choice.versions.push_back({version.upTo, ordered(version.schedule)});
+      choice.versions.push_back({version.upTo, inOrder(version.schedule, klass)});
     return choice;
   }
 
@@ -186,7 +182,9 @@ private:
   }
 
   const Plan &plan;
+  PlanIndex index;
   const Target &target;
+  const Backend &backend;
   llvm::StringSet<> heeded, placed; // values whose layout, whose place in another was asked for
 };
 

@@ -37,10 +37,10 @@ LogicalResult strassenAsPlanned(Op op, const PlannedKernel &kernel, const Algori
   return success();
 }
 
-LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &options, Choices &into) {
+LogicalResult asPlanned(ConvOp conv, const PlanIndex &plan, const AlgorithmOptions &options, Choices &into) {
   const PlannedKernel *kernel = plan.kernelOf(opName(conv));
   if (kernel && kernel->kernelClass == "spatial_pack") {
-    if (isDepthwise(conv) || !spatialPackProblem(conv))
+    if (isDepthwise(conv) || !canSpatialPack(conv))
       return refusePlan(conv, *kernel, "convolutions of 32-bit floats with known channels, several of them in a group");
     into.push_back({conv, AlgorithmChoice::Named, spatialPackName(conv).str()});
   }
@@ -58,7 +58,7 @@ LogicalResult asPlanned(ConvOp conv, const Plan &plan, const AlgorithmOptions &o
   return success();
 }
 
-LogicalResult asPlanned(MatMulOp product, const Plan &plan, const AlgorithmOptions &options, Choices &into) {
+LogicalResult asPlanned(MatMulOp product, const PlanIndex &plan, const AlgorithmOptions &options, Choices &into) {
   const PlannedKernel *kernel = plan.kernelOf(opName(product));
   if (!kernel || kernel->kernelClass != "strassen")
     return success();
@@ -67,7 +67,7 @@ LogicalResult asPlanned(MatMulOp product, const Plan &plan, const AlgorithmOptio
 
 } // namespace
 
-FailureOr<std::vector<AlgorithmChoice>> plannedAlgorithms(func::FuncOp main, const Plan &plan,
+FailureOr<std::vector<AlgorithmChoice>> plannedAlgorithms(func::FuncOp main, const PlanIndex &plan,
                                                           const AlgorithmOptions &options) {
   SmallVector<ConvOp> convolutions;
   SmallVector<MatMulOp> products;

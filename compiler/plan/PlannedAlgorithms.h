@@ -6,7 +6,7 @@
 namespace fathom {
 
 // Checks that each is possible.
-mlir::FailureOr<std::vector<AlgorithmChoice>> plannedAlgorithms(mlir::func::FuncOp main, const Plan &plan,
+mlir::FailureOr<std::vector<AlgorithmChoice>> plannedAlgorithms(mlir::func::FuncOp main, const PlanIndex &plan,
                                                                 const AlgorithmOptions &options);
 
 } // namespace fathom

@@ -1,4 +1,5 @@
-// The program: kernels as functions of graph ops, and the main function that calls them in order.
+// The program that the passes end in: kernels as functions of graph ops, and the main function that calls them in
+// order.
 #pragma once
 
 #include "compiler/graph/OpNames.h"
@@ -9,12 +10,12 @@
 namespace fathom {
 
 struct Kernel {
-  mlir::func::FuncOp function; // shared by kernels of equal code
   const KernelClass *kernelClass;
   Schedule schedule;
-  std::string name;  // of its result, as in the plan
-  std::string nodes; // the ONNX nodes, separated by commas
-  size_t code = 0;   // which of the program's codes it runs
+  std::string scheduleEntry; // of the database that the schedule is from; empty: the chooser's own
+  std::string name;          // of its result, as in the plan
+  std::string nodes;         // the ONNX nodes, separated by commas
+  size_t code = 0;           // which of the program's codes it runs
   // For smaller sizes, in ascending order: other schedules, the codes of each, and the size that decides, over the
   // code's symbols.
   std::vector<Version> versions;
@@ -36,7 +37,7 @@ struct KernelCode {
 };
 
 struct Program {
-  const Backend *backend;
+  const Backend *backend = nullptr;
   mlir::ModuleOp module;
   mlir::func::FuncOp main;     // calls of kernels, views, constants and control flow
   std::vector<Kernel> kernels; // a call's attribute graph.kernel says which one it is of
@@ -44,8 +45,5 @@ struct Program {
   Plan plan;
   int64_t sourceWeightBytes = 0; // of the model's constants, before any were folded or transformed
 };
-
-// Lays out, fuses and outlines the module's main function as the chooser says.
-mlir::FailureOr<Program> buildProgram(mlir::ModuleOp module, const Target &target, Chooser &chooser);
 
 } // namespace fathom

@@ -9,6 +9,7 @@ config.name = "fathom"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.test_source_root = os.path.dirname(__file__)
+config.environment["FATHOM_DB"] = "none"  # what somebody tuned on this machine changes no test
 config.environment["FILECHECK_OPTS"] = "--enable-var-scope --allow-unused-prefixes=false"
 llvm_config.use_default_substitutions()
 llvm_config.add_tool_substitutions(["fathom", "fathom-opt"], [config.fathom_tools_dir])

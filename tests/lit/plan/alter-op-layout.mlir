@@ -1,9 +1,9 @@
-// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=winograd4" --split-input-file %s | FileCheck %s
-// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=contract product=contract" --split-input-file %s | FileCheck --check-prefix=PLAIN %s
-// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 max-weight-growth=4" --split-input-file %s | FileCheck --check-prefix=AUTO %s
-// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 max-weight-growth=0.1" --split-input-file %s | FileCheck --check-prefix=PLAIN %s
-// RUN: fathom-opt --alter-op-layout="target=cortex-a72 max-weight-growth=4 fp=fastest" --split-input-file %s | FileCheck --check-prefix=CHOSEN %s
-// RUN: fathom-opt --alter-op-layout="target=neoverse-v1 convolution=strassen product=strassen fp=fastest" --split-input-file %s | FileCheck --check-prefix=STRASSEN %s
+// RUN: fathom-opt --alter-op-layout --target=neoverse-v1 --conv-algorithm=winograd4 --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --alter-op-layout --target=neoverse-v1 --conv-algorithm=contract --matmul-algorithm=contract --split-input-file %s | FileCheck --check-prefix=PLAIN %s
+// RUN: fathom-opt --alter-op-layout --target=neoverse-v1 --max-weight-growth=400 --split-input-file %s | FileCheck --check-prefix=AUTO %s
+// RUN: fathom-opt --alter-op-layout --target=neoverse-v1 --max-weight-growth=10 --split-input-file %s | FileCheck --check-prefix=PLAIN %s
+// RUN: fathom-opt --alter-op-layout --target=cortex-a72 --max-weight-growth=400 --fp=fastest --split-input-file %s | FileCheck --check-prefix=CHOSEN %s
+// RUN: fathom-opt --alter-op-layout --target=neoverse-v1 --conv-algorithm=strassen --matmul-algorithm=strassen --fp=fastest --split-input-file %s | FileCheck --check-prefix=STRASSEN %s
 
 // The weights are brought into the form of the method by ops over constants, which are folded later.
 // CHECK-LABEL: func @windows

@@ -1,4 +1,4 @@
-// RUN: fathom-opt --convert-layout=target=neoverse-n1 --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --convert-layout --target=neoverse-n1 --split-input-file %s | FileCheck %s
 
 // A convolution reads channels innermost, with its padding as zeros around the pixels, and packed weights.
 // CHECK-LABEL: func @conv

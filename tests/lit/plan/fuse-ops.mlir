@@ -1,4 +1,4 @@
-// RUN: fathom-opt --fuse-ops --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --fuse-ops --target=neoverse-n1 --split-input-file %s | FileCheck %s
 
 // Swish after a convolution: both uses of the convolution's result are in its kernel.
 // CHECK-LABEL: func @swish

@@ -1,6 +1,6 @@
 // Transposed convolutions that other ops compute better.
-// RUN: fathom-opt --alter-op-layout="target=neoverse-n1" --split-input-file %s | FileCheck %s
-// RUN: fathom-opt --alter-op-layout="target=sapphirerapids" --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --alter-op-layout --target=neoverse-n1 --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --alter-op-layout --target=sapphirerapids --split-input-file %s | FileCheck %s
 
 // One output channel leaves most lanes of a vector idle. All phases are output channels of one convolution instead,
 // whose windows hold every fourth tap, back to front; then each phase goes to its place.

@@ -1,4 +1,4 @@
-// RUN: fathom-opt --place-pieces=target=neoverse-n1 --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --place-pieces --target=neoverse-n1 --split-input-file %s | FileCheck %s
 
 !last = tensor<2x16x4x4xf32, #graph.enc<order = [0, 2, 3, 1]>>
 !haloed = tensor<2x16x4x4xf32, #graph.enc<order = [0, 2, 3, 1], halo = [0, 0, 0, 0, 1, 1, 1, 1]>>

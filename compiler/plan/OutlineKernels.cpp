@@ -2,11 +2,10 @@
 #include "compiler/plan/Program.h"
 
 #include "compiler/graph/Layout.h"
+#include "compiler/graph/Pieces.h"
 #include "compiler/graph/SymbolRewrite.h"
 #include "compiler/kernel/Attention.h"
 #include "compiler/passes/Passes.h"
-#include "compiler/plan/ConvertLayout.h"
-#include "compiler/plan/PlacePieces.h"
 #include "compiler/support/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -14,6 +13,9 @@ using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
+#define GEN_PASS_DEF_OUTLINEKERNELSPASS
+#include "compiler/passes/Passes.h.inc"
+
 namespace {
 
 // Constants that belong into the code: numbers broadcast over everything, and operands that say how an op works (axes,
@@ -290,88 +292,6 @@ private:
   llvm::StringMap<size_t> codes;           // by the function's text and the schedule
 };
 
-// Whether a view's sizes have their values already where the tensor is made that it is a view of.
-bool areSizesKnownAt(Operation *made, Value view) {
-  llvm::SmallBitVector used;
-  for (AffineExpr size : sizesOf(view))
-    collectSymbols(size, used);
-  auto isUsed = [&](int64_t symbol) { return symbol < int64_t(used.size()) && used.test(symbol); };
-  for (Operation *op = made->getNextNode(); op; op = op->getNextNode()) {
-    bool isLate = TypeSwitch<Operation *, bool>(op)
-                      .Case<PinOp, IfOp, LoopOp>([&](auto op) { return llvm::any_of(op.getSymbols(), isUsed); })
-                      .Default([](Operation *) { return false; });
-    if (isLate)
-      return false;
-  }
-  return true;
-}
-
-bool isDataSized(Value value, const SymbolList &symbols) {
-  return llvm::any_of(sizesOf(value), [&](AffineExpr size) { return isComputed(size, symbols); });
-}
-
-// Whether what branch or loop takes the block's value number `index` has a size that data decides.
-bool isTakenAsDataSized(Block &block, unsigned index, const SymbolList &symbols) {
-  if (auto branch = dyn_cast<IfOp>(block.getParentOp()))
-    return isDataSized(branch.getResult(index), symbols);
-  if (isa<LoopOp>(block.getParentOp()) && index + 1 < block.getNumArguments())
-    return isDataSized(block.getArgument(index + 1), symbols);
-  return false;
-}
-
-// What must be a kernel's result of this block to leave it: arguments, constants, values from elsewhere, values that
-// leave twice and views of a size that is known too late are copied.
-void copyPassedThrough(Block &block) {
-  Operation *terminator = block.getTerminator();
-  OpBuilder b(terminator);
-  std::string prefix = isa<func::FuncOp>(block.getParentOp()) ? "" : opName(block.getParentOp()).str() + ".";
-  if (isa<IfOp>(block.getParentOp()))
-    prefix += block.getParent()->getRegionNumber() ? "else." : "then.";
-  DenseSet<Value> returned;
-  SymbolList symbols = symbolsFor(terminator);
-  for (auto [i, operand] : llvm::enumerate(terminator->getOpOperands())) {
-    Value root = bufferRoot(operand.get());
-    // The next condition of a loop is only read.
-    if (isa<LoopOp>(block.getParentOp()) && i == 0)
-      continue;
-    bool isKernelResult =
-        root.getDefiningOp() && !needsNoKernel(root.getDefiningOp()) && root.getParentBlock() == &block;
-    // What a branch or loop inside has in the arena cannot be handed on by its address.
-    bool isInArena = isKernelResult && root.getDefiningOp()->getNumRegions() && !isDataSized(root, symbols) &&
-                     isTakenAsDataSized(block, i, symbols);
-    // The memory of a result is made for the sizes it leaves with.
-    bool isReady = isKernelResult && !isInArena && areSizesKnownAt(root.getDefiningOp(), operand.get());
-    if (isReady && returned.insert(root).second)
-      continue;
-    auto copy = RelayoutOp::create(b, operand.get().getLoc(), operand.get().getType(), operand.get());
-    copy->setAttr("graph.name", b.getStringAttr(prefix + "output" + std::to_string(i) + ".copy"));
-    copy->setAttr("graph.output", b.getUnitAttr());
-    operand.set(copy);
-  }
-}
-
-// Sizes known as expressions have no memory of their own, but what a loop starts from, what a view lies over and what
-// is multiplied in tiles must be in memory.
-void storeSizes(Operation *op) {
-  OpBuilder b(op);
-  auto store = [&](OpOperand &operand, const Twine &suffix) {
-    if (!operand.get().getDefiningOp<SizesOp>())
-      return;
-    auto copy = RelayoutOp::create(b, op->getLoc(), operand.get().getType(), operand.get());
-    copy->setAttr("graph.name", b.getStringAttr(opName(op) + suffix));
-    copy->setAttr("graph.output", b.getUnitAttr());
-    operand.set(copy);
-  };
-  if (auto loop = dyn_cast<LoopOp>(op))
-    for (auto [i, operand] : llvm::enumerate(loop.getCarriedMutable()))
-      store(operand, ".carried" + Twine(i));
-  else if (isView(op))
-    store(op->getOpOperand(0), ".stored");
-  else if (isa<MatMulOp, GemmOp>(op))
-    for (unsigned i : {0u, 1u})
-      store(op->getOpOperand(i), i ? ".right" : ".left");
-}
-
 // The layouts of all tensors that are not row-major or lie within another.
 void listLayouts(func::FuncOp main, Plan &plan) {
   main.walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -393,49 +313,41 @@ void listLayouts(func::FuncOp main, Plan &plan) {
   });
 }
 
-// Refuses ops that the back end cannot compute.
-LogicalResult checkHasKernels(func::FuncOp main, const Backend &backend) {
-  bool hasAll = true;
-  main.walk([&](Operation *op) {
-    if (op == main || needsNoKernel(op) || backend.classOf(op))
+// The groups that ops are marked as parts of, in the order of the numbers.
+std::vector<FusionGroup> takeGroups(func::FuncOp main) {
+  std::vector<FusionGroup> groups;
+  main.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    auto number = dyn_cast_or_null<IntegerAttr>(op->removeAttr("graph.kernel"));
+    if (!number)
       return;
-    hint(emitError(op, ErrorCode::UnsupportedOp)
-             << "the back end '" << backend.name() << "' has no kernels for " << op->getName().stripDialect(),
-         "compile for a CPU");
-    hasAll = false;
+    groups.resize(std::max<size_t>(groups.size(), number.getInt() + 1));
+    groups[number.getInt()].push_back(op);
   });
-  return success(hasAll);
+  return groups;
 }
+
+struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main || main.isExternal()) {
+      emitError(module.getLoc(), ErrorCode::BadGraph) << "the module has no function 'main' with a body";
+      return signalPassFailure();
+    }
+    Program &program = *context().program;
+    program.backend = &backendOf(context().target);
+    program.module = module;
+    program.main = main;
+    program.plan.target = context().target.spelling();
+    listLayouts(main, program.plan);
+    std::vector<FusionGroup> groups = takeGroups(main);
+    Outliner outliner(program, *context().chooser);
+    outliner.announce(groups);
+    for (const FusionGroup &group : groups)
+      if (failed(outliner.outline(group)))
+        return signalPassFailure();
+  }
+};
 
 } // namespace
-
-FailureOr<Program> buildProgram(ModuleOp module, const Target &target, Chooser &chooser) {
-  Program program;
-  program.backend = &backendOf(target);
-  program.module = module;
-  program.main = module.lookupSymbol<func::FuncOp>("main");
-  if (!program.main || program.main.isExternal())
-    return emitError(module.getLoc(), ErrorCode::BadGraph) << "the module has no function 'main' with a body";
-  program.plan.target = target.spelling();
-  nameOps(program.main);
-  if (failed(checkHasKernels(program.main, *program.backend)) || failed(assignLayouts(program.main, target, chooser)))
-    return failure();
-  // What is brought into another layout for a loop's body, is so once.
-  hoistInvariants(program.main);
-  program.main.walk([](Block *block) { copyPassedThrough(*block); });
-  program.main.walk([](Operation *op) { storeSizes(op); });
-  if (failed(placePieces(program.main, target, chooser)))
-    return failure();
-  listLayouts(program.main, program.plan);
-  FailureOr<std::vector<FusionGroup>> groups = chooser.groups(program.main);
-  if (failed(groups))
-    return failure();
-  Outliner outliner(program, chooser);
-  outliner.announce(*groups);
-  for (const FusionGroup &group : *groups)
-    if (failed(outliner.outline(group)))
-      return failure();
-  return program;
-}
-
 } // namespace fathom

@@ -1,10 +1,9 @@
 // Everything over constants is folded first; where that is more than the budget has, the ops whose results are largest
 // for the work that they save go back to the run.
-#include "compiler/driver/FoldPlan.h"
+#include "compiler/passes/FoldPlan.h"
 
 #include "compiler/graph/Layout.h"
-#include "compiler/passes/Passes.h"
-#include "compiler/plan/ConvertLayout.h"
+#include "compiler/graph/Views.h"
 
 using namespace mlir;
 using namespace fathom::graph;

@@ -1,0 +1,24 @@
+// The default pipeline as text.
+#include "compiler/driver/DefaultPasses.h"
+
+namespace fathom {
+
+// What folding finds out may make sizes known, and these may make more constant: hence the rounds. What is brought into
+// another layout for a loop's body, is so once: hence the second hoisting.
+#define FATHOM_KERNEL_PASSES                                                                                           \
+  "name-ops, convert-layout, hoist-invariants, store-results, place-pieces, fuse-ops, outline-kernels\n"
+
+llvm::StringRef defaultPasses() {
+  return "repeat{rounds=4 passes={\n"
+         "  decompose-quantized,\n"
+         "  canonicalize-ops, eliminate-common-subexpr, dead-code-elimination,\n"
+         "  hoist-invariants, fold-explicit-padding, simplify-inference, forward-fold-scale-axis,\n"
+         "  canonicalize-ops, eliminate-common-subexpr, dead-code-elimination,\n"
+         "  nest-concats,\n"
+         "  fold-constant, dynamic-to-static}},\n"
+         "name-ops, alter-op-layout, fold-constant,\n" FATHOM_KERNEL_PASSES;
+}
+
+llvm::StringRef kernelPasses() { return FATHOM_KERNEL_PASSES; }
+
+} // namespace fathom

@@ -1,0 +1,13 @@
+// The pipeline of passes that a model takes where nobody says another: 'fathom passes' prints it.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace fathom {
+
+// From the imported graph to kernels.
+llvm::StringRef defaultPasses();
+// Its part from a graph whose ops have kernels of their own.
+llvm::StringRef kernelPasses();
+
+} // namespace fathom

@@ -1,0 +1,71 @@
+"""Pipelines of passes that make no sense, and the page of all passes."""
+import re
+
+import pytest
+from onnx import helper
+from support.models import make_model, value
+from support.tool import ROOT
+
+ALL = "canonicalize-ops, name-ops, convert-layout, store-results, place-pieces, fuse-ops, outline-kernels"
+
+
+@pytest.fixture
+def compile(fathom, save):
+    nodes = [helper.make_node("Softmax", ["x"], ["s"], name="soft"), helper.make_node("Relu", ["s"], ["y"], name="relu")]
+    save(make_model(nodes, [value("x", [2, 9])], [value("y", [2, 9])], opset=17))
+    return lambda passes, stage="plan": fathom("compile", "model.onnx", "--target", "neoverse-v1", "--emit", stage, "--passes", passes)
+
+
+@pytest.mark.parametrize("passes, words", [
+    ("canonicalise-ops", ["there is no pass 'canonicalise-ops'", "did you mean 'canonicalize-ops'?"]),
+    ("frobnicate", ["there is no pass 'frobnicate'", "hint: 'fathom passes' prints the default"]),
+    ("repeat{passes={canonicalize-ops, fold-constants}}", ["there is no pass 'fold-constants'", "did you mean 'fold-constant'?"]),
+    ("canonicalize-ops,, name-ops", ["has no name"]),
+    ("canonicalize-ops{rounds=2}", ["cannot be read", "no such option rounds", "canonicalize-ops"]),
+    ("repeat{rounds=2", ["cannot be read", "'}'"]),
+    ("func.func(canonicalize-ops)", ["cannot be read"]),
+    ("builtin.module(canonicalize-ops)", ["cannot be read", "parentheses"]),
+    ("repeat{rounds=2}", ["pass 'repeat'", "no passes to run"]),
+    ("repeat{rounds=0 passes=name-ops}", ["pass 'repeat'", "at least 1"]),
+])  # fmt: skip
+def test_text_that_is_wrong(compile, passes, words):
+    compile(passes).expect(2, "[F2001]", "hint:", *words)
+
+
+@pytest.mark.parametrize("passes, words", [
+    ("name-ops, alter-op-layout", ["'alter-op-layout' needs canonical", "no pass in front of it gives", "put 'canonicalize-ops' in front of it"]),
+    ("name-ops, canonicalize-ops, convert-layout", ["'convert-layout' needs names", "'canonicalize-ops' in front of it ended", "put 'name-ops' in front of it"]),
+    ("canonicalize-ops, name-ops, fuse-ops", ["'fuse-ops' needs layouts", "put 'convert-layout' in front of it"]),
+    ("canonicalize-ops, name-ops, convert-layout, fold-constant", ["'fold-constant' needs row-major", "'convert-layout' in front of it ended", "put 'fold-constant' in front of 'convert-layout'"]),
+    (ALL.replace("place-pieces, fuse-ops", "fuse-ops, place-pieces"), ["'place-pieces' needs movable", "'fuse-ops' in front of it ended"]),
+    ("canonicalize-ops, name-ops, repeat{rounds=2 passes={convert-layout}}", ["'convert-layout' needs row-major", "'convert-layout' in front of it ended"]),
+    (ALL + ", outline-kernels", ["'outline-kernels' needs", "'outline-kernels' in front of it ended"]),
+    (ALL.replace(", outline-kernels", ""), ["does not end in kernels", "--emit graph"]),
+])  # fmt: skip
+def test_orders_that_are_wrong(compile, passes, words):
+    compile(passes).expect(2, "[F2001]", "hint:", *words)
+
+
+def test_a_graph_needs_no_kernels(compile):
+    assert "graph.Softmax" in compile("canonicalize-ops", "graph").expect(0).out
+    assert "graph.Softmax" in compile(ALL, "graph").expect(0).out
+
+
+def test_the_default_is_text(fathom, compile):
+    default = fathom("passes").expect(0).out
+    assert compile(default).expect(0).out == compile(" ".join(default.split())).expect(0).out
+    assert compile(default).expect(0).out == fathom("compile", "model.onnx", "--target", "neoverse-v1", "--emit", "plan").expect(0).out
+
+
+def test_passes_page_is_current(fathom):
+    assert fathom("passes", "--list").expect(0).out == (ROOT / "docs" / "reference" / "passes.md").read_text()
+
+
+def test_a_pass_has_one_name():
+    """FooPass in Passes.td is "foo" in text and lies in Foo.cpp."""
+    passes = re.findall(r'^def (\w+)Pass : GraphPass<"([a-z-]+)"', (ROOT / "compiler/passes/Passes.td").read_text(), re.M)
+    assert len(passes) > 15
+    for name, text in passes:
+        assert "-".join(re.findall("[A-Z][a-z]*", name)).lower() == text
+        (file,) = [p for room in ("passes", "plan") for p in [ROOT / "compiler" / room / f"{name}.cpp"] if p.exists()]
+        assert f"struct {name}Pass" in file.read_text()
