@@ -6,20 +6,6 @@
 
 namespace fathom::cost {
 
-// A vector of scores on its way from the one product to the other: stored, its maximum taken, its exponential computed
-// and stored again. Fitted to measured kernels on Neoverse-V1.
-constexpr double softmaxCycles = 9;
-// What a tile of rows begins and ends with, besides starting its products: queries that are packed, maxima and sums
-// that are cleared and combined.
-constexpr double rowsStart = 30;
-// A score that is left over by full panels, and computed alone.
-constexpr double singleScore = 6;
-// What sums that wait in scratch cost for each block of keys, for a vector: a load, a product and a store.
-constexpr double waitingSums = 2;
-// Fetching a line ahead, which every tile of rows does, and what waiting for keys and values grows by where none does.
-// Measured on Neoverse-V1; with keys in the third-level cache, up to four tiles gain.
-constexpr double fetchedLine = 0.08, unfetched = 0.2;
-
 namespace {
 
 constexpr double element = 4;
@@ -31,17 +17,20 @@ Refill firstReading(const AttentionProblem &p, int64_t tasks, const Target &targ
   return refill(bytesOf(p), bytesOf(p), target) * double(tasks);
 }
 
-// What fetching ahead costs, and what it costs not to.
-double fetching(const AttentionProblem &p, int64_t tiles) {
-  return bytesOf(p) / lineBytes * double(tiles) * fetchedLine;
+// What fetching ahead costs every tile of rows, and what is waited for where none does: with keys in the third-level
+// cache, up to four tiles gain.
+double fetching(const AttentionProblem &p, int64_t tiles, const Target &target) {
+  return bytesOf(p) / lineBytes * double(tiles) * target.calibration.attentionFetchedLine;
 }
-double waiting(const Refill &first) { return first.exposed * unfetched; }
+Refill unfetched(const Refill &first, const Target &target) {
+  return first.scaled(0, target.calibration.attentionUnfetched);
+}
 
 } // namespace
 
 bool gainsFromFetching(const AttentionProblem &p, const AttentionSchedule &s, const Target &target) {
   Refill first = firstReading(p, llvm::divideCeil(p.rows, s.taskM), target);
-  return p.unknownRows || fetching(p, llvm::divideCeil(p.rows, s.tileM)) < waiting(first);
+  return p.unknownRows || fetching(p, llvm::divideCeil(p.rows, s.tileM), target) < unfetched(first, target).exposed;
 }
 
 Estimate estimate(const AttentionProblem &p, const AttentionSchedule &s, const Target &target) {
@@ -65,32 +54,35 @@ Estimate estimate(const AttentionProblem &p, const AttentionSchedule &s, const T
   // The last panel of keys is computed whole, whatever is left for it.
   Estimate scores = ofProduct(llvm::alignTo(p.keys, s.tileN), p.depth), values = ofProduct(p.columns, p.keys);
 
-  Estimate e;
+  const Calibration &c = target.calibration;
+  Estimate e = Estimate::on(target);
   e.arithmetic = scores.arithmetic + values.arithmetic;
-  e.arithmetic += double(p.batches * llvm::divideCeil(rows * p.keys, lanes)) * softmaxCycles;
+  e.arithmetic += double(p.batches * llvm::divideCeil(rows * p.keys, lanes)) * c.attentionSoftmax;
   double single = p.unknownKeys ? double(s.tileN - 1) / 2 : double(p.keys % s.tileN);
-  e.arithmetic += double(p.batches * rows) * single * singleScore;
-  e.arithmetic += tiles * rowsStart;
+  double alone = double(p.batches * rows) * single * c.attentionSingleScore;
+  e.tails = scores.tails + values.tails + alone;
+  e.arithmetic += alone;
+  e.arithmetic += tiles * c.attentionTileStart;
   if (blocks > 1)
-    e.arithmetic += double(p.batches * rows * llvm::divideCeil(p.columns, lanes) * (blocks + 1)) * waitingSums;
+    e.arithmetic +=
+        double(p.batches * rows * llvm::divideCeil(p.columns, lanes) * (blocks + 1)) * c.attentionWaitingSums;
 
   // The keys and values of a block pass a tile of rows, and all values' panels its scores.
   double ofKey = double(p.depth + p.columns) * element, panels = double(block) * ofKey;
   double kept = double(s.tileM * block) * element, passes = double(llvm::divideCeil(p.columns, s.tileN) + 3);
   double panel = double(s.tileN * std::max(p.depth, block)) * element;
-  Refill moved = asStream(refill(panels, panels + kept, target)) * (tiles * double(blocks));
-  moved += asStream(refill(kept * passes, kept + panel, target)) * (tiles * double(blocks));
+  Refill moved = asStream(refill(panels, panels + kept, target), target) * (tiles * double(blocks));
+  moved += asStream(refill(kept * passes, kept + panel, target), target) * (tiles * double(blocks));
   Refill first = firstReading(p, llvm::divideCeil(rows, taskM), target);
   moved += first;
   if (s.fetchAhead && !p.unknownRows)
-    e.arithmetic += fetching(p, llvm::divideCeil(p.rows, s.tileM));
+    e.arithmetic += fetching(p, llvm::divideCeil(p.rows, s.tileM), target);
   if (!s.fetchAhead && !p.unknownRows)
-    moved.exposed += waiting(first);
-  e.movement = moved.beside(e.arithmetic);
+    moved += unfetched(first, target);
+  e.moves(moved.beside(e.arithmetic));
   e.packing = scores.packing;
   e.results = values.results;
   e.tasks = double(p.batches * llvm::divideCeil(rows, taskM));
-  e.perTask = taskStart;
   return e;
 }
 

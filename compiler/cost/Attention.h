@@ -11,6 +11,8 @@ struct AttentionProblem {
   int64_t batches = 1, rows = 1, keys = 1;
   int64_t depth = 1, columns = 1;                // elements of a key, of a value
   bool unknownRows = false, unknownKeys = false; // how many there are is known only at run time
+
+  bool operator==(const AttentionProblem &) const = default;
 };
 
 // Whether a tile keeps its rows side by side for every key, or one after the other.

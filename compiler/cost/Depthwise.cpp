@@ -8,25 +8,21 @@
 namespace fathom::cost {
 
 constexpr int64_t elementBytes = DepthwiseConv::elementBytes;
-// Starting a row, and addresses for each pixel of a tile.
-constexpr double rowStart = 30, perPixel = 5;
-// The shares of the loads and instructions that could start in a cycle, of what does (measured on Neoverse-V1).
-constexpr double loadShare = 0.65, issueShare = 0.45;
-// Loads that come again for every register that is missing.
-constexpr double reloads = 1.6;
 // What waiting for the lines of pixels costs, which lie apart, in multiples of the time that a stream of as many bytes
-// takes (measured on Neoverse-N1). Nothing has fetched a task's first window, nor the rows behind it unless code does;
-// then it helps where several lines of a pixel are read. Rows come again where the cache did not keep them.
-static double firstWindow(double lines, const Target &target) { return 1 + (2.5 + 3 / lines) * waiting(target); }
-static double nextRow(bool ahead, double lines, const Target &target) {
-  return ahead ? 0.6 + 0.2 / lines : linesApart(lines, target);
+// takes. Nothing has fetched a task's first window, nor the rows behind it unless code does; then it helps where
+// several lines of a pixel are read. Rows come again where the cache did not keep them.
+static double firstWindow(double lines, const Target &target) {
+  const Calibration &c = target.calibration;
+  return 1 + (c.depthwiseFirstWindow + c.depthwiseFirstLine / lines) * waiting(target);
 }
-static double rowAgain(bool ahead, const Target &target) { return 1 + (ahead ? 0.5 : 1.5) * waiting(target); }
-constexpr double storing = 0.6; // results, in the same measure
-// The share of the first-level cache that rows are kept in.
-constexpr double keptShare = 0.75;
-// What another core's caches give, beside the shared one: how many times as long it takes (on 16 cores of a Xeon).
-constexpr double fromOthers = 4;
+static double nextRow(bool ahead, double lines, const Target &target) {
+  const Calibration &c = target.calibration;
+  return ahead ? c.depthwiseAhead + c.depthwiseAheadLine / lines : linesApart(lines, target);
+}
+static double rowAgain(bool ahead, const Target &target) {
+  const Calibration &c = target.calibration;
+  return 1 + (ahead ? c.depthwiseAgainAhead : c.depthwiseAgain) * waiting(target);
+}
 
 int64_t registersOf(const DepthwiseSchedule &s, const Target &target) {
   int64_t vectors = llvm::divideCeil(s.lanes, target.lanes(32));
@@ -35,6 +31,7 @@ int64_t registersOf(const DepthwiseSchedule &s, const Target &target) {
 
 // A tile of `pixels` for `lanes` channels.
 static double tile(const DepthwiseConv &conv, int64_t pixels, int64_t lanes, bool ahead, const Target &target) {
+  const Calibration &c = target.calibration;
   double vectors = double(llvm::divideCeil(lanes, target.lanes(32))), taps = conv.inside * double(conv.taps);
   double rows = taps / double(conv.across), accumulators = double(pixels) * vectors;
   double multiplyAdds = taps * accumulators;
@@ -42,23 +39,24 @@ static double tile(const DepthwiseConv &conv, int64_t pixels, int64_t lanes, boo
   double pixelLoads = conv.sharesLoads ? std::min(inRow, each) : each;
   double live = accumulators + vectors * (1 + std::min(pixelLoads, double(pixels + 2)));
   double missing = std::max(0.0, live - double(target.vectorRegisters));
-  double loads = vectors * (pixelLoads * rows + taps) + reloads * missing * rows;
+  double loads = vectors * (pixelLoads * rows + taps) + c.depthwiseReloads * missing * rows;
   double latency = taps * double(target.fmaLatency) / std::max(1.0, double(target.fmaInFlight()) / accumulators);
-  double inner = std::max({multiplyAdds / target.fmaPerCycle, loads / (loadShare * target.loadsPerCycle),
-                           (multiplyAdds + loads) / (issueShare * target.issuedPerCycle), latency});
+  double inner = std::max({multiplyAdds / target.fmaPerCycle, loads / (c.depthwiseLoadShare * target.loadsPerCycle),
+                           (multiplyAdds + loads) / (c.depthwiseIssueShare * target.issuedPerCycle), latency});
   // A math function is a long chain: several of them side by side hide each other's latency.
-  double chains = 1 + 0.2 / vectors;
+  double chains = 1 + c.depthwiseChains / vectors;
   // Lines are asked for between the results, where loads have nothing to do.
   double fetched = ahead
                        ? double(pixels * std::min(conv.stride, conv.across)) * std::min(double(conv.strideDown), rows) *
                              std::max(1.0, double(lanes * elementBytes) / lineBytes)
                        : 0;
-  return inner + perPixel * double(pixels) + fetched / target.loadsPerCycle +
-         accumulators * (conv.consumerCycles * chains + 0.5 / target.storesPerCycle);
+  return inner + c.depthwisePixel * double(pixels) + fetched / target.loadsPerCycle +
+         accumulators * (conv.consumerCycles * chains + c.depthwiseStore / target.storesPerCycle);
 }
 
 // Bringing the windows of a block of channels into the first-level cache, row by row, and the results into others.
-static double movement(const DepthwiseConv &conv, const DepthwiseSchedule &s, const Target &target) {
+static Movement movement(const DepthwiseConv &conv, const DepthwiseSchedule &s, const Target &target) {
+  const Calibration &c = target.calibration;
   const CacheLevel &first = target.caches[0];
   int64_t blocks = llvm::divideCeil(conv.channels, s.blockC), run = std::min(s.blockC, conv.channels) * elementBytes;
   double lines = double(llvm::divideCeil(run, lineBytes)), pixels = double(conv.inputWidth);
@@ -68,29 +66,32 @@ static double movement(const DepthwiseConv &conv, const DepthwiseSchedule &s, co
 
   // Bytes of all blocks from where `resident` bytes stay, as a stream.
   auto streamed = [&](double runs, double resident) {
-    return refill(double(blocks * run) * runs, resident, target).full;
+    return refill(double(blocks * run) * runs, resident, target).waitedFor();
   };
-  double cycles = firstWindow(lines, target) * streamed(begun * windowRows * pixels, conv.bytes);
-  cycles += nextRow(s.fetchAhead, lines, target) * streamed((rows - begun) * down * pixels, conv.bytes);
-  cycles += storing * streamed(rows * double(conv.width), conv.bytes);
+  Movement moved = streamed(begun * windowRows * pixels, conv.bytes) * firstWindow(lines, target);
+  moved += streamed((rows - begun) * down * pixels, conv.bytes) * nextRow(s.fetchAhead, lines, target);
+  moved += streamed(rows * double(conv.width), conv.bytes) * c.depthwiseResults;
 
   double inWindow = (windowRows + (s.fetchAhead ? down : 0)) * pixels;
   double window = double(run) * (inWindow + double(conv.width + conv.taps));
-  bool kept =
-      window <= keptShare * double(first.bytes) && setsFilled(inWindow, conv.channels * elementBytes, first, run) <= 1;
+  bool kept = window <= c.depthwiseKeptShare * double(first.bytes) &&
+              setsFilled(inWindow, conv.channels * elementBytes, first, run) <= 1;
   if (!kept)
-    cycles += rowAgain(s.fetchAhead, target) *
-              streamed((rows - begun) * (windowRows - down) * pixels, std::min(conv.bytes, double(blocks) * window));
+    moved += streamed((rows - begun) * (windowRows - down) * pixels, std::min(conv.bytes, double(blocks) * window)) *
+             rowAgain(s.fetchAhead, target);
   // A line that comes in several loads is waited for by each of them.
   double pieces = std::max(1.0, double(lineBytes) / double(s.lanes * elementBytes));
-  return cycles * (1 + 0.15 * waiting(target) * (pieces - 1));
+  return moved * (1 + c.depthwisePieces * waiting(target) * (pieces - 1));
 }
 
 Estimate estimate(const DepthwiseConv &conv, const DepthwiseSchedule &s, const Target &target) {
-  Estimate e;
+  Estimate e = Estimate::on(target);
+  double rowStart = target.calibration.depthwiseRowStart;
+  double fullTile = tile(conv, s.tileW, s.lanes, s.fetchAhead, target);
   auto pixels = [&](int64_t lanes) {
     int64_t rest = conv.width % s.tileW;
-    double cycles = double(conv.width / s.tileW) * tile(conv, s.tileW, lanes, s.fetchAhead, target);
+    double whole = lanes == s.lanes ? fullTile : tile(conv, s.tileW, lanes, s.fetchAhead, target);
+    double cycles = double(conv.width / s.tileW) * whole;
     if (rest)
       cycles += conv.unknownWidth ? double(rest) * tile(conv, 1, lanes, s.fetchAhead, target)
                                   : tile(conv, rest, lanes, s.fetchAhead, target);
@@ -107,11 +108,16 @@ Estimate estimate(const DepthwiseConv &conv, const DepthwiseSchedule &s, const T
   int64_t rest = conv.channels % s.blockC;
   double rows = double(conv.channels / s.blockC) * row(s.blockC) + (rest ? row(rest) : 0);
   e.arithmetic = double(conv.rows) * rows;
+  if (rest || conv.width % s.tileW || s.blockC % s.lanes) {
+    double tiles = double(conv.channels) / double(s.lanes) * (double(conv.width) / double(s.tileW));
+    double full = double(llvm::divideCeil(conv.channels, s.blockC)) * rowStart + tiles * fullTile;
+    e.tails = std::max(0.0, double(conv.rows) * (rows - full));
+  }
   e.rowParts = double(llvm::divideCeil(conv.rows, s.grain));
   e.tasks = e.rowParts * double(llvm::divideCeil(conv.channels, s.blockC));
-  e.perTask = taskStart;
-  e.exchange = fromOthers * conv.bytes / target.caches.back().bytesPerCycle;
-  e.movement = movement(conv, s, target);
+  // Beside the shared cache, data comes from those of other cores.
+  e.exchange = target.calibration.depthwiseFromOthers * conv.bytes / target.caches.back().bytesPerCycle;
+  e.moves(movement(conv, s, target));
   return e;
 }
 

@@ -8,32 +8,10 @@
 
 namespace fathom::cost {
 
-// Starting a tile: addresses, accumulators that are zeroed or loaded, and a branch that is often predicted wrong.
-constexpr double tileStart = 30;
-// What it costs more where the rows of the next tile are a stream (for every row of a window one) that prefetching has
-// not seen yet, and where partial sums come back from the result.
-constexpr double newRows = 60, partialSums = 100;
-// Cycles that a load of the inner loop costs beside its issue, and an iteration for its branch. With lane-wise
-// multiply-adds, those of rows and of panels were measured apart: packed rows come from the second-level cache beside a
-// block of the panel that stays in the first; read in place, every row is a stream of its own, and panels pass whole.
-constexpr double loadStall = 0.05, iterationStart = 1;
-constexpr double packedRowStall = 0.15, blockStall = 0.03, rowStall = 0.22, panelStall = 0.09;
-// What a step costs more where a tile leaves no register for loads that come ahead.
-constexpr double noSpareRegister = 0.3;
-// What remains of the wait for a stream of packed rows of products that take turns: their loads come ahead.
-constexpr double rowsAhead = 0.3;
-// Instructions that transposing a vector takes beside its load and its store, in cycles.
-constexpr double transposing = 0.5;
-// A chain of multiply-adds that is exactly as long as their latency stalls at every hiccup.
-constexpr double latencySlack = 1;
-// What a load costs more that another row's line threw out of the first-level cache.
-constexpr double collisionStall = 0.6;
-// One stream does not keep a memory busy. What several take of its time (measured on Neoverse-V1: 26 GB/s alone, 37 by
-// two and 39 by four from memory; 49, 53 and 60 from the third-level cache).
-static double streamShare(int64_t streams) { return 0.65 + 0.35 / double(streams * streams); }
-// How much of reading the panels a cycle of arithmetic hides where that takes longest: loads that wait for memory keep
-// the multiply-adds behind them waiting.
-constexpr double hiddenByArithmetic = 0.5;
+// One stream does not keep a memory busy: what several take of its time.
+static double streamShare(int64_t streams, const Calibration &c) {
+  return c.productManyStreams + (1 - c.productManyStreams) / double(streams * streams);
+}
 
 int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits, int64_t panels) {
   // Accumulators, the left operand's rows and a row of the panel. A packed left operand has the rows side by side in a
@@ -65,7 +43,9 @@ int64_t unrolledSteps(int64_t run, const Target &target, unsigned bits) {
 }
 
 // Read in place, what an ordered loop keeps in registers around it costs more than it saves in fewer steps.
-static int64_t shortestOrdered(bool packed) { return packed ? 0 : 20; }
+static int64_t shortestOrdered(bool packed, const Target &target) {
+  return packed ? 0 : int64_t(target.calibration.productOrderedRun);
+}
 
 bool canLoadAhead(const ContractSchedule &s, int64_t run, const Target &target) {
   if (!canLoadAhead(target) || s.tileN % 4)
@@ -77,38 +57,42 @@ bool canLoadAhead(const ContractSchedule &s, int64_t run, const Target &target) 
 
 int64_t bestLoadAhead(const ContractSchedule &s, int64_t run, const Target &target) {
   // Loads that come 8 multiply-adds ahead are in time; more does no harm.
-  return canLoadAhead(s, run, target) && run >= shortestOrdered(s.packed) ? 24 : 0;
+  return canLoadAhead(s, run, target) && run >= shortestOrdered(s.packed, target) ? 24 : 0;
 }
 
 double inOrder(int64_t loadAhead, int64_t run, bool packed, const Target &target) {
-  // Whole networks are 1 to 3 % slower in LLVM's order, on Neoverse-N1.
-  constexpr double worse = 0.02;
-  bool isBest = (loadAhead > 0) == (canLoadAhead(target) && run >= shortestOrdered(packed));
-  return isBest ? 1 : 1 + worse * std::abs(1 - double(shortestOrdered(packed)) / double(std::max<int64_t>(1, run)));
+  int64_t shortest = shortestOrdered(packed, target);
+  if ((loadAhead > 0) == (canLoadAhead(target) && run >= shortest))
+    return 1;
+  return 1 + target.calibration.productOtherOrder * std::abs(1 - double(shortest) / double(std::max<int64_t>(1, run)));
 }
 
 double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits) {
+  const Calibration &c = target.calibration;
   int64_t lanes = target.lanes(bits), vectors = llvm::divideCeil(columns, lanes);
   double multiplyAdds = double(rows * vectors);
   double leftLoads = !target.multipliesByLane() ? double(rows) : double(rows) / double(lanes);
   if (packed && target.multipliesByLane())
     leftLoads = double(llvm::divideCeil(rows, lanes));
   double loads = leftLoads + double(vectors);
-  double stalls = loads * loadStall;
+  double stalls = loads * c.productLoadStall;
+  // With lane-wise multiply-adds, loads of rows and of panels wait differently: packed rows come from the second-level
+  // cache beside a block of the panel that stays in the first; read in place, every row is a stream of its own, and
+  // panels pass whole.
   if (target.multipliesByLane())
-    stalls = packed ? leftLoads * packedRowStall + double(vectors) * blockStall
-                    : leftLoads * rowStall + double(vectors) * panelStall;
+    stalls = packed ? leftLoads * c.productPackedRowStall + double(vectors) * c.productBlockStall
+                    : leftLoads * c.productRowStall + double(vectors) * c.productPanelStall;
   if (target.multipliesByLane() && packed &&
       registersOf(rows, columns, packed, target, bits) + 1 >= target.vectorRegisters)
-    stalls += noSpareRegister;
-  // Where every multiply-add takes its factor from another register, they start at half the rate (measured on
-  // Neoverse-V1): a tile read in place needs two vectors of columns at least.
+    stalls += c.productNoSpareRegister;
+  // Where every multiply-add takes its factor from another register, they start at a lower rate: a tile
+  // read in place needs two vectors of columns at least.
   if (target.multipliesByLane() && !packed && vectors == 1 && rows > lanes)
-    multiplyAdds *= 2;
+    multiplyAdds *= c.productNarrowTile;
   // No load is quite free: some miss the first-level cache, some collide.
   return stalls + std::max({multiplyAdds / target.fmaPerCycle, loads / target.loadsPerCycle,
-                            (double(target.fmaLatency) + latencySlack) / double(sets),
-                            (multiplyAdds + loads + 0.5) / target.issuedPerCycle});
+                            (double(target.fmaLatency) + c.productLatencySlack) / double(sets),
+                            (multiplyAdds + loads + c.productLoopIssue) / target.issuedPerCycle});
 }
 
 namespace {
@@ -118,6 +102,7 @@ struct Scheduled {
   const Product &p;
   const ContractSchedule &s;
   const Target &target;
+  const Calibration &c = target.calibration;
   double element = p.bits / 8.0;
   int64_t lanes = target.lanes(p.bits);
   int64_t taskRows = std::min(s.taskM, p.rows);
@@ -128,7 +113,9 @@ struct Scheduled {
   // Products that take turns were measured on Neoverse-N1, too, whose multiply-adds take twice as long as
   // Neoverse-V1's: less is waited at branches, and more for panels.
   bool takesTurns = p.turns > 1 && target.multipliesByLane();
-  double hurry = takesTurns ? target.fmaPerCycle / 4 : 1, panelWait = takesTurns ? 0.04 * (waiting(target) - 0.5) : 0;
+  static constexpr double neoverseV1 = 4; // its multiply-adds per cycle
+  double hurry = takesTurns ? target.fmaPerCycle / neoverseV1 : 1;
+  double panelWait = takesTurns ? c.productTurnsPanelWait * (waiting(target) - c.productTurnsHiddenWait) : 0;
   bool collides =
       !s.packed && setsFilled(double(s.tileM), int64_t(double(p.rowStride) * element), target.caches[0]) > 1;
 
@@ -166,24 +153,32 @@ struct Scheduled {
     double step = stepCycles(rows, columns, s.packed, sets, target, p.bits) + double(vectors) * panelWait;
     double perStretch = double(stretch) * step * inOrder(s.loadAhead, p.run, s.packed, target) +
                         double(rest) * double(rows) / target.loadsPerCycle +
-                        double(stretch / unroll + rest) * iterationStart * hurry + 4;
+                        double(stretch / unroll + rest) * c.productIterationStart * hurry + c.productStretchStart;
     if (collides)
-      perStretch += double(stretch * rows) / double(target.multipliesByLane() ? lanes : 1) * collisionStall;
-    double fresh = s.rowsOuter || s.packed ? 0 : newRows * double(p.taps);
-    double start = tileStart + fresh + (blocks > 1 ? partialSums : 0);
+      perStretch += double(stretch * rows) / double(target.multipliesByLane() ? lanes : 1) * c.productCollisionStall;
+    double fresh = s.rowsOuter || s.packed ? 0 : c.productNewRows * double(p.taps);
+    double start = c.productTileStart + fresh + (blocks > 1 ? c.productPartialSums : 0);
     return double(stretches) * perStretch + (start + double(rows * vectors) / target.storesPerCycle) * double(blocks);
   }
 
-  double arithmetic() const {
+  // All tiles, and what of it partial ones cost beyond full ones.
+  std::pair<double, double> arithmetic() const {
     int64_t fullPanels = p.columns / s.tileN, tailColumns = p.columns % s.tileN;
     double together = double(fullPanels / s.streams), single = double(s.streams > 1 ? fullPanels % s.streams : 0);
-    double cycles = 0;
+    double cycles = 0, full = 0;
     overTiles(p.rows, [&](int64_t rows, double count) {
-      if (count > 0)
-        cycles += count * (together * tile(rows, s.tileN * s.streams) + (single ? single * tile(rows, s.tileN) : 0) +
-                           (tailColumns ? tile(rows, tailColumns) : 0));
+      if (count <= 0)
+        return;
+      double whole = tile(rows, s.tileN * s.streams);
+      full = rows == s.tileM ? whole : full;
+      cycles += count * (together * whole + (single ? single * tile(rows, s.tileN) : 0) +
+                         (tailColumns ? tile(rows, tailColumns) : 0));
     });
-    return double(p.batches) * cycles;
+    if (p.rows % s.tileM == 0 && !single && !tailColumns)
+      return {double(p.batches) * cycles, 0};
+    full = full > 0 ? full : tile(s.tileM, s.tileN * s.streams);
+    double tiles = double(p.rows) / double(s.tileM) * (double(p.columns) / double(s.tileN * s.streams));
+    return {double(p.batches) * cycles, double(p.batches) * std::max(0.0, cycles - tiles * full)};
   }
 
   // What a task moves while it runs.
@@ -196,13 +191,13 @@ struct Scheduled {
     double leftTile = left / rowTiles(), again = rowTiles() - 1;
     Refill moved;
     if (s.rowsOuter && !s.packed) {
-      moved += asStream(refill(allPanels * again, allPanels + leftTile, target));
+      moved += asStream(refill(allPanels * again, allPanels + leftTile, target), target);
       // Rows too long to stay while the panels pass come anew with each of them.
       moved += refill(left * passes, leftTile + panel, target);
     } else {
       Refill rows = refill(left * passes, left * double(p.turns) + panel, target, fetches ? panel : 0);
-      moved += takesTurns ? asStream(rows) * rowsAhead : rows;
-      moved += asStream(refill(allPanels * again, panel + leftTile, target));
+      moved += takesTurns ? asStream(rows, target) * c.productTurnsRows : rows;
+      moved += asStream(refill(allPanels * again, panel + leftTile, target), target);
     }
     moved = moved * double(blocks);
     // Partial sums wait in the result, those of all tasks that are packed for together.
@@ -223,7 +218,7 @@ struct Scheduled {
     double left = double(p.batches * p.rows * p.depth()) * element / double(p.sharedRows);
     moved += refill(left, left * double(p.turns), target) * double(packs());
     if (fetches)
-      moved += takesTurns ? asStream(panelsAgain()) : panelsAgain();
+      moved += takesTurns ? asStream(panelsAgain(), target) : panelsAgain();
     return moved;
   }
 
@@ -235,12 +230,12 @@ struct Scheduled {
 
   // Cycles of waiting for panels on their way: they come while the first tile of a task's rows passes, unless they are
   // fetched ahead beside all tiles.
-  double waitingForPanels(double arithmetic) const {
+  Movement waitingForPanels(double arithmetic) const {
     Refill coming = firstReading();
     if (fetches)
-      return asStream(coming).beside(hiddenByArithmetic * arithmetic);
+      return asStream(coming, target).beside(c.productHiddenByArithmetic * arithmetic);
     coming += panelsAgain();
-    return coming.beside(std::min(hiddenByArithmetic, 1 / rowTiles()) * arithmetic);
+    return coming.beside(std::min(c.productHiddenByArithmetic, 1 / rowTiles()) * arithmetic);
   }
 
   // Panels on their way from wherever the kernel finds them.
@@ -250,8 +245,7 @@ struct Scheduled {
     // Panels that are left over are read one by one.
     int64_t together = p.columns / (s.tileN * s.streams) * s.tileN * s.streams;
     double share = double(together) / double(p.columns);
-    first.full *= share * streamShare(s.streams) + (1 - share);
-    return first;
+    return first.scaled(share * streamShare(s.streams, c) + (1 - share), 1);
   }
 
   // A load and a store for each vector, and a share of transposing it; there is no arithmetic that rows could come
@@ -260,7 +254,7 @@ struct Scheduled {
     if (!s.packed)
       return 0;
     double elements = double(p.batches * p.rows * p.depth()), left = elements * element / double(p.sharedRows);
-    double each = 1 / target.storesPerCycle + 1 / target.loadsPerCycle + transposing + p.producerCycles;
+    double each = 1 / target.storesPerCycle + 1 / target.loadsPerCycle + c.productTransposing + p.producerCycles;
     double coming = refill(left, left * double(p.turns), target).full;
     return double(packs()) * std::max(elements / double(lanes) * each, coming);
   }
@@ -268,9 +262,9 @@ struct Scheduled {
   double results() const {
     double vectors = double(p.batches * p.rows * llvm::divideCeil(p.columns, lanes));
     // A math function is a long chain: four of them side by side hide each other's latency.
-    double chains = s.tileN % (4 * lanes) ? 1.25 : 1;
+    double chains = s.tileN % (4 * lanes) ? c.longChain : 1;
     double bytes = double(p.batches * p.rows * p.columns) * element * p.resultStreams;
-    return vectors * (p.consumerCycles * chains + 1.5 * p.resultStreams) +
+    return vectors * (p.consumerCycles * chains + c.resultVector * p.resultStreams) +
            storingCycles(bytes, double(taskPanels * s.tileN) * element, panelTasks > 1, target);
   }
 };
@@ -279,12 +273,13 @@ struct Scheduled {
 
 Estimate estimate(const Product &product, const ContractSchedule &schedule, const Target &target) {
   Scheduled scheduled{product, schedule, target};
-  Estimate e;
+  Estimate e = Estimate::on(target);
   e.tasks = double(product.batches * scheduled.rowTasks * scheduled.panelTasks);
-  e.perTask = taskStart;
-  e.arithmetic = scheduled.arithmetic();
-  e.movement = scheduled.movement(e.tasks).beside(e.arithmetic) + scheduled.waitingForPanels(e.arithmetic);
-  e.arithmetic *= double(product.turns), e.movement *= double(product.turns);
+  std::tie(e.arithmetic, e.tails) = scheduled.arithmetic();
+  Movement moved = scheduled.movement(e.tasks).beside(e.arithmetic);
+  moved += scheduled.waitingForPanels(e.arithmetic);
+  e.moves(moved * double(product.turns));
+  e.arithmetic *= double(product.turns), e.tails *= double(product.turns);
   e.packing = scheduled.packing();
   e.groupTasks = double(scheduled.panelTasks / scheduled.packs());
   e.results = scheduled.results();

@@ -24,6 +24,8 @@ struct Product {
   int64_t turns = 1;         // so many products of this kind take turns, panel by panel
 
   int64_t depth() const { return taps * run; }
+
+  bool operator==(const Product &) const = default;
 };
 
 // Whether the loops of a target's 32-bit floats can be ordered ahead of LLVM: at all, and in tiles of whole vectors.

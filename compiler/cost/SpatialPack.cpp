@@ -7,25 +7,6 @@
 
 namespace fathom::cost {
 
-// Starting a tile: its addresses follow from the row's. Fitted to measured schedules on Neoverse-V1, as the others.
-constexpr double tileStart = 4;
-// A turn of a loop over the window or over input channels: addresses, a branch, and work of the next turn that waits.
-constexpr double loopTurn = 1.5;
-// What starting a row of tiles costs: a division or two.
-constexpr double rowStart = 2;
-constexpr double loadStall = 0.07;
-// What of a multiply-add's latency a chain of them shows: the tiles before and after overlap with it.
-constexpr double exposedLatency = 0.45;
-// What an accumulator costs that the tile has not, but would need to keep all units busy: multiply-adds of a step.
-constexpr double idleSlot = 0.2;
-// What a line costs more that another pixel's threw out of the first-level cache, and the share of the cache's ways up
-// to which that does not happen: weights and results pass through it as well.
-constexpr double collisionStall = 2.1, usableWays = 0.5;
-// How far sets can be overfilled before everything comes from the next level.
-constexpr double overfilled = 1.5;
-// The share of a refill that is waited for where lines of one panel follow each other at large distances.
-constexpr double exposedStrided = 0.5;
-
 int64_t panelsOf(const SpatialPackConv &conv, const SpatialPackSchedule &s) {
   return s.groups > 1 ? llvm::divideCeil(conv.groups, s.groups) : conv.groups * (conv.columns / s.tileO);
 }
@@ -68,6 +49,7 @@ struct Scheduled {
   const SpatialPackConv &conv;
   const SpatialPackSchedule &s;
   const Target &target;
+  const Calibration &c = target.calibration;
   static constexpr double element = 4;
   int64_t lanes = target.lanes(32);
   int64_t panels = panelsOf(conv, s), taskPanels = std::min(s.taskPanels, panels);
@@ -79,7 +61,10 @@ struct Scheduled {
     int64_t distance = conv.groups * conv.channels * int64_t(element), pixels = s.rowsOuter ? s.tileW : conv.width;
     double filled = setsFilled(double(conv.kernelRows * inputPixels(conv, pixels)), distance, target.caches[0]);
     int64_t lines = llvm::divideCeil(s.groups * conv.channels * int64_t(element), lineBytes);
-    return filled > usableWays ? collisionStall * std::min(filled, overfilled) * double(lines) : 0;
+    // Weights and results pass through the cache as well.
+    return filled > c.spatialUsableWays
+               ? c.spatialCollisionStall * std::min(filled, c.spatialOverfilled) * double(lines)
+               : 0;
   }
 
   // One pixel of the window along a row, for all input channels of a group.
@@ -95,10 +80,11 @@ struct Scheduled {
       loads += read *
                (target.multipliesByLane() ? double(llvm::divideCeil(conv.channels, std::min(lanes, s.tileI))) : steps);
     }
-    double latency = steps * double(target.fmaLatency) * exposedLatency;
+    // The tiles before and after overlap with a chain of multiply-adds.
+    double latency = steps * double(target.fmaLatency) * c.spatialExposedLatency;
     int64_t missing = std::max<int64_t>(0, target.fmaInFlight() - pixels * vectors);
-    multiplyAdds += steps * double(missing) * idleSlot;
-    double stall = loadStall * loads + fresh * collision();
+    multiplyAdds += steps * double(missing) * c.spatialIdleSlot;
+    double stall = c.spatialLoadStall * loads + fresh * collision();
     return stall + std::max({(multiplyAdds + shuffles) / target.fmaPerCycle, loads / target.loadsPerCycle, latency,
                              (multiplyAdds + shuffles + loads) / target.issuedPerCycle});
   }
@@ -106,19 +92,21 @@ struct Scheduled {
   double tile(int64_t pixels) const {
     double turns = double(conv.channels / s.tileI - 1) + (s.unrollW ? 1.0 / double(conv.kernel) : 1.0);
     double order = s.canLoadAhead() ? inOrder(s.loadAhead, conv.channels, /*packed=*/false, target) : 1;
-    double window = double(conv.kernelRows * conv.kernel) * (tap(pixels) * order + turns * loopTurn);
+    double window = double(conv.kernelRows * conv.kernel) * (tap(pixels) * order + turns * c.spatialLoopTurn);
     double stores = double(pixels * vectorsOf(s.panel(), target));
-    return window + tileStart + stores / target.storesPerCycle;
+    return window + c.spatialTileStart + stores / target.storesPerCycle;
   }
 
-  double row() const {
-    double cycles = rowStart + double(conv.width / s.tileW) * tile(s.tileW);
+  // A row of tiles, and what of it partial ones cost beyond full ones.
+  std::pair<double, double> row() const {
+    double full = tile(s.tileW), fullTiles = c.spatialRowStart + double(conv.width / s.tileW) * full;
+    double cycles = fullTiles;
     int64_t rest = conv.width % s.tileW;
     if (rest && !conv.unknownWidth)
-      return cycles + tile(rest);
-    for (int64_t pixels = 1; pixels <= rest; pixels *= 2)
+      cycles += tile(rest);
+    for (int64_t pixels = 1; conv.unknownWidth && pixels <= rest; pixels *= 2)
       cycles += rest & pixels ? tile(pixels) : 0;
-    return cycles;
+    return {cycles, std::max(0.0, cycles - fullTiles - double(rest) / double(s.tileW) * full)};
   }
 
   Refill movement() const {
@@ -135,8 +123,9 @@ struct Scheduled {
       moved += refill(weights * double(taskRows * columns), weights + window, target);
     } else {
       Refill passes = refill(taskInput * share * double(taskPanels), taskInput * share + panelBytes, target);
-      moved.exposed = std::max(moved.exposed, moved.full * exposedStrided);
-      moved += {passes.full, passes.full * exposedStrided};
+      // Lines of one panel follow each other at large distances.
+      moved = moved.exposedAtLeast(c.spatialExposedStrided);
+      moved += Refill{passes.full, 0, passes.fullFrom}.exposedAtLeast(c.spatialExposedStrided);
     }
     moved = moved * double(rowTasks * panelTasks);
     moved += coldRefill(panelBytes * double(panels), target);
@@ -146,7 +135,7 @@ struct Scheduled {
   double results() const {
     double vectors = double(conv.rows * conv.width * panels * vectorsOf(s.panel(), target));
     double bytes = double(conv.rows * conv.width * conv.groups * conv.columns) * element;
-    return vectors * (conv.consumerCycles * 1.25 + 1.5) +
+    return vectors * (conv.consumerCycles * c.longChain + c.resultVector) +
            storingCycles(bytes, double(taskPanels * s.panel()) * element, panelTasks > 1, target);
   }
 };
@@ -155,11 +144,12 @@ struct Scheduled {
 
 Estimate estimate(const SpatialPackConv &conv, const SpatialPackSchedule &schedule, const Target &target) {
   Scheduled scheduled{conv, schedule, target};
-  Estimate e;
+  Estimate e = Estimate::on(target);
   e.tasks = double(scheduled.rowTasks * scheduled.panelTasks);
-  e.perTask = taskStart;
-  e.arithmetic = double(conv.rows * scheduled.panels) * scheduled.row();
-  e.movement = scheduled.movement().beside(e.arithmetic);
+  auto [row, tails] = scheduled.row();
+  e.arithmetic = double(conv.rows * scheduled.panels) * row;
+  e.tails = double(conv.rows * scheduled.panels) * tails;
+  e.moves(scheduled.movement().beside(e.arithmetic));
   e.results = scheduled.results();
   return e;
 }

@@ -17,6 +17,8 @@ struct SpatialPackConv {
   double consumerCycles = 0;                    // of the math functions fused behind, for a vector
   bool unknownWidth = false;                    // it is known only at run time
   bool swapsPairs = false;                      // of two channels: lanes multiply their own first, as it is loaded
+
+  bool operator==(const SpatialPackConv &) const = default;
 };
 
 int64_t panelsOf(const SpatialPackConv &conv, const SpatialPackSchedule &schedule);

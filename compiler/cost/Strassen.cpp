@@ -10,11 +10,8 @@ namespace fathom::cost {
 // of the others come from registers: for them this is too much by a few cycles.
 constexpr double inputSums = 5, inputLoads = 4, inputStores = 7;
 constexpr double resultSums = 8, resultLoads = 11, resultStores = 4;
-constexpr double sumsPerCycle = 1.6;
 // The same for a vector of a factor that is the sum of two others.
 constexpr double restSums = 1, restLoads = 2, restStores = 1;
-// Rows side by side, as lane-wise multiply-adds take them, are transposed on their way.
-constexpr double transposing = 0.5;
 
 ContractSchedule ofQuarter(const StrassenProduct &p, const StrassenSchedule &s, const Target &target) {
   ContractSchedule inner{s.tileM,       s.tileN, s.unrollK, s.inFlight, target.multipliesByLane(),
@@ -30,21 +27,25 @@ Estimate estimate(const StrassenProduct &p, const StrassenSchedule &s, const Tar
   Product quarter{.rows = p.pairs(), .columns = columns, .run = p.halfDepth(), .resultStreams = 0};
   quarter.rowStride = p.halfDepth(), quarter.turns = factors;
   Estimate e = estimate(quarter, ofQuarter(p, s, target), target);
+  e.tails += (e.arithmetic - e.tails) * double(columns - p.halfColumns()) / double(columns);
   int64_t panels = columns / s.tileN;
   e.largest =
       double(std::min(s.taskM, p.pairs())) / double(p.pairs()) * double(std::min(s.taskN, panels)) / double(panels);
 
   auto vectors = [&](int64_t count) { return double(llvm::divideCeil(count, target.lanes(32))); };
   double input = double(p.pairs()) * vectors(p.halfDepth()), result = double(p.pairs()) * vectors(p.halfColumns());
-  double moved = target.multipliesByLane() ? inputStores * transposing : 0;
+  // Rows side by side, as lane-wise multiply-adds take them, are transposed on their way.
+  const Calibration &c = target.calibration;
+  double moved = target.multipliesByLane() ? inputStores * c.strassenTransposing : 0;
   int64_t panelTasks = llvm::divideCeil(panels, s.taskN), rowTasks = llvm::divideCeil(p.pairs(), s.taskM);
   double rest = double(rowTasks * (factors - p.stored)) * double(p.halfDepth()) * vectors(columns);
-  e.packing = rest * (restSums / sumsPerCycle + restLoads / target.loadsPerCycle + restStores / target.storesPerCycle);
+  e.packing =
+      rest * (restSums / c.strassenSums + restLoads / target.loadsPerCycle + restStores / target.storesPerCycle);
   e.packing += double(panelTasks) * input *
-               (inputSums / sumsPerCycle + inputLoads / target.loadsPerCycle + inputStores / target.storesPerCycle +
+               (inputSums / c.strassenSums + inputLoads / target.loadsPerCycle + inputStores / target.storesPerCycle +
                 moved + 4 * p.producerCycles);
-  e.results = result * (resultSums / sumsPerCycle + resultLoads / target.loadsPerCycle +
-                        resultStores / target.storesPerCycle + 4 * (p.consumerCycles + 1.5));
+  e.results = result * (resultSums / c.strassenSums + resultLoads / target.loadsPerCycle +
+                        resultStores / target.storesPerCycle + 4 * (p.consumerCycles + c.resultVector));
   return e;
 }
 

@@ -16,6 +16,8 @@ struct StrassenProduct {
   int64_t pairs() const { return (rows + 1) / 2; }
   int64_t halfColumns() const { return columns / 2; }
   int64_t halfDepth() const { return depth / 2; }
+
+  bool operator==(const StrassenProduct &) const = default;
 };
 
 // The schedule of the product of two quarters.

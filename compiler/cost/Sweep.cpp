@@ -7,21 +7,13 @@
 
 namespace fathom::cost {
 
-// Instructions of a loop's end, and cycles of starting a row: its indices, and a branch that is often predicted wrong.
-constexpr double loopEnd = 3, rowStart = 20;
-// Instructions that are looked ahead: those of later vectors fill the gaps of the first.
-constexpr double window = 128;
-// Registers that hold constants and addresses.
-constexpr double otherRegisters = 6;
-// A task shall take so many times as long as starting it.
-constexpr double worthStarting = 20;
-
 namespace {
 
 // Instructions for `width` elements side by side, with spilled registers stored and loaded again.
 double issueCycles(const Sweep &sweep, double instructions, int64_t width, const Target &target) {
   double vectors = double(llvm::divideCeil(width, target.lanes(sweep.bits)));
-  double spilled = std::max(0.0, vectors * sweep.live + otherRegisters - double(target.vectorRegisters));
+  double spilled =
+      std::max(0.0, vectors * sweep.live + target.calibration.sweepOtherRegisters - double(target.vectorRegisters));
   return (vectors * instructions + 2 * spilled) / target.issuedPerCycle;
 }
 
@@ -30,8 +22,10 @@ double resultCycles(const Sweep &sweep, int64_t width, const Target &target) {
   double step = std::max(issueCycles(sweep, sweep.instructions, width, target), sweep.carried);
   double cycles = double(sweep.steps) * step + issueCycles(sweep, sweep.once, width, target);
   double vectors = double(llvm::divideCeil(width, target.lanes(sweep.bits)));
-  double ahead = std::max(1.0, window / (vectors * (double(sweep.steps) * sweep.instructions + sweep.once) + 1));
-  return std::max(cycles, sweep.latency / ahead) + loopEnd / target.issuedPerCycle;
+  // Instructions of later vectors fill the gaps of the first.
+  const Calibration &c = target.calibration;
+  double ahead = std::max(1.0, c.sweepWindow / (vectors * (double(sweep.steps) * sweep.instructions + sweep.once) + 1));
+  return std::max(cycles, sweep.latency / ahead) + c.sweepLoopEnd / target.issuedPerCycle;
 }
 
 // Calls `add(vectors, width)` for the vectors that a row of elements is divided into: of `lanes`, then, where tasks cut
@@ -49,14 +43,25 @@ void overVectors(const Sweep &sweep, int64_t elements, int64_t lanes, const Targ
 }
 
 // Steps that lie apart: every vector of results passes all of them, and fetches whole lines.
-double movementApart(const Sweep &sweep, int64_t elements, int64_t lanes, const Target &target) {
-  double cycles = 0;
+Movement movementApart(const Sweep &sweep, int64_t elements, int64_t lanes, const Target &target) {
+  Movement moved;
   overVectors(sweep, elements, lanes, target, [&](double vectors, int64_t width) {
     double lines = std::ceil(double(width * sweep.bits) / (8 * lineBytes));
     double bytes = vectors * double(sweep.rows * sweep.steps) * lines * lineBytes;
-    cycles += linesApart(lines, target) * refill(bytes, sweep.bytes, target).full;
+    moved += refill(bytes, sweep.bytes, target).waitedFor() * linesApart(lines, target);
   });
-  return cycles;
+  return moved;
+}
+
+// What elements cost that full vectors leave over, beyond their share of one.
+double tailCycles(const Sweep &sweep, int64_t elements, int64_t lanes, double row, const Target &target) {
+  if (elements % lanes == 0)
+    return 0;
+  double full = double(elements) / double(lanes) * resultCycles(sweep, lanes, target);
+  if (sweep.acrossLanes)
+    full =
+        double(sweep.passes) * (full + (elements < lanes ? 0 : std::log2(double(lanes)) * double(target.fmaLatency)));
+  return std::max(0.0, row - full);
 }
 
 } // namespace
@@ -75,26 +80,30 @@ double rowCycles(const Sweep &sweep, int64_t elements, int64_t lanes, const Targ
 }
 
 int64_t leastGrain(const Sweep &sweep, int64_t lanes, const Target &target) {
-  double row = rowStart + rowCycles(sweep, sweep.length, lanes, target);
-  double least = worthStarting * taskStart / (sweep.cutsRows ? row / double(sweep.length) : row);
+  const Calibration &c = target.calibration;
+  double row = c.sweepRowStart + rowCycles(sweep, sweep.length, lanes, target);
+  double least = c.sweepWorthStarting * c.taskStart / (sweep.cutsRows ? row / double(sweep.length) : row);
   return std::max<int64_t>(1, int64_t(std::ceil(least)));
 }
 
 Estimate estimate(const Sweep &sweep, const SweepSchedule &schedule, const Target &target) {
-  Estimate e;
+  Estimate e = Estimate::on(target);
   int64_t stretch = sweep.cutsRows ? std::min(schedule.grain, sweep.length) : sweep.length;
   int64_t full = sweep.length / stretch, rest = sweep.length % stretch;
-  double row = 0, apart = 0;
+  double row = 0, tails = 0;
+  Movement apart;
   auto add = [&](int64_t times, int64_t elements) {
-    row += double(times) * (rowStart + rowCycles(sweep, elements, schedule.lanes, target));
-    apart += sweep.cutsRows ? double(times) * movementApart(sweep, elements, schedule.lanes, target) : 0;
+    double cycles = rowCycles(sweep, elements, schedule.lanes, target);
+    row += double(times) * (target.calibration.sweepRowStart + cycles);
+    tails += double(times) * tailCycles(sweep, elements, schedule.lanes, cycles, target);
+    if (sweep.cutsRows)
+      apart += movementApart(sweep, elements, schedule.lanes, target) * double(times);
   };
   add(full, stretch);
   add(rest > 0, rest);
-  e.arithmetic = double(sweep.rows) * row;
+  e.arithmetic = double(sweep.rows) * row, e.tails = double(sweep.rows) * tails;
   e.tasks = double(sweep.cutsRows ? sweep.rows * (full + (rest > 0)) : llvm::divideCeil(sweep.rows, schedule.grain));
-  e.perTask = taskStart;
-  e.movement = sweep.cutsRows ? apart : refill(sweep.bytes, sweep.bytes, target).beside(e.arithmetic);
+  e.moves(sweep.cutsRows ? apart : refill(sweep.bytes, sweep.bytes, target).beside(e.arithmetic));
   return e;
 }
 

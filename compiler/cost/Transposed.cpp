@@ -6,9 +6,6 @@
 
 namespace fathom::cost {
 
-// What a tap of groups side by side costs beside its multiply-adds and loads: its addresses and a branch.
-constexpr double tapStart = 2;
-
 int64_t panelsOf(const TransposedConv &conv, const TransposedSchedule &s) {
   return (conv.sideBySide ? 1 : conv.groups) * llvm::divideCeil(conv.panelColumns(), s.tileN);
 }
@@ -36,13 +33,14 @@ static Product productOf(const TransposedConv &conv, int64_t taps) {
 // Every tap loads its pixels as vectors of channels.
 static double sideBySideCycles(const TransposedConv &conv, const TransposedSchedule &s, int64_t taps,
                                const Target &target) {
+  const Calibration &c = target.calibration;
   int64_t vectors = llvm::divideCeil(s.tileN, target.lanes(conv.bits));
   double multiplyAdds = double(s.tileM * vectors), loads = multiplyAdds + double(vectors);
   double tap = std::max({multiplyAdds / target.fmaPerCycle, loads / target.loadsPerCycle, double(target.fmaLatency),
                          (multiplyAdds + loads) / target.issuedPerCycle}) +
-               tapStart;
+               c.transposedTapStart;
   double tiles = double(llvm::divideCeil(conv.rows, s.tileM) * panelsOf(conv, s));
-  return tiles * (double(taps) * tap + multiplyAdds / target.storesPerCycle + 30);
+  return tiles * (double(taps) * tap + multiplyAdds / target.storesPerCycle + c.transposedTileStart);
 }
 
 Estimate estimate(const TransposedConv &conv, const TransposedSchedule &s, const Target &target) {
@@ -51,19 +49,25 @@ Estimate estimate(const TransposedConv &conv, const TransposedSchedule &s, const
     ++phasesWith[taps];
   ContractSchedule phase = s;
   phase.blockK = conv.channels;
-  Estimate e;
+  Estimate e = Estimate::on(target);
+  Movement moved;
   for (auto [taps, phases] : phasesWith) {
     // Results without a tap are stored all the same.
     Estimate one = estimate(productOf(conv, std::max<int64_t>(1, taps)), phase, target);
-    e.arithmetic += double(phases) * (conv.sideBySide ? sideBySideCycles(conv, s, taps, target) : one.arithmetic);
-    e.movement += double(phases) * one.movement;
+    double cycles = conv.sideBySide ? sideBySideCycles(conv, s, taps, target) : one.arithmetic;
+    // Side by side, rows and panels that tiles are not filled by are computed all the same.
+    double full = double(conv.rows * conv.panelColumns()) /
+                  double(llvm::alignTo(conv.rows, s.tileM) * llvm::alignTo(conv.panelColumns(), s.tileN));
+    e.arithmetic += double(phases) * cycles;
+    e.tails += double(phases) * (conv.sideBySide ? cycles * (1 - full) : one.tails);
+    moved += Movement{one.movement, one.movementFrom} * double(phases);
     e.results += double(phases) * one.results;
   }
   int64_t rowTasks = llvm::divideCeil(conv.rows, std::min(s.taskM, conv.rows));
   int64_t panelTasks = llvm::divideCeil(panelsOf(conv, s), s.taskN);
   int64_t phaseTasks = llvm::divideCeil(conv.phases(), s.taskP);
   e.tasks = double(rowTasks * panelTasks * phaseTasks);
-  e.perTask = taskStart;
+  e.moves(moved);
   return e;
 }
 

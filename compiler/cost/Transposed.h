@@ -21,6 +21,8 @@ struct TransposedConv {
 
   int64_t phases() const { return int64_t(taps.size()); }
   int64_t panelColumns() const { return sideBySide ? groups * columns : columns; }
+
+  bool operator==(const TransposedConv &) const = default;
 };
 
 // Panels of all groups.

@@ -9,7 +9,6 @@ namespace fathom::cost {
 // depend on each other and their values exceed the registers, so that few of them start in a cycle.
 static double inputOperations(int64_t size) { return size == 2 ? 32 : 156; }
 static double outputOperations(int64_t size) { return size == 2 ? 24 : 110; }
-constexpr double transformsPerCycle = 1.6;
 
 Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Target &target) {
   constexpr double element = 4;
@@ -25,7 +24,8 @@ Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Tar
   inner.loadAhead = s.loadAhead;
   product.resultStreams = 0;
   Estimate e = estimate(product, inner, target);
-  e.arithmetic *= positions * double(tileTasks);
+  e.arithmetic *= positions * double(tileTasks), e.tails *= positions * double(tileTasks);
+  e.tails += (e.arithmetic - e.tails) * double(columns - conv.columns) / double(columns);
   e.tasks = double(tileTasks * panelTasks);
 
   // Transformed tiles and products of a panel stay in a cache; a task's weights pass by.
@@ -37,16 +37,17 @@ Estimate estimate(const WinogradConv &conv, const WinogradSchedule &s, const Tar
   double read = transformed / double(conv.groups) + 2 * products; // by a panel
   Refill moved = refill(read * double(taskPanels), transformed + products, target) * e.tasks;
   moved += refill(weights, weights, target) * double(tileTasks - 1);
-  moved += s.fetchAhead ? asStream(coldRefill(weights, target)) : coldRefill(weights, target);
+  moved += s.fetchAhead ? asStream(coldRefill(weights, target), target) : coldRefill(weights, target);
+  const Calibration &c = target.calibration;
   double side = positions / target.loadsPerCycle;
   e.packing = tiles * channelVectors *
-              (inputOperations(conv.size) / transformsPerCycle + side + positions / target.storesPerCycle);
+              (inputOperations(conv.size) / c.winogradTransforms + side + positions / target.storesPerCycle);
   e.groupTasks = double(panelTasks);
   e.isKept = true;
-  double transformedBack = tiles * columnVectors * (outputOperations(conv.size) / transformsPerCycle + side);
-  e.movement = moved.beside(e.arithmetic + e.packing + transformedBack);
+  double transformedBack = tiles * columnVectors * (outputOperations(conv.size) / c.winogradTransforms + side);
+  e.moves(moved.beside(e.arithmetic + e.packing + transformedBack));
   double resultVectors = double(conv.pixels) * columnVectors;
-  e.results = transformedBack + resultVectors * (1.5 * conv.resultStreams + 2);
+  e.results = transformedBack + resultVectors * (c.resultVector * conv.resultStreams + c.winogradResult);
   return e;
 }
 

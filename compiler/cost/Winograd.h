@@ -18,6 +18,8 @@ struct WinogradConv {
   int64_t positions() const { return (size + 2) * (size + 2); }
   int64_t groupChannels() const { return channels / groups; }
   int64_t groupColumns() const { return columns / groups; }
+
+  bool operator==(const WinogradConv &) const = default;
 };
 
 Estimate estimate(const WinogradConv &conv, const WinogradSchedule &schedule, const Target &target);

@@ -1,4 +1,4 @@
-// Counting of operations and bytes.
+// Counting of operations and bytes, and the estimate of the kernel's family.
 #include "compiler/explain/KernelCost.h"
 
 #include "compiler/graph/Layout.h"
@@ -120,6 +120,13 @@ KernelCost costOf(func::FuncOp kernel) {
   for (Value result : body.getTerminator()->getOperands())
     add(cost.bytes, bufferBytes(withoutRoom(cast<RankedTensorType>(result.getType()))));
   return cost;
+}
+
+KernelEstimate estimateOf(func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule,
+                          const Target &target) {
+  Operation *anchor = anchorOf(kernel), *site = anchor ? anchor : kernel.getBody().front().getTerminator();
+  cost::Estimate estimate = klass.family.spaceOf(site, target)->estimate(schedule);
+  return {estimate.parts(), estimate.parts(target.cores, target.slowestCore)};
 }
 
 } // namespace fathom

@@ -9,20 +9,10 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-std::string whyScan(CumSumOp op) {
-  if (!constantElementsOf(op.getAxis()))
-    return "the axis is known only when the model runs, and with it which sums are independent";
-  int64_t rank = op.getType().getRank();
-  int64_t axis = *normalizeAxis(constantElementsOf(op.getAxis())->front(), rank);
-  std::string reason = "each sum adds to the one before it";
-  if (axis == layoutOf(op.getType()).order.back())
-    return reason + "; rows are independent, elements of a row are not";
-  return reason + "; along the other dimensions they are independent, and computed in vectors";
-}
-
 std::string whyOp(Operation *anchor) {
   return TypeSwitch<Operation *, std::string>(anchor)
-      .Case([](CumSumOp op) { return whyScan(op); })
+      .Case(
+          [](CumSumOp) { return "the axis is known only when the model runs, and with it which sums are independent"; })
       .Case([](ScatterElementsOp) {
         return "updates of a row are written in their order, one by one, as the last of equal indices counts; rows are "
                "independent";
@@ -51,7 +41,7 @@ std::string whyOp(Operation *anchor) {
 } // namespace
 
 std::string whySequential(const Kernel &kernel, const KernelCode &code, Operation *anchor) {
-  std::string reason = kernel.kernelClass->name == "sequential" ? whyOp(anchor) : "";
+  std::string reason = kernel.kernelClass == &sequentialClass ? whyOp(anchor) : "";
   bool isOneTask = constantSize(code.grid.tasks) == 1;
   // Every other class divides its elements, unless they are few.
   if (isOneTask && reason.empty())

@@ -1,17 +1,25 @@
 // The text form of machine descriptions, in YAML, and the ones that are built in.
 #include "compiler/target/MachineFile.h"
 
+#include "compiler/support/NumberText.h"
 #include "compiler/support/YamlText.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 namespace fathom {
 namespace {
+
+// A number that is printed with all of its digits.
+struct Exact {
+  double value = 0;
+};
 
 struct MachineFile {
   std::string triple, cpu, features;
   std::optional<int64_t> cores, vectorRegisters, fmaLatency, reorderWindow;
   std::optional<double> fmaPerCycle, loadsPerCycle, storesPerCycle, issuedPerCycle, memoryBytesPerCycle, slowestCore;
   std::vector<CacheLevel> caches;
+  std::map<std::string, Exact> calibration;
 };
 
 struct Builtin {
@@ -25,8 +33,19 @@ constexpr Builtin builtins[] = {
 } // namespace fathom
 
 LLVM_YAML_IS_SEQUENCE_VECTOR(fathom::CacheLevel)
+LLVM_YAML_IS_STRING_MAP(fathom::Exact)
 
 namespace llvm::yaml {
+
+template <> struct ScalarTraits<fathom::Exact> {
+  static void output(const fathom::Exact &number, void *, raw_ostream &out) {
+    out << fathom::spellNumber(number.value);
+  }
+  static StringRef input(StringRef text, void *context, fathom::Exact &number) {
+    return ScalarTraits<double>::input(text, context, number.value);
+  }
+  static QuotingType mustQuote(StringRef) { return QuotingType::None; }
+};
 
 template <> struct MappingTraits<fathom::CacheLevel> {
   static const bool flow = true;
@@ -67,6 +86,8 @@ template <> struct MappingTraits<fathom::MachineFile> {
     mapPositive(io, "reorder-window", file.reorderWindow);
     io.mapOptional("caches", file.caches);
     mapPositive(io, "memory-bytes-per-cycle", file.memoryBytesPerCycle);
+    if (!io.outputting() || !file.calibration.empty())
+      io.mapOptional("calibration", file.calibration);
   }
   static std::string validate(IO &, fathom::MachineFile &file) {
     if (file.slowestCore && !(*file.slowestCore >= 0.1 && *file.slowestCore <= 1))
@@ -76,6 +97,10 @@ template <> struct MappingTraits<fathom::MachineFile> {
     for (size_t i = 1; i < file.caches.size(); ++i)
       if (file.caches[i].bytes <= file.caches[i - 1].bytes)
         return "caches are listed from the first level on, each larger than the one before";
+    fathom::Calibration calibration = fathom::Calibration::byDefault();
+    for (const auto &[name, number] : file.calibration)
+      if (Error error = setConstant(calibration, name, number.value))
+        return toString(std::move(error));
     return "";
   }
 };
@@ -115,17 +140,31 @@ llvm::Error applyMachineFile(llvm::StringRef text, llvm::StringRef fileName, Tar
   take(file->memoryBytesPerCycle, target.memoryBytesPerCycle);
   if (!file->caches.empty())
     target.caches = file->caches;
+  for (const auto &[name, number] : file->calibration)
+    if (llvm::Error error = setConstant(target.calibration, name, number.value))
+      return error;
   return llvm::Error::success();
 }
 
 std::string printMachineFile(const Target &target) {
-  MachineFile file{target.triple,          target.cpu,
-                   target.features,        target.cores,
-                   target.vectorRegisters, target.fmaLatency,
-                   target.reorderWindow,   target.fmaPerCycle,
-                   target.loadsPerCycle,   target.storesPerCycle,
-                   target.issuedPerCycle,  target.memoryBytesPerCycle,
-                   target.slowestCore,     target.caches};
+  MachineFile file{target.triple,
+                   target.cpu,
+                   target.features,
+                   target.cores,
+                   target.vectorRegisters,
+                   target.fmaLatency,
+                   target.reorderWindow,
+                   target.fmaPerCycle,
+                   target.loadsPerCycle,
+                   target.storesPerCycle,
+                   target.issuedPerCycle,
+                   target.memoryBytesPerCycle,
+                   target.slowestCore,
+                   target.caches,
+                   {}};
+  for (const CalibrationField &field : calibrationFields())
+    if (double value = target.calibration.*field.member; value != Calibration::byDefault().*field.member)
+      file.calibration[field.name.str()] = {value};
   std::string text;
   llvm::raw_string_ostream out(text);
   llvm::yaml::Output yaml(out, nullptr, /*WrapColumn=*/0);

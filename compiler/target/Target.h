@@ -1,6 +1,7 @@
 // The machine that code is generated for: what LLVM needs to know and what schedules are chosen by.
 #pragma once
 
+#include "compiler/target/Calibration.h"
 #include "compiler/target/Instructions.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -47,6 +48,8 @@ struct Target {
   // How fast the slowest of the threads is at times, in shares of the others' speed: where two share a core, as
   // hardware threads of one or of other programs, or where cores differ. Kernels then have more, smaller tasks.
   double slowestCore = 1;
+  // What cost models take from measurements.
+  Calibration calibration = Calibration::byDefault();
 
   // Whether a multiply-add can take one lane of a register as its factor (AArch64); others broadcast from memory.
   bool multipliesByLane() const {

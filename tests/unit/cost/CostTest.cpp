@@ -204,10 +204,63 @@ TEST(Threads, ShareWholeTasks) {
 }
 
 TEST(Threads, AreNotWorthWakingForLittleWork) {
-  Estimate alone{.arithmetic = 1000, .tasks = 1}, shared{.arithmetic = 1000, .tasks = 2};
+  Estimate alone = Estimate::on(machine()), shared = alone;
+  alone.arithmetic = shared.arithmetic = 1000, shared.tasks = 2;
   EXPECT_LT(overThreads(alone, machine()), overThreads(shared, machine()));
   alone.arithmetic = shared.arithmetic = 1e6;
   EXPECT_GT(overThreads(alone, machine()), overThreads(shared, machine()));
+}
+
+TEST(Parts, AddUpToTheTotal) {
+  ContractSchedule packed{.tileM = 8, .tileN = 12, .unrollK = 8, .inFlight = 16, .packed = true, .blockK = 256};
+  packed.taskM = 64, packed.taskN = 16;
+  Product odd = product;
+  odd.rows += 1, odd.consumerCycles = 12;
+  Estimate e = estimate(odd, packed, machine());
+  for (int64_t threads : {1, 3, 64}) {
+    Parts parts = e.parts(threads, 0.9);
+    double total = e.total(threads, 0.9);
+    EXPECT_NEAR(parts.sum(), total, 1e-12 * total) << threads;
+    EXPECT_GT(parts.tails, 0);
+    EXPECT_GT(parts.packing, 0);
+    EXPECT_GE(parts.imbalance, threads == 1 ? 0 : 1);
+    EXPECT_EQ(parts.spreading, threads == 1 ? 0 : machine().calibration.spreading);
+  }
+  Parts one = e.parts();
+  EXPECT_DOUBLE_EQ(one.arithmetic + one.tails, e.arithmetic);
+  EXPECT_DOUBLE_EQ(one.tasks, e.tasks * machine().calibration.taskStart);
+}
+
+TEST(Parts, FullTilesHaveNoTails) {
+  EXPECT_EQ(estimate(product, schedule, machine()).tails, 0);
+  Product odd = product;
+  odd.rows += 1;
+  Estimate e = estimate(odd, schedule, machine());
+  EXPECT_GT(e.tails, 0);
+  EXPECT_LT(e.tails, estimate(odd, schedule, machine()).arithmetic - estimate(product, schedule, machine()).arithmetic);
+}
+
+TEST(Parts, MovementIsWaitedForWhereDataComesFrom) {
+  auto from = [](int64_t bytes) { return refill(double(bytes), double(bytes), machine()).beside(0).from; };
+  EXPECT_EQ(from(16 << 10), BySource{});
+  for (auto [bytes, source] :
+       std::initializer_list<std::pair<int64_t, size_t>>{{256 << 10, 0}, {8 << 20, 1}, {256 << 20, mostSources - 1}}) {
+    BySource sources = from(bytes);
+    for (size_t i = 0; i < mostSources; ++i)
+      EXPECT_EQ(sources[i] > 0, i == source) << bytes << " " << i;
+  }
+  // A machine may have more levels than are told apart.
+  Target many = machine();
+  many.caches = {{32 << 10, 48}, {64 << 10, 24}, {128 << 10, 12}, {256 << 10, 6}, {512 << 10, 3}, {1 << 20, 2}};
+  EXPECT_GT(refill(900 << 9, 900 << 9, many).beside(0).from[mostSources - 2], 0);
+}
+
+TEST(Calibration, EstimatesFollowIt) {
+  Target slow = machine();
+  llvm::cantFail(setConstant(slow.calibration, "product-tile-start", 300));
+  EXPECT_GT(estimate(product, schedule, slow).arithmetic, estimate(product, schedule, machine()).arithmetic);
+  llvm::cantFail(setConstant(slow.calibration, "task-start", 1500));
+  EXPECT_EQ(estimate(product, schedule, slow).perTask, 1500);
 }
 
 constexpr Sweep sweep{.rows = 100, .length = 1000, .instructions = 4, .latency = 20};
@@ -237,7 +290,7 @@ TEST(SweepCost, RegistersThatAreMissingCost) {
 
 TEST(SweepCost, TasksAreWorthStarting) {
   int64_t least = leastGrain(sweep, 16, machine());
-  EXPECT_GT(double(least) * rowCycles(sweep, sweep.length, 16, machine()), 10 * taskStart);
+  EXPECT_GT(double(least) * rowCycles(sweep, sweep.length, 16, machine()), 10 * machine().calibration.taskStart);
 }
 
 TEST(SweepCost, SumsOfColumnsReadWholeLines) {

@@ -1,5 +1,6 @@
 // Every schedule of a space is legal, whatever the sizes: over 100,000 of them, for four machines.
 #include "compiler/driver/Compile.h"
+#include "compiler/graph/Layout.h"
 #include "compiler/kernel/Backend.h"
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/ConvAlgorithm.h"
@@ -126,6 +127,10 @@ constexpr const char *forms[] = {
       %n = graph.None
       %0 = graph.ConvTranspose(%x, %w, %n) {{group = {2} : i64, pads = array<i64: 1, 1>, strides = array<i64: 2>} : (tensor<{0}x{2}x{1}xf32>, tensor<{2}x1x4xf32>, none) -> tensor<{0}x{2}x{4}xf32>
       return %0 : tensor<{0}x{2}x{4}xf32> })",
+    R"(func.func private @kernel(%x: T) -> T {{
+      %axis = graph.Constant dense<3> : tensor<i64> as tensor<i64>
+      %0 = graph.CumSum(%x, %axis) : (T, tensor<i64>) -> T
+      return %0 : T })",
     R"(func.func private @kernel(%x: T, %axis: tensor<i64>) -> T {{
       %0 = graph.CumSum(%x, %axis) : (T, tensor<i64>) -> T
       return %0 : T })",
@@ -179,6 +184,53 @@ TEST_P(SpaceTest, NothingOfItIsBetterThanTheBest) {
     double best = space->score(space->best());
     for (const Schedule &schedule : sampleSchedules(*space, 500, random()))
       EXPECT_LE(best, space->score(schedule) * (1 + 1e-9));
+  }
+}
+
+// The width of panels is that of the best schedule; what is left open is decided with it, and need not be searched.
+TEST_P(SpaceTest, TheBestStaysSoWhenPanelsAreDecided) {
+  Target target = llvm::cantFail(parseTarget(GetParam()));
+  for (int round = 0; round < 20; ++round) {
+    Operation *op = product();
+    const Family &family = classOf(op).family;
+    std::unique_ptr<Space> open = family.spaceOf(op, target);
+    Schedule best = open->best();
+    Value right = op->getOperand(1);
+    auto pack = [&](int64_t panel) {
+      auto type = graph::withoutLayout(cast<RankedTensorType>(right.getType()));
+      right.setType(withLayout(type, {1, 0, 1}, panel));
+      return family.spaceOf(op, target);
+    };
+    int64_t panel = family.panelWidth(best);
+    std::unique_ptr<Space> decided = pack(panel), otherwise = pack(2 * panel);
+    EXPECT_TRUE(decided->isWithin(*open));
+    EXPECT_FALSE(open->isWithin(*decided));
+    EXPECT_EQ(decided->violation(best), "");
+    EXPECT_EQ(decided->best(), best);
+    EXPECT_NE(otherwise->violation(best), "");
+    std::unique_ptr<Space> image = family.spaceOf(convolutionOf(1, 5, 17), target);
+    EXPECT_FALSE(image->isWithin(*open));
+  }
+}
+
+// Every estimate says where its time goes, and forgets none of it.
+TEST_P(SpaceTest, PartsAddUpToTheTotal) {
+  Target target = llvm::cantFail(parseTarget(GetParam()));
+  for (size_t form = 0; form < std::size(forms) + 2; ++form) {
+    Operation *op = form == 0 ? product() : form == 1 ? convolution() : images(forms[form - 2]);
+    std::unique_ptr<Space> space = classOf(op).family.spaceOf(op, target);
+    for (const Schedule &schedule : sampleSchedules(*space, 200, random())) {
+      cost::Estimate estimate = space->estimate(schedule);
+      for (int64_t threads : {int64_t(1), target.cores}) {
+        cost::Parts parts = estimate.parts(threads, target.slowestCore);
+        double total = estimate.total(threads, target.slowestCore), least = -1e-9 * total;
+        ASSERT_NEAR(parts.sum(), total, 1e-9 * total) << classOf(op).name.str();
+        for (double part : {parts.arithmetic, parts.tails, parts.packing, parts.results, parts.tasks, parts.imbalance,
+                            parts.exchange, parts.spreading})
+          ASSERT_GE(part, least) << classOf(op).name.str();
+        ASSERT_GE(*llvm::min_element(parts.movement), least) << classOf(op).name.str();
+      }
+    }
   }
 }
 
