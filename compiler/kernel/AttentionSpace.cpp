@@ -17,8 +17,10 @@ constexpr int64_t scratchLimit = int64_t(16) << 20; // bytes of scores, and of s
 
 struct Problem {
   cost::AttentionProblem cost;
-  SmallVector<int64_t> panels; // columns of the panels of keys and of values, as far as they are packed already
+  SmallVector<int64_t> panel; // columns of a panel of keys, and of values, as far as they are packed already
   int64_t mostRows = INT64_MAX, mostKeys = INT64_MAX;
+
+  bool operator==(const Problem &) const = default;
 };
 
 Problem problemOf(Operation *op, const Target &) {
@@ -38,7 +40,7 @@ Problem problemOf(Operation *op, const Target &) {
   p.mostRows = most(queriesOf(attention)), p.mostKeys = most(keysOf(attention));
   for (Value right : {attention.scores.getRhs(), attention.product.getRhs()})
     if (int64_t panel = layoutOf(cast<RankedTensorType>(right.getType())).block)
-      p.panels.push_back(panel);
+      p.panel.push_back(panel);
   return p;
 }
 
@@ -58,9 +60,11 @@ std::string violation(const Problem &p, const AttentionSchedule &s, const Target
   int64_t need = cost::registersOf(s.tileM, s.tileN, cost::keepsRowsTogether(target), target, 32);
   if (std::string reason = registerViolation(s.tileM, s.tileN, need, target); !reason.empty())
     return reason;
+  if (!llvm::isPowerOf2_64(s.expTogether))
+    return text("exp_together = {0} must be a power of two", s.expTogether);
   if (s.tileM % unit)
     return text("tile_m = {0} must be a multiple of {1}, the lanes of a vector", s.tileM, unit);
-  for (int64_t panel : p.panels)
+  for (int64_t panel : p.panel)
     if (panel != s.tileN)
       return text("tile_n = {0} differs from the width {1} of a packed operand", s.tileN, panel);
   if (std::string reason = loadAheadViolation(ofProduct(s, target), p.cost.depth, target); !reason.empty())
@@ -80,8 +84,8 @@ std::string violation(const Problem &p, const AttentionSchedule &s, const Target
 // The better way to fetch panels alone: which it is follows from the rest.
 void candidates(const Problem &p, const Target &target, llvm::function_ref<void(const AttentionSchedule &)> body) {
   int64_t lanes = target.lanes(32), unit = cost::rowUnit(target);
-  SmallVector<int64_t> widths = p.panels;
-  for (int64_t vectors = 1; p.panels.empty() && vectors <= 6; ++vectors)
+  SmallVector<int64_t> widths = p.panel;
+  for (int64_t vectors = 1; p.panel.empty() && vectors <= 6; ++vectors)
     widths.push_back(vectors * lanes);
   widths.erase(std::unique(widths.begin(), widths.end()), widths.end());
   int64_t tallest = llvm::alignTo(std::min<int64_t>(p.cost.rows, 16), unit);
@@ -116,6 +120,8 @@ const FamilyOf<Problem, AttentionSchedule>
                   withAndWithout(s, body, &AttentionSchedule::loadAhead);
                   s.fetchAhead = !s.fetchAhead;
                   withAndWithout(s, body, &AttentionSchedule::loadAhead);
+                  s = given, s.expTogether = given.expTogether / 2;
+                  body(s);
                 }});
 
 } // namespace
@@ -124,6 +130,10 @@ Choice<AttentionSchedule> bestAttention(Operation *op, const Target &target) {
   return family.best(problemOf(op, target), target);
 }
 
-const Family &attentionFamily = family;
+const KernelClass attentionClass{.name = "attention",
+                                 .meaning = "products with a softmax between them, whose scores are never stored whole",
+                                 .family = family,
+                                 .extent = attentionRows,
+                                 .extentName = "rows"};
 
 } // namespace fathom

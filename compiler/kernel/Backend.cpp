@@ -11,6 +11,7 @@ void Backend::declareEntry(Code &, StringRef) const { makesNone(); }
 Value Backend::entryOf(Code &, StringRef) const { makesNone(); }
 Value Backend::emitLaunch(Code &, const Launch &) const { makesNone(); }
 SmallVector<char, 0> Backend::supportObject(const Target &) const { makesNone(); }
+LogicalResult Backend::lookAtModule(ModuleOp, const CodegenOptions &, Look) const { return failure(); }
 
 const KernelClass &kernelClassOf(Operation *anchor, const Backend &backend) {
   const KernelClass *klass = backend.classOf(anchor);

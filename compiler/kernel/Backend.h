@@ -9,7 +9,8 @@
 
 namespace llvm {
 class Module;
-}
+class TargetMachine;
+} // namespace llvm
 namespace mlir {
 class DialectRegistry;
 }
@@ -81,6 +82,10 @@ public:
   // `complete` sees the LLVM module, where there is one, before it is optimised.
   virtual mlir::FailureOr<MachineCode> generate(mlir::ModuleOp loops, const CodegenOptions &options, CodeForm form,
                                                 llvm::function_ref<void(llvm::Module &)> complete) const = 0;
+  // What becomes machine code, to whoever looks at how: the optimised module and LLVM's machine. Fails where the back
+  // end's code is not LLVM's.
+  using Look = llvm::function_ref<void(llvm::Module &module, llvm::TargetMachine &machine)>;
+  virtual mlir::LogicalResult lookAtModule(mlir::ModuleOp loops, const CodegenOptions &options, Look look) const;
 
   // Artifacts. Without them, only the text of its kernels can be had, and nothing below is asked.
   virtual bool makesArtifacts() const { return false; }

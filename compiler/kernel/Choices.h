@@ -24,12 +24,13 @@ cost::WinogradConv winogradProblem(mlir::Operation *op, mlir::Value input, int64
 
 // The problem that a product with a weight of [depth, columns], also of pixels, is in quarters with so many stored
 // factors: all sizes are known.
-cost::StrassenProduct strassenProblem(mlir::Operation *op, int64_t depth, int64_t columns, int64_t stored);
+cost::StrassenProduct strassenProblem(mlir::Operation *op, int64_t depth, int64_t columns, int64_t stored,
+                                      const Target &target);
 // The same.
 Choice<StrassenSchedule> bestStrassen(const cost::StrassenProduct &product, const Target &target);
 
-// The problem that a convolution is for spatial packing; one that it cannot compute has none.
-std::optional<cost::SpatialPackConv> spatialPackProblem(mlir::Operation *op);
+// Whether spatial packing can compute a convolution. The score of one that it cannot compute is infinite.
+bool canSpatialPack(mlir::Operation *op);
 Choice<SpatialPackSchedule> bestSpatialPack(mlir::Operation *op, const Target &target);
 
 // Whether a transposed convolution that has phases is quicker as one convolution, all phases of which are output

@@ -5,6 +5,7 @@
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/KernelVersions.h"
 #include "compiler/kernel/VectorWork.h"
 
 using namespace mlir;
@@ -28,12 +29,14 @@ struct Problem {
   bool wantsPacked = false, wantsInPlace = false; // what was asked for, where it is possible
   bool canLoadAhead = false;                      // the types have such loops
   int64_t leftBytes = 4;                          // of an element of the left operand
+
+  bool operator==(const Problem &) const = default;
 };
 
 // Whether the steps of the reduction are known, and there are any: without one, no block would store the result.
 bool isKnownRun(AffineExpr depth) { return constantSize(depth).value_or(0) > 0; }
 
-Problem problemOf(Operation *op, const Target &) {
+Problem problemOf(Operation *op, const Target &target) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
   Sizes sizes = sizesOf(type);
@@ -41,7 +44,7 @@ Problem problemOf(Operation *op, const Target &) {
   unsigned width = type.getElementType().getIntOrFloatBitWidth();
   p.product.bits = std::max(32u, width);
   p.product.coldPanels = isPackedWeight(op->getOperand(1));
-  p.product.consumerCycles = consumerCycles(op);
+  p.product.consumerCycles = consumerCycles(op, target);
   p.panel = layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block;
   p.keepsPartialSums = width >= 32;
   p.canLoadAhead = llvm::all_of(ValueRange{op->getOperand(0), op->getOperand(1), op->getResult(0)},
@@ -51,7 +54,7 @@ Problem problemOf(Operation *op, const Target &) {
   if (isInKernel(op)) {
     p.product.coldPanels = isa<BlockArgument>(op->getOperand(1));
     p.producesLeft = op->getOperand(0).getDefiningOp();
-    p.product.producerCycles = producerCycles(op);
+    p.product.producerCycles = producerCycles(op, target);
     Operation *terminator = op->getBlock()->getTerminator();
     p.keepsPartialSums &=
         terminator->getNumOperands() == 1 &&
@@ -226,10 +229,12 @@ private:
     s.throughScratch = p.product.consumerCycles > 0;
     SmallVector<int64_t> blocks{int64_t(llvm::alignTo(p.product.run, 4))};
     // A block of a panel fits the first-level cache with room for the rows that stream past. Where every factor is
-    // loaded anyway, a small part of the second-level cache is near enough (measured on Granite Rapids).
+    // loaded anyway, a small part of the second-level cache is near enough.
     if (packed && p.keepsPartialSums) {
       const CacheLevel &first = target.caches.front(), &second = target.caches[target.caches.size() > 1];
-      int64_t room = target.multipliesByLane() ? first.bytes * 5 / 8 : second.bytes / 16;
+      const Calibration &c = target.calibration;
+      int64_t room = int64_t(target.multipliesByLane() ? double(first.bytes) * c.contractNearBlock
+                                                       : double(second.bytes) * c.contractFarBlock);
       int64_t most = std::max<int64_t>(64, room / (width * element));
       blocks = fractions(p.product.run, 4, most);
     }
@@ -254,7 +259,7 @@ private:
   // Whether the packed rows of a tile share sets of the first-level cache.
   bool collides(const ContractSchedule &s) {
     int64_t row = std::min(s.blockK, p.product.run) * p.leftBytes;
-    return cost::setsFilled(double(s.tileM), row, target.caches[0]) > 0.5;
+    return cost::setsFilled(double(s.tileM), row, target.caches[0]) > target.calibration.contractRowsCollide;
   }
 
   const Problem &p;
@@ -281,7 +286,7 @@ Choice<ContractSchedule> bestContract(Operation *op, const Target &target) {
 bool gainsFromProducer(Operation *op, int64_t ops, const Target &target) {
   Problem p = problemOf(op, target);
   Choice<ContractSchedule> plain = family.best(p, target);
-  p.product.producerCycles = cyclesOfProducers(ops);
+  p.product.producerCycles = cyclesOfProducers(ops, target);
   p.producesLeft = true;
   Choice<ContractSchedule> packed = family.best(p, target);
   // A kernel of its own reads and writes as much as this one reads.
@@ -294,6 +299,10 @@ bool gainsFromProducer(Operation *op, int64_t ops, const Target &target) {
   return packed.score <= plain.score + cost::overThreads(cost::estimate(apart, schedule, target), target);
 }
 
-const Family &contractFamily = family;
+const KernelClass contractClass{.name = "contract",
+                                .meaning = "matrix products and convolutions",
+                                .family = family,
+                                .extent = contractRows,
+                                .extentName = "rows"};
 
 } // namespace fathom

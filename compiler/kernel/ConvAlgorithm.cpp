@@ -3,7 +3,6 @@
 
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/KernelClass.h"
-#include "compiler/kernel/TransposedConv.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -26,9 +25,7 @@ StringRef spatialPackName(Operation *conv) {
   return cast<ConvOp>(conv).getGroup() == 1 ? "spatial_pack" : "grouped_spatial_pack";
 }
 
-bool takesSpatialPack(Operation *conv) {
-  return algorithmOf(conv) == spatialPackName(conv) && spatialPackProblem(conv);
-}
+bool takesSpatialPack(Operation *conv) { return algorithmOf(conv) == spatialPackName(conv) && canSpatialPack(conv); }
 
 bool hasSwappedPairs(Operation *conv) { return conv->hasAttr(swapped); }
 
@@ -65,13 +62,6 @@ std::string whyOtherAlgorithm(Operation *anchor, const Schedule &schedule) {
       .Default("it is for constant windows of 3 x 3 that move by one over several channels, with --fp fast, outside of "
                "loops and branches")
       .str();
-}
-
-bool isConvolution(Operation *op) {
-  auto strassen = dyn_cast_or_null<StrassenOp>(op);
-  auto transposed = dyn_cast_or_null<ConvTransposeOp>(op);
-  return isa_and_nonnull<ConvOp, WinogradConvOp>(op) || (strassen && strassen.isOfPixels()) ||
-         (transposed && hasPhases(transposed));
 }
 
 } // namespace fathom

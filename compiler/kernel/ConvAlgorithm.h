@@ -25,7 +25,4 @@ std::string algorithmName(mlir::Operation *anchor, const Schedule &schedule);
 // Why a convolution is not computed by the algorithm that was asked for; empty where it is.
 std::string whyOtherAlgorithm(mlir::Operation *anchor, const Schedule &schedule);
 
-// Whether the op is a convolution, by whichever algorithm: it reads and writes pixels with their channels side by side.
-bool isConvolution(mlir::Operation *op);
-
 } // namespace fathom

@@ -26,7 +26,7 @@ double insideShare(const Window &window, size_t d, int64_t size, int64_t positio
   return double(inside) / double(positions * window.kernel[d]);
 }
 
-cost::DepthwiseConv problemOf(Operation *op, const Target &) {
+cost::DepthwiseConv problemOf(Operation *op, const Target &target) {
   auto conv = cast<ConvOp>(op);
   Sizes sizes = sizesOf(conv.getType());
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
@@ -49,7 +49,7 @@ cost::DepthwiseConv problemOf(Operation *op, const Target &) {
     // Windows with gaps, or farther apart than they are wide, share nothing worth counting.
     p.sharesLoads = window->dilations.back() == 1 && p.stride < p.across;
   }
-  p.consumerCycles = consumerCycles(op);
+  p.consumerCycles = consumerCycles(op, target);
   p.bytes = kernelBytes(op);
   return p;
 }
@@ -78,11 +78,17 @@ void candidates(const cost::DepthwiseConv &p, const Target &target,
     }
 }
 
-const FamilyOf<cost::DepthwiseConv, DepthwiseSchedule>
-    family({.problem = problemOf, .candidates = candidates, .estimate = cost::estimate, .violation = violation});
+const FamilyOf<cost::DepthwiseConv, DepthwiseSchedule> family({.problem = problemOf,
+                                                               .candidates = candidates,
+                                                               .estimate = cost::estimate,
+                                                               .violation = violation,
+                                                               .variants = [](const DepthwiseSchedule &s, auto body) {
+                                                                 withAndWithout(s, body,
+                                                                                &DepthwiseSchedule::fetchBlock);
+                                                               }});
 
 } // namespace
 
-const Family &depthwiseFamily = family;
+const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", family};
 
 } // namespace fathom

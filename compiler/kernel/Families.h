@@ -1,14 +1,10 @@
-// All families of kernels, and what they share.
+// What families of kernels share.
 #pragma once
 
 #include "compiler/kernel/Family.h"
 #include "compiler/schedule/Contract.h"
 
 namespace fathom {
-
-extern const Family &mapFamily, &concatFamily, &rowFamily, &poolFamily, &sequentialFamily; // SweepSpace.cpp
-extern const Family &attentionFamily, &contractFamily, &depthwiseFamily, &packedProductFamily, &reorderFamily,
-    &spatialPackFamily, &strassenFamily, &transposedFamily, &treesFamily, &winogradFamily;
 
 // So many schedules of a space, each as likely as any other; all of them where there are fewer.
 std::vector<Schedule> sampleSchedules(const Space &space, size_t count, uint64_t seed);

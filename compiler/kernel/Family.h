@@ -7,6 +7,7 @@
 #include "mlir/IR/Operation.h"
 #include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace fathom {
@@ -24,6 +25,9 @@ public:
   virtual std::string violation(const Schedule &schedule) const = 0;
   // Estimated cycles at the sizes that are likely, of one thread and of all the target's cores together.
   virtual double score(const Schedule &schedule) const = 0;
+  // Whether the problem is that of another space of the same family, or was before the width of its panels was decided:
+  // the best schedule there is the best one here, if it is legal. False for families without panels.
+  virtual bool isWithin(const Space &other) const = 0;
 };
 
 class Family {
@@ -44,11 +48,6 @@ template <typename S> struct Choice {
   S schedule;
   cost::Estimate estimate;
   double score = std::numeric_limits<double>::infinity();
-
-  void consider(const S &candidate, const cost::Estimate &cost, const Target &target) {
-    if (double other = cost::overThreads(cost, target); other < score)
-      schedule = candidate, estimate = cost, score = other;
-  }
 };
 
 template <typename Problem, typename S> class FamilyOf final : public Family {
@@ -62,23 +61,20 @@ public:
     void (*candidates)(const Problem &problem, const Target &target, Body body);
     cost::Estimate (*estimate)(const Problem &problem, const S &schedule, const Target &target);
     std::string (*violation)(const Problem &problem, const S &schedule, const Target &target);
-    // A candidate, and what else is in the space beside it.
+    // A candidate, which comes first, and what else may be in the space beside it.
     void (*variants)(const S &schedule, Body body) = [](const S &schedule, Body body) { body(schedule); };
   };
 
   explicit FamilyOf(const Declaration &declared) : declared(declared) {}
 
-  void overCandidates(const Problem &problem, const Target &target, Body body) const {
-    declared.candidates(problem, target, [&](const S &schedule) {
-      if (declared.violation(problem, schedule, target).empty())
-        body(schedule);
-    });
-  }
-
   Choice<S> best(const Problem &problem, const Target &target) const {
     Choice<S> best;
-    overCandidates(problem, target, [&](const S &schedule) {
-      best.consider(schedule, declared.estimate(problem, schedule, target), target);
+    declared.candidates(problem, target, [&](const S &schedule) {
+      cost::Estimate estimate = declared.estimate(problem, schedule, target);
+      double score = cost::overThreads(estimate, target);
+      // Only what would be chosen need be legal.
+      if (score < best.score && declared.violation(problem, schedule, target).empty())
+        best = {schedule, estimate, score};
     });
     return best;
   }
@@ -104,9 +100,13 @@ private:
         : family(family), problem(std::move(problem)), target(target) {}
 
     void enumerate(llvm::function_ref<void(const Schedule &)> body) const override {
-      family.overCandidates(problem, target, [&](const S &candidate) {
+      auto isLegal = [&](const S &schedule) { return family.declared.violation(problem, schedule, target).empty(); };
+      family.declared.candidates(problem, target, [&](const S &candidate) {
+        if (!isLegal(candidate))
+          return;
+        bool isCandidate = true;
         family.declared.variants(candidate, [&](const S &schedule) {
-          if (family.declared.violation(problem, schedule, target).empty())
+          if (std::exchange(isCandidate, false) || isLegal(schedule))
             body(named(schedule));
         });
       });
@@ -119,6 +119,15 @@ private:
       return family.declared.violation(problem, typed<S>(schedule), target);
     }
     double score(const Schedule &schedule) const override { return cost::overThreads(estimate(schedule), target); }
+    bool isWithin(const Space &other) const override {
+      if constexpr (requires(const Problem &p) { p.panel; }) {
+        const Problem &wider = static_cast<const OfProblem &>(other).problem;
+        Problem open = problem;
+        open.panel = {};
+        return problem == wider || open == wider;
+      }
+      return false;
+    }
 
   private:
     const FamilyOf &family;

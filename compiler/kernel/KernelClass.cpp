@@ -1,12 +1,7 @@
-// The table of kernel classes.
+// What classes of kernels share.
 #include "compiler/kernel/KernelClass.h"
 
 #include "compiler/graph/SizeMath.h"
-#include "compiler/kernel/Attention.h"
-#include "compiler/kernel/ConvAlgorithm.h"
-#include "compiler/kernel/KernelVersions.h"
-#include "compiler/kernel/Reorder.h"
-#include "compiler/kernel/TransposedConv.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -43,64 +38,9 @@ bool leavesOutEnds(Operation *depthwise) {
          constantSize(sizesOf(conv.getType()).back()) && constantSize(sizesOf(conv.getInput()).back());
 }
 
-static const KernelClass mapClass{"map", "elements computed on demand", mapFamily};
-static const KernelClass reorderClass{"reorder", "elements computed on demand, squares of them transposed in registers",
-                                      reorderFamily};
-static const KernelClass concatClass{"concat", "copies of several inputs side by side", concatFamily};
-static const KernelClass reduceClass{"reduce", "elements combined along axes", rowFamily};
-static const KernelClass argReduceClass{"arg_reduce", "positions of extreme elements along an axis", rowFamily};
-static const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a row", rowFamily};
-static const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", rowFamily};
-static const KernelClass poolClass{"pool", "pooling windows", poolFamily};
-static const KernelClass contractClass{.name = "contract",
-                                       .meaning = "matrix products and convolutions",
-                                       .family = contractFamily,
-                                       .extent = contractRows,
-                                       .extentName = "rows"};
-static const KernelClass attentionClass{.name = "attention",
-                                        .meaning =
-                                            "products with a softmax between them, whose scores are never stored whole",
-                                        .family = attentionFamily,
-                                        .extent = attentionRows,
-                                        .extentName = "rows"};
-static const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", depthwiseFamily};
-static const KernelClass winogradClass{"winograd", "convolutions in tiles by Winograd's method", winogradFamily};
-static const KernelClass strassenClass{"strassen", "matrix products in quarters by Strassen's method", strassenFamily};
-static const KernelClass spatialPackClass{"spatial_pack", "convolutions in tiles of a row's pixels, by groups",
-                                          spatialPackFamily};
-static const KernelClass transposedClass{.name = "transposed",
-                                         .meaning = "transposed convolutions, a product for each phase of the stride",
-                                         .family = transposedFamily,
-                                         .extent = contractRows,
-                                         .extentName = "pixels"};
-static const KernelClass packedProductClass{.name = "packed_product",
-                                            .meaning = "products with matrices of small integers",
-                                            .family = packedProductFamily,
-                                            .takesConsumers = false,
-                                            .goesByStrides = false};
-static const KernelClass treesClass{
-    .name = "trees", .meaning = "ensembles of decision trees", .family = treesFamily, .takesConsumers = false};
-static const KernelClass sequentialClass{.name = "sequential",
-                                         .meaning = "scatters, scans and sorts",
-                                         .family = sequentialFamily,
-                                         .takesConsumers = false,
-                                         .goesByStrides = false};
-
-static const KernelClass *const classes[] = {
-    &mapClass,         &reorderClass,  &concatClass,     &reduceClass,        &argReduceClass, &softmaxClass,
-    &layerNormClass,   &poolClass,     &contractClass,   &attentionClass,     &depthwiseClass, &winogradClass,
-    &spatialPackClass, &strassenClass, &transposedClass, &packedProductClass, &treesClass,     &sequentialClass};
-
-const KernelClasses kernelClasses{mapClass,           reorderClass,   concatClass,      reduceClass,   argReduceClass,
-                                  softmaxClass,       layerNormClass, poolClass,        contractClass, attentionClass,
-                                  depthwiseClass,     winogradClass,  spatialPackClass, strassenClass, transposedClass,
-                                  packedProductClass, treesClass,     sequentialClass};
-
-ArrayRef<const KernelClass *> allKernelClasses() { return classes; }
-
 const KernelClass *findKernelClass(StringRef name) {
-  auto found = llvm::find_if(classes, [&](const KernelClass *klass) { return klass->name == name; });
-  return found == std::end(classes) ? nullptr : *found;
+  auto found = llvm::find_if(allKernelClasses(), [&](const KernelClass *klass) { return klass->name == name; });
+  return found == allKernelClasses().end() ? nullptr : *found;
 }
 
 bool isInKernel(Operation *op) { return op->getParentOfType<func::FuncOp>().isPrivate(); }
@@ -113,7 +53,7 @@ Operation *anchorOf(func::FuncOp kernel) {
   return nullptr;
 }
 
-llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, Operation *site, const Target &target) {
+llvm::Error checkKnobs(const KernelClass &klass, const Schedule &schedule) {
   std::vector<Knob> knobs = klass.family.knobs();
   for (const auto &[name, value] : schedule.knobs) {
     auto knob = llvm::find_if(knobs, [&, name = StringRef(name)](const Knob &k) { return k.name == name; });
@@ -123,12 +63,29 @@ llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, Op
       return llvm::createStringError("%s = %lld is outside [%lld, %lld]", name.c_str(), (long long)value,
                                      (long long)knob->min, (long long)knob->max);
   }
-  for (const Knob &knob : knobs)
+  return llvm::Error::success();
+}
+
+llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, const Space &space) {
+  if (llvm::Error error = checkKnobs(klass, schedule))
+    return error;
+  for (const Knob &knob : klass.family.knobs())
     if (!schedule.has(knob.name))
       return llvm::createStringError("knob '%s' is missing", knob.name.data());
-  if (std::string violation = klass.family.spaceOf(site, target)->violation(schedule); !violation.empty())
+  if (std::string violation = space.violation(schedule); !violation.empty())
     return llvm::createStringError("%s", violation.c_str());
   return llvm::Error::success();
+}
+
+llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, Operation *site, const Target &target) {
+  return checkSchedule(klass, schedule, *klass.family.spaceOf(site, target));
+}
+
+Schedule inOrder(const Schedule &schedule, const KernelClass &klass) {
+  Schedule ordered;
+  for (const Knob &knob : klass.family.knobs())
+    ordered.set(knob.name, schedule.value(knob.name));
+  return ordered;
 }
 
 } // namespace fathom

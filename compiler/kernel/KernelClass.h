@@ -19,14 +19,17 @@ struct KernelClass {
   llvm::StringLiteral extentName = "";
 };
 
-// All classes. Which of them an op gets is a back end's choice (Backend.h).
-struct KernelClasses {
-  const KernelClass &map, &reorder, &concat, &reduce, &argReduce, &softmax, &layerNorm, &pool, &contract, &attention,
-      &depthwise, &winograd, &spatialPack, &strassen, &transposed, &packedProduct, &trees, &sequential;
-};
-extern const KernelClasses kernelClasses;
+// All classes, each defined with its family. Which of them an op gets is a back end's choice (Backend.h).
+extern const KernelClass mapClass, reorderClass, concatClass, reduceClass, argReduceClass, softmaxClass, layerNormClass,
+    poolClass, contractClass, attentionClass, depthwiseClass, winogradClass, spatialPackClass, strassenClass,
+    transposedClass, packedProductClass, treesClass, scanClass, sequentialClass;
+inline constexpr const KernelClass *kernelClassList[] = {
+    &mapClass,           &reorderClass,   &concatClass,      &reduceClass,    &argReduceClass,
+    &softmaxClass,       &layerNormClass, &poolClass,        &contractClass,  &attentionClass,
+    &depthwiseClass,     &winogradClass,  &spatialPackClass, &strassenClass,  &transposedClass,
+    &packedProductClass, &treesClass,     &scanClass,        &sequentialClass};
+inline llvm::ArrayRef<const KernelClass *> allKernelClasses() { return kernelClassList; }
 const KernelClass *findKernelClass(llvm::StringRef name);
-llvm::ArrayRef<const KernelClass *> allKernelClasses();
 
 // The value that schedules assume for a size of `op`: the size itself, what the user said is likely, or a guess.
 int64_t representative(mlir::Operation *op, mlir::AffineExpr size);
@@ -36,10 +39,17 @@ bool isDepthwise(mlir::Operation *op);
 // tiles there are unrolled, which needs a known width, and few of them.
 bool leavesOutEnds(mlir::Operation *depthwise);
 
+// Checks that what a schedule names are knobs of the class, with values in their ranges.
+llvm::Error checkKnobs(const KernelClass &klass, const Schedule &schedule);
 // Checks that a schedule names exactly the class's knobs and breaks no constraint. `site` is the anchor, or the end of
 // a kernel without one.
 llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, mlir::Operation *site,
                           const Target &target);
+// The same, in a space of the class.
+llvm::Error checkSchedule(const KernelClass &klass, const Schedule &schedule, const Space &space);
+
+// A schedule with its knobs in the class's order, so that equal ones are written the same.
+Schedule inOrder(const Schedule &schedule, const KernelClass &klass);
 
 // Whether an op is in a kernel's function, where its neighbours are what is fused with it; they are private. Else it is
 // in the graph that is not divided yet.

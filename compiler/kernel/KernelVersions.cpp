@@ -146,7 +146,7 @@ std::vector<Version> chooseVersions(func::FuncOp kernel, const KernelClass &klas
   setSymbols(kernel, symbols);
 
   // The size to be good at counts as much as many others.
-  constexpr double likelyWeight = 16;
+  double likelyWeight = target.calibration.versionsLikelyWeight;
   std::vector<std::vector<double>> loss(made.size(), std::vector<double>(sizes.size()));
   for (size_t i = 0; i < sizes.size(); ++i) {
     double fastest = std::numeric_limits<double>::infinity();
@@ -155,10 +155,9 @@ std::vector<Version> chooseVersions(func::FuncOp kernel, const KernelClass &klas
     for (size_t c = 0; c < made.size(); ++c)
       loss[c][i] = std::log(loss[c][i] / fastest) * (sizes[i] == likely ? likelyWeight : 1);
   }
-  // A tenth at two neighbouring sizes, or more at one: a version is code to compile and to load.
-  constexpr double price = 0.2;
+  // A version is code to compile and to load.
   std::vector<Version> versions;
-  for (auto [chosen, end] : cover(loss, price))
+  for (auto [chosen, end] : cover(loss, target.calibration.versionsPrice))
     versions.push_back({sizes[end - 1], made[chosen]});
   schedule = versions.back().schedule;
   versions.pop_back();
@@ -175,12 +174,13 @@ llvm::Error checkVersions(ArrayRef<Version> versions, const KernelClass &klass, 
   if (versions.size() > maxVersions)
     return llvm::createStringError("it has %zu versions; %zu is the limit", versions.size(), maxVersions);
   int64_t before = size::lowerBound(extent, symbolsFor(anchor)).value_or(0) - 1;
+  std::unique_ptr<Space> space = klass.family.spaceOf(anchor, target);
   for (const Version &version : versions) {
     if (version.upTo <= before)
       return llvm::createStringError("up_to = %lld: there are more than %lld %s here", (long long)version.upTo,
                                      (long long)before, klass.extentName.data());
     before = version.upTo;
-    if (llvm::Error error = checkSchedule(klass, version.schedule, anchor, target))
+    if (llvm::Error error = checkSchedule(klass, version.schedule, *space))
       return llvm::createStringError("up_to = %lld: %s", (long long)version.upTo,
                                      llvm::toString(std::move(error)).c_str());
   }

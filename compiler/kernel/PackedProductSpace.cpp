@@ -59,6 +59,10 @@ const FamilyOf<cost::PackedProduct, PackedProductSchedule> family({.problem = pr
 
 } // namespace
 
-const Family &packedProductFamily = family;
+const KernelClass packedProductClass{.name = "packed_product",
+                                     .meaning = "products with matrices of small integers",
+                                     .family = family,
+                                     .takesConsumers = false,
+                                     .goesByStrides = false};
 
 } // namespace fathom

@@ -76,6 +76,7 @@ const FamilyOf<cost::Reorder, ReorderSchedule>
 
 } // namespace
 
-const Family &reorderFamily = family;
+const KernelClass reorderClass{"reorder", "elements computed on demand, squares of them transposed in registers",
+                               family};
 
 } // namespace fathom

@@ -22,6 +22,8 @@ SmallVector<int64_t> rowAxes(Operation *op) {
   int64_t rank = cast<RankedTensorType>(op->getOperand(0).getType()).getRank();
   if (op->hasTrait<Reduction>() && !isa<ArgMaxOp, ArgMinOp>(op))
     return reducedAxes(op, rank);
+  if (isa<CumSumOp>(op))
+    return reducedAxes(op, rank);
   int64_t axis = *normalizeAxis(op->getAttrOfType<IntegerAttr>("axis").getInt(), rank);
   if (isa<LayerNormalizationOp, RMSNormalizationOp>(op))
     return llvm::to_vector(llvm::seq<int64_t>(axis, rank));

@@ -11,7 +11,8 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-std::optional<cost::SpatialPackConv> spatialPackProblem(Operation *op) {
+// The problem as far as it is the same for every machine.
+static std::optional<cost::SpatialPackConv> spatialPackProblem(Operation *op) {
   auto conv = dyn_cast<ConvOp>(op);
   if (!conv || !conv.getType().getElementType().isF32())
     return std::nullopt;
@@ -32,10 +33,11 @@ std::optional<cost::SpatialPackConv> spatialPackProblem(Operation *op) {
   problem.dilation = window->dilations.back();
   for (int64_t taps : ArrayRef(window->kernel).drop_back())
     problem.kernelRows *= taps;
-  problem.consumerCycles = consumerCycles(op);
   problem.swapsPairs = hasSwappedPairs(op);
   return problem;
 }
+
+bool canSpatialPack(Operation *op) { return spatialPackProblem(op).has_value(); }
 
 // Steps of the reduction that may become straight code.
 constexpr int64_t mostUnrolled = 64;
@@ -45,10 +47,15 @@ namespace {
 struct Problem {
   std::optional<cost::SpatialPackConv> conv;
   int64_t panel = 0; // the width of the packed weights, 0 while it is still open
+
+  bool operator==(const Problem &) const = default;
 };
 
-Problem problemOf(Operation *op, const Target &) {
-  return {spatialPackProblem(op), layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block};
+Problem problemOf(Operation *op, const Target &target) {
+  Problem p{spatialPackProblem(op), layoutOf(cast<RankedTensorType>(op->getOperand(1).getType())).block};
+  if (p.conv)
+    p.conv->consumerCycles = consumerCycles(op, target);
+  return p;
 }
 
 // A pixel of the window.
@@ -164,6 +171,6 @@ Choice<SpatialPackSchedule> bestSpatialPack(Operation *op, const Target &target)
   return family.best(problemOf(op, target), target);
 }
 
-const Family &spatialPackFamily = family;
+const KernelClass spatialPackClass{"spatial_pack", "convolutions in tiles of a row's pixels, by groups", family};
 
 } // namespace fathom

@@ -18,13 +18,14 @@ static int64_t scratchBytes(const cost::StrassenProduct &product, int64_t taskM,
   return (ofRows + (strassen::products - product.stored) * product.halfDepth() * tileN) * 4;
 }
 
-cost::StrassenProduct strassenProblem(Operation *op, int64_t depth, int64_t columns, int64_t stored) {
+cost::StrassenProduct strassenProblem(Operation *op, int64_t depth, int64_t columns, int64_t stored,
+                                      const Target &target) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   cost::StrassenProduct product{
-      .columns = columns, .depth = depth, .stored = stored, .consumerCycles = consumerCycles(op)};
+      .columns = columns, .depth = depth, .stored = stored, .consumerCycles = consumerCycles(op, target)};
   product.rows = std::max<int64_t>(1, type.getNumElements() / columns);
   if (isInKernel(op))
-    product.producerCycles = producerCycles(op);
+    product.producerCycles = producerCycles(op, target);
   return product;
 }
 
@@ -33,12 +34,14 @@ namespace {
 struct Problem {
   cost::StrassenProduct product;
   int64_t panel = 0; // the width of the packed weights, 0 while it is still open
+
+  bool operator==(const Problem &) const = default;
 };
 
-Problem problemOf(Operation *op, const Target &) {
+Problem problemOf(Operation *op, const Target &target) {
   auto type = cast<RankedTensorType>(cast<StrassenOp>(op).getWeight().getType());
   ArrayRef<int64_t> weight = type.getShape();
-  return {strassenProblem(op, 2 * weight[1], 2 * weight[2], weight[0]), layoutOf(type).block};
+  return {strassenProblem(op, 2 * weight[1], 2 * weight[2], weight[0], target), layoutOf(type).block};
 }
 
 bool canFetchAhead(const cost::StrassenProduct &product, const StrassenSchedule &s) {
@@ -115,6 +118,6 @@ Choice<StrassenSchedule> bestStrassen(const cost::StrassenProduct &product, cons
   return family.best({product}, target);
 }
 
-const Family &strassenFamily = family;
+const KernelClass strassenClass{"strassen", "matrix products in quarters by Strassen's method", family};
 
 } // namespace fathom

@@ -74,7 +74,7 @@ bool hasPasses(Operation *op) {
   return isa<SoftmaxOp, LogSoftmaxOp, HardmaxOp, LayerNormalizationOp, RMSNormalizationOp>(op);
 }
 
-Problem rowProblem(Operation *op, const Target &) {
+Problem rowProblem(Operation *op, const Target &target) {
   auto type = operandType(op);
   SmallVector<int64_t> axes = rowAxes(op);
   int64_t innermost = innermostDim(type), combined = 1;
@@ -83,7 +83,7 @@ Problem rowProblem(Operation *op, const Target &) {
   Problem p{fusedSweep(op)};
   cost::Sweep &sweep = p.sweep;
   sweep.passes = hasPasses(op) ? 3 : 1;
-  sweep.carried = 3; // an addition or a maximum
+  sweep.carried = target.calibration.sweepCarried;
   int64_t results = std::max<int64_t>(1, elementCount(op, type) / combined);
   if (innermost < 0 || llvm::is_contained(axes, innermost)) {
     sweep.acrossLanes = true;
@@ -97,16 +97,32 @@ Problem rowProblem(Operation *op, const Target &) {
 }
 
 // Lanes run along the channels where these are innermost; the taps of a window follow each other in loops.
-Problem poolProblem(Operation *op, const Target &) {
+Problem poolProblem(Operation *op, const Target &target) {
   auto type = resultType(op);
   Problem p{fusedSweep(op)};
   if (FailureOr<Window> window = getWindow(op); succeeded(window))
     for (int64_t size : window->kernel)
       p.sweep.steps *= size;
-  p.sweep.once = p.sweep.instructions, p.sweep.instructions = 5, p.sweep.carried = 3;
+  p.sweep.once = p.sweep.instructions, p.sweep.instructions = target.calibration.sweepPoolStep,
+  p.sweep.carried = target.calibration.sweepCarried;
   int64_t innermost = innermostDim(type);
   p.sweep.length = innermost >= 0 && innermost < 2 ? innermostSize(op, type) : 1;
   p.sweep.rows = elementCount(op, type) / p.sweep.length;
+  return p;
+}
+
+Problem scanProblem(Operation *op, const Target &target) {
+  auto type = operandType(op);
+  int64_t axis = rowAxes(op).front(), innermost = innermostDim(type), along = sizeOf(op, sizesOf(type)[axis]);
+  Problem p{fusedSweep(op)};
+  p.sweep.carried = target.calibration.sweepCarried;
+  int64_t sums = std::max<int64_t>(1, elementCount(op, type) / along);
+  if (innermost < 0 || innermost == axis) {
+    p.sweep.length = along, p.sweep.rows = sums;
+    return p;
+  }
+  p.sweep.cutsRows = true, p.sweep.steps = along;
+  p.sweep.length = sizeOf(op, sizesOf(type)[innermost]), p.sweep.rows = std::max<int64_t>(1, sums / p.sweep.length);
   return p;
 }
 
@@ -114,17 +130,14 @@ Problem poolProblem(Operation *op, const Target &) {
 int64_t axisOfRows(Operation *op, RankedTensorType type) {
   if (auto scatter = dyn_cast<ScatterElementsOp>(op))
     return *normalizeAxis(scatter.getAxis(), type.getRank());
-  if (auto sums = dyn_cast<CumSumOp>(op))
-    if (auto axis = constantElementsOf(sums.getAxis()))
-      return *normalizeAxis(axis->front(), type.getRank());
   return orderOf(type).back();
 }
 
 // A transposed convolution counts elements, the others rows along their axis.
-Problem sequentialProblem(Operation *op, const Target &) {
+Problem sequentialProblem(Operation *op, const Target &target) {
   Problem p{fusedSweep(op)};
   p.hasLanes = false;
-  p.sweep.instructions = 8, p.sweep.carried = 3;
+  p.sweep.instructions = target.calibration.sweepSequentialStep, p.sweep.carried = target.calibration.sweepCarried;
   if (isa<ConvTransposeOp>(op)) {
     p.sweep.length = 64, p.sweep.rows = elementCount(op, resultType(op));
     return p;
@@ -153,7 +166,9 @@ void candidates(const Problem &p, const Target &target, llvm::function_ref<void(
       if (int64_t grain = llvm::alignTo(std::max(part, least), each); grain != before) {
         S s;
         s.lanes = p.hasLanes ? lanes : 1;
-        s.grain = std::clamp<int64_t>(grain, 1, mostPerTask / p.unit) * p.unit;
+        // A row may be longer than a schedule can say.
+        int64_t units = std::clamp<int64_t>(grain, 1, std::max<int64_t>(1, mostPerTask / p.unit));
+        s.grain = std::min(units * p.unit, mostPerTask);
         body(s), before = grain;
       }
     if (!p.hasLanes)
@@ -165,10 +180,19 @@ template <typename S> cost::Estimate estimate(const Problem &p, const S &s, cons
   return cost::estimate(p.sweep, SweepSchedule{s.lanes, std::max<int64_t>(1, s.grain / p.unit)}, target);
 }
 
+// Along a row, the lanes of a vector are summed up by doubling the distance, and the sum of all before is added to
+// them: nothing but that addition waits for the vector before.
+cost::Estimate scanEstimate(const Problem &p, const ScanSchedule &s, const Target &target) {
+  Problem stepwise = p;
+  if (!p.sweep.cutsRows)
+    stepwise.sweep.instructions += 2 * llvm::Log2_64_Ceil(s.lanes) + 2;
+  return estimate(stepwise, s, target);
+}
+
 template <typename S> std::string noConstraint(const Problem &, const S &, const Target &) { return ""; }
 
-// The lanes of a sum are combined by halves.
-std::string rowViolation(const Problem &, const RowSchedule &s, const Target &) {
+// The lanes of a sum are combined by halves, those of running sums by doubling the distance.
+template <typename S> std::string rowViolation(const Problem &, const S &s, const Target &) {
   if (llvm::isPowerOf2_64(s.lanes))
     return "";
   return llvm::formatv("lanes = {0} must be a power of two", s.lanes).str();
@@ -183,13 +207,28 @@ constexpr typename FamilyOf<Problem, S>::Declaration sweep(Problem (*problem)(Op
 
 const FamilyOf<Problem, MapSchedule> map(sweep<MapSchedule>(mapProblem));
 const FamilyOf<Problem, ConcatSchedule> concat(sweep<ConcatSchedule>(concatProblem));
-const FamilyOf<Problem, RowSchedule> row(sweep<RowSchedule>(rowProblem, rowViolation));
+const FamilyOf<Problem, RowSchedule> row(sweep<RowSchedule>(rowProblem, rowViolation<RowSchedule>));
 const FamilyOf<Problem, PoolSchedule> pool(sweep<PoolSchedule>(poolProblem));
+const FamilyOf<Problem, ScanSchedule> scan({.problem = scanProblem,
+                                            .candidates = candidates<ScanSchedule>,
+                                            .estimate = scanEstimate,
+                                            .violation = rowViolation<ScanSchedule>});
 const FamilyOf<Problem, SequentialSchedule> sequential(sweep<SequentialSchedule>(sequentialProblem));
 
 } // namespace
 
-const Family &mapFamily = map, &concatFamily = concat, &rowFamily = row, &poolFamily = pool,
-             &sequentialFamily = sequential;
+const KernelClass mapClass{"map", "elements computed on demand", map};
+const KernelClass concatClass{"concat", "copies of several inputs side by side", concat};
+const KernelClass reduceClass{"reduce", "elements combined along axes", row};
+const KernelClass argReduceClass{"arg_reduce", "positions of extreme elements along an axis", row};
+const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a row", row};
+const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", row};
+const KernelClass poolClass{"pool", "pooling windows", pool};
+const KernelClass scanClass{"scan", "running sums along an axis", scan};
+const KernelClass sequentialClass{.name = "sequential",
+                                  .meaning = "scatters, sorts and other work element by element",
+                                  .family = sequential,
+                                  .takesConsumers = false,
+                                  .goesByStrides = false};
 
 } // namespace fathom

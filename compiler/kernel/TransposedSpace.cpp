@@ -4,6 +4,7 @@
 #include "compiler/graph/Views.h"
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/KernelVersions.h"
 #include "compiler/kernel/TransposedConv.h"
 #include "compiler/kernel/VectorWork.h"
 
@@ -18,6 +19,8 @@ struct Problem {
   cost::TransposedConv conv;
   int64_t panel = 0;         // the width of the packed weights, 0 while it is still open
   bool canLoadAhead = false; // the type has such loops
+
+  bool operator==(const Problem &) const = default;
 };
 
 Problem problemOf(Operation *anchor, const Target &target) {
@@ -38,7 +41,7 @@ Problem problemOf(Operation *anchor, const Target &target) {
   }
   SmallVector<int64_t> taps = tapsOfPhases(window);
   p.conv.taps.assign(taps.begin(), taps.end());
-  p.conv.consumerCycles = consumerCycles(op);
+  p.conv.consumerCycles = consumerCycles(op, target);
   auto input = cast<RankedTensorType>(op.getInput().getType());
   p.conv.rowStride = p.conv.groups * p.conv.channels + layoutOf(input).room[1];
   p.conv.coldPanels = isInKernel(op) ? isa<BlockArgument>(op.getWeight()) : isPackedWeight(op.getWeight());
@@ -131,17 +134,19 @@ const FamilyOf<Problem, TransposedSchedule>
 } // namespace
 
 bool gainsFromJoining(Operation *op, int64_t taps, const Target &target) {
-  // Cycles of spreading an element, measured on Neoverse-N1: it is copied to its place, and once more without the
-  // padding.
-  constexpr double spreading = 2.5;
   Problem p = problemOf(op, target), joined = p;
   joined.conv.columns *= p.conv.phases();
   joined.conv.taps = {taps};
   joined.conv.consumerCycles = 0;
   double elements = double(joined.conv.rows * joined.conv.columns);
-  return family.best(joined, target).score + elements * spreading < family.best(p, target).score;
+  return family.best(joined, target).score + elements * target.calibration.transposedSpreading <
+         family.best(p, target).score;
 }
 
-const Family &transposedFamily = family;
+const KernelClass transposedClass{.name = "transposed",
+                                  .meaning = "transposed convolutions, a product for each phase of the stride",
+                                  .family = family,
+                                  .extent = contractRows,
+                                  .extentName = "pixels"};
 
 } // namespace fathom

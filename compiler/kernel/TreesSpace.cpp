@@ -49,6 +49,7 @@ const FamilyOf<cost::Trees, TreesSchedule>
 
 } // namespace
 
-const Family &treesFamily = family;
+const KernelClass treesClass{
+    .name = "trees", .meaning = "ensembles of decision trees", .family = family, .takesConsumers = false};
 
 } // namespace fathom

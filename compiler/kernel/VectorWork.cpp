@@ -10,8 +10,7 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-// Math functions that are expanded into polynomials with a dozen constants, and about what one costs for a vector.
-constexpr double expandedCycles = 12;
+// What the code of an op has for a vector. Math functions are expanded into polynomials with a dozen constants.
 constexpr VectorWork expanded{32, 60, 6}, quotient{6, 12}, simple{1, 3}, movement{4, 6};
 
 // Powers of integers are products and selections, and as many instructions.
@@ -45,17 +44,22 @@ VectorWork kernelWork(Operation *op) {
   return sum;
 }
 
-double consumerCycles(Operation *op) {
+// Math functions that are, or are likely to be, computed behind the op in its kernel.
+static int64_t expandedConsumers(Operation *op) {
   llvm::SmallSetVector<Operation *, 8> consumers;
   consumers.insert(op);
   for (size_t i = 0; i < consumers.size() && consumers.size() < 8; ++i)
     for (Operation *user : consumers[i]->getUsers())
       if (user->hasTrait<Elementwise>() && sizesOf(user->getResult(0)) == sizesOf(op->getResult(0)))
         consumers.insert(user);
-  return expandedCycles * double(llvm::count_if(consumers, isExpanded));
+  return llvm::count_if(consumers, isExpanded);
 }
 
-double producerCycles(Operation *op) {
+double consumerCycles(Operation *op, const Target &target) {
+  return target.calibration.expandedFunction * double(expandedConsumers(op));
+}
+
+double producerCycles(Operation *op, const Target &target) {
   llvm::SmallSetVector<Operation *, 4> producers;
   if (Operation *first = op->getOperand(0).getDefiningOp())
     producers.insert(first);
@@ -63,18 +67,19 @@ double producerCycles(Operation *op) {
     for (Value operand : producers[i]->getOperands())
       if (Operation *before = operand.getDefiningOp())
         producers.insert(before);
-  return cyclesOfProducers(llvm::count_if(producers, [](Operation *op) { return op->hasTrait<Elementwise>(); }));
+  return cyclesOfProducers(llvm::count_if(producers, [](Operation *op) { return op->hasTrait<Elementwise>(); }),
+                           target);
 }
 
-// An op with an operand of its own while rows are packed: measured, with the dense blocks of DenseNet.
-double cyclesOfProducers(int64_t ops) { return 0.55 * double(ops); }
+// An op with an operand of its own while rows are packed.
+double cyclesOfProducers(int64_t ops, const Target &target) { return target.calibration.producerOp * double(ops); }
 
 bool costAlike(Operation *a, Operation *b) {
   using Equivalence = OperationEquivalence;
   auto areAlike = [](Value x, Value y) {
     return success(x.getType() == y.getType() && isConstantValue(x) == isConstantValue(y));
   };
-  return a->getParentRegion() == b->getParentRegion() && consumerCycles(a) == consumerCycles(b) &&
+  return a->getParentRegion() == b->getParentRegion() && expandedConsumers(a) == expandedConsumers(b) &&
          Equivalence::isEquivalentTo(a, b, areAlike, nullptr,
                                      Equivalence::IgnoreLocations | Equivalence::IgnoreDiscardableAttrs);
 }

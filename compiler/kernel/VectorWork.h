@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/graph/Graph.h"
+#include "compiler/target/Target.h"
 
 namespace fathom {
 
@@ -16,10 +17,10 @@ VectorWork opWork(mlir::Operation *op);
 // All elementwise ops of the kernel that `op` belongs to, with the loads of operands and the stores of results.
 VectorWork kernelWork(mlir::Operation *op);
 // Cycles of the math functions that are, or are likely to be, computed behind the op in its kernel.
-double consumerCycles(mlir::Operation *op);
+double consumerCycles(mlir::Operation *op, const Target &target);
 // Cycles of the elementwise ops that compute a contraction's left operand inside its kernel, and of so many of them.
-double producerCycles(mlir::Operation *op);
-double cyclesOfProducers(int64_t ops);
+double producerCycles(mlir::Operation *op, const Target &target);
+double cyclesOfProducers(int64_t ops, const Target &target);
 // Whether estimates of the two are the same: equal ops, side by side, on operands that differ in their values only.
 bool costAlike(mlir::Operation *a, mlir::Operation *b);
 // What a kernel reads and writes, at the sizes that are likely.

@@ -34,6 +34,8 @@ namespace {
 struct Problem {
   cost::WinogradConv conv;
   int64_t panel = 0; // the width of the packed weights, 0 while it is still open
+
+  bool operator==(const Problem &) const = default;
 };
 
 Problem problemOf(Operation *op, const Target &) {
@@ -120,6 +122,6 @@ Choice<WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, const Targ
   return family.best({conv}, target);
 }
 
-const Family &winogradFamily = family;
+const KernelClass winogradClass{"winograd", "convolutions in tiles by Winograd's method", family};
 
 } // namespace fathom

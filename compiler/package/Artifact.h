@@ -9,6 +9,9 @@
 
 namespace fathom {
 
+// How the runtime calls the type of an element: FATHOM_ABI_ of runtime/abi.h.
+int32_t dtypeOf(mlir::Type type);
+
 struct ArtifactInfo {
   llvm::json::Object manifest;
   std::optional<uint64_t> weightsSeed; // leave the weights out and let the runtime make them up
@@ -19,6 +22,8 @@ void addArtifactTable(llvm::Module &host, const Program &program, const MemoryPl
                       const ArtifactInfo &info);
 
 using Object = llvm::SmallVector<char, 0>;
+// The bytes of a shared object. Which of their functions can be found in it, the objects say.
+llvm::Expected<std::string> linkObjects(llvm::ArrayRef<Object> objects, const Target &target);
 // Links objects into a file and streams the weights behind the code. The file appears under its name only when it is
 // whole.
 llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memory, const Target &target,

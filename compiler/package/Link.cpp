@@ -140,6 +140,8 @@ void enableLinkerRecovery() {
   });
 }
 
+} // namespace
+
 llvm::Expected<std::string> linkObjects(llvm::ArrayRef<Object> objects, const Target &target) {
   std::string linked;
   LinkerOutput output(linked);
@@ -190,6 +192,8 @@ llvm::Expected<std::string> linkObjects(llvm::ArrayRef<Object> objects, const Ta
   output.finish();
   return std::move(linked);
 }
+
+namespace {
 
 // Points the last segment at the file's tail and writes the weights there, one at a time.
 llvm::Error appendWeights(int fd, const MemoryPlan &memory, int64_t bytes) {

@@ -13,7 +13,6 @@ using namespace llvm;
 using namespace fathom::graph;
 
 namespace fathom {
-namespace {
 
 int32_t dtypeOf(mlir::Type type) {
   int32_t small = llvm::StringSwitch<int32_t>(smallTypeName(type))
@@ -54,6 +53,8 @@ int32_t dtypeOf(mlir::Type type) {
     return isUnsigned ? FATHOM_ABI_U64 : FATHOM_ABI_I64;
   }
 }
+
+namespace {
 
 class Table {
 public:

@@ -12,6 +12,7 @@ struct AttentionSchedule {
   bool fetchAhead = false;
   int64_t loadAhead = 0;
   int64_t scoreApart = 16;
+  int64_t expTogether = 4;
 
   int64_t panel() const { return tileN; }
   static llvm::ArrayRef<Field<AttentionSchedule>> fields();
@@ -24,13 +25,16 @@ inline llvm::ArrayRef<Field<AttentionSchedule>> AttentionSchedule::fields() {
       {"tile_n", &S::tileN, 1, 256, "columns of the register tile: of a packed panel of keys, then of values"},
       {"unroll_k", &S::unrollK, 1, 16, "steps of a reduction per iteration"},
       {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
-      {"block_n", &S::blockN, 1, 1 << 20, "keys whose scores are kept together"},
+      Field<S>{"block_n", &S::blockN, 1, 1 << 20, "keys whose scores are kept together"}.inUnitsOf("tile_n"),
       {"fetch_ahead", &S::fetchAhead,
        "1: a tile of rows fetches the panel behind the current one (where the number of rows is not known, tiles that "
        "are not full do); 0: none does"},
       {"score_apart", &S::scoreApart, 0, 1024, "elements between rows of scores, where these do not lie side by side",
        2},
-      {"task_m", &S::taskM, 1, mostPerTask, "query rows of a task"}};
+      {"exp_together", &S::expTogether, 1, 16,
+       "vectors of scores whose exponentials, each a chain of operations that wait for one another, are taken together",
+       3},
+      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "query rows of a task"}.inUnitsOf("tile_m")};
   return table;
 }
 

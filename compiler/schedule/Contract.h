@@ -11,6 +11,8 @@ constexpr llvm::StringLiteral inFlightMeaning =
 constexpr llvm::StringLiteral loadAheadMeaning =
     "multiply-adds that the inner loop's loads come ahead of their use, as far as there are registers; 0, or with too "
     "few of them for any order: LLVM orders that loop";
+constexpr llvm::StringLiteral storeVectorsMeaning =
+    "vectors of results that consumers are applied to together, through scratch";
 constexpr int64_t mostLoadAhead = 64;
 
 struct ContractSchedule {
@@ -46,14 +48,13 @@ inline llvm::ArrayRef<Field<ContractSchedule>> ContractSchedule::fields() {
       {"rows_outer", &S::rowsOuter, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
       {"through_scratch", &S::throughScratch,
        "1: a tile is stored and read again before its consumers; 0: they take it from registers"},
-      {"store_vectors", &S::storeVectors, 1, 64,
-       "vectors of results that consumers are applied to together, through scratch", 2},
+      {"store_vectors", &S::storeVectors, 1, 64, storeVectorsMeaning, 2},
       {"streams", &S::streams, 1, 8,
        "panels that a tile is multiplied with together, each in a part of the weights of its own"},
       {"fetch_ahead", &S::fetchAhead,
        "1: tiles of rows that pass a panel fetch the next one meanwhile; 0: they do not"},
-      {"task_m", &S::taskM, 1, mostPerTask, "rows of a task"},
-      {"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}};
+      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "rows of a task"}.inUnitsOf("tile_m"),
+      Field<S>{"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}.inUnitsOf("streams")};
   return table;
 }
 

@@ -9,6 +9,7 @@ struct DepthwiseSchedule {
   int64_t tileW = 1, lanes = 1, blockC = 1;
   bool fetchAhead = false;
   int64_t grain = 1;
+  int64_t fetchBlock = 3;
 
   static llvm::ArrayRef<Field<DepthwiseSchedule>> fields();
 };
@@ -21,6 +22,9 @@ inline llvm::ArrayRef<Field<DepthwiseSchedule>> DepthwiseSchedule::fields() {
       {"block_c", &S::blockC, 1, mostPerTask, "channels of a task"},
       {"fetch_ahead", &S::fetchAhead,
        "1: a row fetches what the next one, and the next block of channels, need; 0: it does not"},
+      {"fetch_block", &S::fetchBlock, 0, 1024,
+       "the most rows of a task, in heights of the window, that fetch the first windows of the next block of channels",
+       3},
       {"grain", &S::grain, 1, mostPerTask, "rows of a task"}};
   return table;
 }

@@ -11,22 +11,30 @@ constexpr int64_t mostPerTask = 1 << 30; // elements, rows, panels or whatever t
 
 // The version of plans. A knob that an older version lacks has its member's initial value there, which must be what was
 // done before.
-constexpr int planVersion = 2;
+constexpr int planVersion = 3;
 
 struct Knob {
   llvm::StringLiteral name;
   int64_t min, max;
   llvm::StringLiteral meaning;
   int since = 1; // the first version of plans that has it
+  // The knob whose value this one's is a multiple of; empty: none.
+  llvm::StringLiteral unit = "";
 };
 
 // A field of the schedule type S, which has a table of all of them: S::fields().
 template <typename S> struct Field : Knob {
   constexpr Field(llvm::StringLiteral name, int64_t S::*number, int64_t min, int64_t max, llvm::StringLiteral meaning,
                   int since = 1)
-      : Knob{name, min, max, meaning, since}, number(number) {}
+      : Knob{name, min, max, meaning, since, ""}, number(number) {}
   constexpr Field(llvm::StringLiteral name, bool S::*flag, llvm::StringLiteral meaning, int since = 1)
-      : Knob{name, 0, 1, meaning, since}, flag(flag) {}
+      : Knob{name, 0, 1, meaning, since, ""}, flag(flag) {}
+
+  constexpr Field inUnitsOf(llvm::StringLiteral other) const {
+    Field field = *this;
+    field.unit = other;
+    return field;
+  }
 
   int64_t get(const S &schedule) const { return number ? schedule.*number : int64_t(schedule.*flag); }
   void set(S &schedule, int64_t value) const {

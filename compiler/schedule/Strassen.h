@@ -31,7 +31,7 @@ inline llvm::ArrayRef<Field<StrassenSchedule>> StrassenSchedule::fields() {
       {"factor_apart", &S::factorApart, 0, 1024,
        "elements between the factors of the left side, which are written together", 2},
       {"fetch_pairs", &S::fetchPairs, 0, 64, "pairs of rows ahead of which what is added to them is fetched", 2},
-      {"task_m", &S::taskM, 1, mostPerTask, "pairs of rows of a task"},
+      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "pairs of rows of a task"}.inUnitsOf("tile_m"),
       {"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}};
   return table;
 }

@@ -13,8 +13,13 @@ struct SweepSchedule {
 
 constexpr int64_t mostLanes = 256;
 
+// Entries of a table that tells where the elements of a resized axis come from: what it may take beside its code.
+constexpr int64_t tableEntries = 1 << 14;
+
 struct MapSchedule : SweepSchedule {
   int64_t shortLoop = 32;
+  int64_t interleaved = 4;
+  int64_t tables = tableEntries;
 
   static llvm::ArrayRef<Field<MapSchedule>> fields();
 };
@@ -25,6 +30,14 @@ inline llvm::ArrayRef<Field<MapSchedule>> MapSchedule::fields() {
       {"lanes", &S::lanes, 1, mostLanes, "elements computed together"},
       {"short_loop", &S::shortLoop, 1, 1 << 20,
        "elements of the innermost loop below which the next loop joins it: finding a row's indices costs more", 2},
+      {"interleaved", &S::interleaved, 0, 4,
+       "the most elements of the innermost dimension, as an image's channels, for which vectors run along the next one "
+       "and are put between each other",
+       3},
+      {"tables", &S::tables, 0, 1 << 20,
+       "the most entries of a table that lanes along a resized axis look elements and weights up in, instead of "
+       "computing them",
+       3},
       {"grain", &S::grain, 1, mostPerTask, "elements of a task"}};
   return table;
 }
@@ -68,7 +81,19 @@ inline llvm::ArrayRef<Field<PoolSchedule>> PoolSchedule::fields() {
   return table;
 }
 
-// Scatters, scans and sorts have no lanes.
+struct ScanSchedule : SweepSchedule {
+  static llvm::ArrayRef<Field<ScanSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<ScanSchedule>> ScanSchedule::fields() {
+  using S = ScanSchedule;
+  static constexpr Field<S> table[] = {
+      {"lanes", &S::lanes, 1, mostLanes, "elements summed up together: of a row, or of as many rows side by side"},
+      {"grain", &S::grain, 1, mostPerTask, "rows, or elements along kept lanes, of a task"}};
+  return table;
+}
+
+// Scatters, sorts and others that go element by element have no lanes.
 struct SequentialSchedule : SweepSchedule {
   static llvm::ArrayRef<Field<SequentialSchedule>> fields();
 };

@@ -8,6 +8,7 @@ namespace fathom {
 struct TransposedSchedule : ContractSchedule {
   int64_t taskP = 1;
 
+  TransposedSchedule() { storeVectors = 4; }
   static llvm::ArrayRef<Field<TransposedSchedule>> fields();
 };
 
@@ -21,8 +22,9 @@ inline llvm::ArrayRef<Field<TransposedSchedule>> TransposedSchedule::fields() {
       {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
       {"through_scratch", &S::throughScratch,
        "1: a tile is stored and read again before its consumers; 0: they take it from registers"},
+      {"store_vectors", &S::storeVectors, 1, 64, storeVectorsMeaning, 3},
       {"task_p", &S::taskP, 1, 1 << 12, "phases of a task"},
-      {"task_m", &S::taskM, 1, mostPerTask, "pixels of a phase in a task"},
+      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "pixels of a phase in a task"}.inUnitsOf("tile_m"),
       {"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}};
   return table;
 }

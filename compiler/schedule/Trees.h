@@ -19,7 +19,7 @@ inline llvm::ArrayRef<Field<TreesSchedule>> TreesSchedule::fields() {
       {"rows", &S::rows, 1, 32, "rows that descend a tree together"},
       {"trees", &S::trees, 1, 32, "trees that a single row descends together"},
       {"steps", &S::steps, 1, 32, "levels that are descended before it is seen whether all have reached a leaf"},
-      {"block", &S::block, 1, 1 << 20, "rows that pass a tree before the next one is taken"},
+      Field<S>{"block", &S::block, 1, 1 << 20, "rows that pass a tree before the next one is taken"}.inUnitsOf("rows"),
       {"grain", &S::grain, 1, mostPerTask, "rows of a task"}};
   return table;
 }

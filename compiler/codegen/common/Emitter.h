@@ -6,6 +6,7 @@
 
 #include "compiler/codegen/common/Code.h"
 #include "compiler/graph/Layout.h"
+#include "compiler/schedule/Sweep.h"
 #include "compiler/target/Target.h"
 #include "llvm/ADT/DenseMap.h"
 #include <functional>
@@ -33,7 +34,8 @@ public:
 
   Code &c;
   const Target &target;
-  bool failed = false; // an error was reported
+  bool failed = false;                         // an error was reported
+  int64_t tableEntries = fathom::tableEntries; // that a table may have which elements are looked up by
 
   void addBuffer(mlir::Value tensor, mlir::Value pointer);
   const Buffer &buffer(mlir::Value tensor) const { return buffers.find(tensor)->second; }

@@ -13,6 +13,10 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
+// A request for lanes makes a vector for each phase: the code of more of them would be longer than it is worth to any
+// schedule, and such lanes are looked up or computed one at a time.
+constexpr double mostPhases = 64;
+
 // One of the input's elements along an axis and how much it counts.
 struct Tap {
   Value index, weight; // no weight: the only one
@@ -102,7 +106,7 @@ private:
   int64_t phasesOf(size_t i) {
     StringRef mode = op.getCoordinateTransformationMode();
     std::optional<double> scale = constantScale(i);
-    if (!scale || *scale < 2 || *scale > 64 || *scale != std::floor(*scale) || op.getExcludeOutside() ||
+    if (!scale || *scale < 2 || *scale > mostPhases || *scale != std::floor(*scale) || op.getExcludeOutside() ||
         mode == "align_corners" || mode == "tf_crop_and_resize")
       return 0;
     AffineExpr from = sizesOf(op.getInput())[axes[i]], to = sizesOf(op.getType())[axes[i]];
@@ -194,8 +198,7 @@ private:
   // Lanes along a resized axis whose places are known: which elements they come from, and how much these count, is
   // looked up. Null where that is not known.
   Value byTables(size_t i, ArrayRef<Index> index) {
-    // What a table may take beside the code that reads it.
-    constexpr int64_t longest = 1 << 14;
+    int64_t longest = e.tableEntries;
     int64_t axis = axes[i], all = lanes, native = e.target.lanes(acc.getIntOrFloatBitWidth());
     std::optional<int64_t> length = constantSize(sizesOf(op.getInput())[axis]),
                            count = constantSize(sizesOf(op.getType())[axis]);

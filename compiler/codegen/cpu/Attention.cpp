@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/ScoreTile.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/kernel/Attention.h"
+#include "compiler/schedule/Attention.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -96,7 +97,7 @@ private:
     return c.add(before, rowsAt + within * int64_t(rowIndices.size()));
   }
   ScoreTile tileFor(int64_t height) {
-    return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, areTogether(height), schedule.scoreApart};
+    return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, areTogether(height), schedule};
   }
   RegisterTile registers(const Buffer &right) {
     return {e, f32, tileN, schedule.unrollK, e.target.fmaInFlight(), schedule.loadAhead, right.pointer, f32};

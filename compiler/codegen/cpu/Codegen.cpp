@@ -1,39 +1,11 @@
 // Emits a kernel's function: unpacks the arguments, dispatches on the kernel's class, returns the fault.
 #include "compiler/codegen/cpu/Codegen.h"
 
+#include "compiler/codegen/cpu/CpuClasses.h"
+
 using namespace mlir;
 
 namespace fathom {
-
-using ClassEmitter = Grid (*)(KernelBody &, const Schedule &);
-
-// An emitter of one class, which takes schedules of its own type.
-template <typename S, Grid (*emit)(KernelBody &, const S &)> static Grid with(KernelBody &k, const Schedule &schedule) {
-  return emit(k, typed<S>(schedule));
-}
-
-static ClassEmitter emitterOf(StringRef name) {
-  return llvm::StringSwitch<ClassEmitter>(name)
-      .Case("map", with<MapSchedule, emitMap>)
-      .Case("reorder", with<ReorderSchedule, emitReorder>)
-      .Case("concat", with<ConcatSchedule, emitConcat>)
-      .Case("reduce", with<RowSchedule, emitReduce>)
-      .Case("arg_reduce", with<RowSchedule, emitArgReduce>)
-      .Case("softmax", with<RowSchedule, emitSoftmax>)
-      .Case("layer_norm", with<RowSchedule, emitLayerNorm>)
-      .Case("pool", with<PoolSchedule, emitPool>)
-      .Case("contract", with<ContractSchedule, emitContract>)
-      .Case("attention", with<AttentionSchedule, emitAttention>)
-      .Case("depthwise", with<DepthwiseSchedule, emitDepthwise>)
-      .Case("winograd", with<WinogradSchedule, emitWinograd>)
-      .Case("strassen", with<StrassenSchedule, emitStrassen>)
-      .Case("spatial_pack", with<SpatialPackSchedule, emitSpatialPack>)
-      .Case("transposed", with<TransposedSchedule, emitTransposed>)
-      .Case("packed_product", with<PackedProductSchedule, emitPackedProduct>)
-      .Case("trees", with<TreesSchedule, emitTrees>)
-      .Case("sequential", with<SequentialSchedule, emitSequential>)
-      .Default(nullptr);
-}
 
 // The entry that the runtime calls: loads the argument block and calls the function, whose pointers are known not to
 // alias, for as many tasks at a time as share work, until one faults.
@@ -115,7 +87,7 @@ FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &klass, const 
     body.returned.push_back(value);
     body.outputs.push_back({function.getArgument(inputs + i), type, layoutOf(type)});
   }
-  Grid grid = emitterOf(klass.name)(body, schedule);
+  Grid grid = emitterOf(klass)(body, schedule);
   if (grid.tasks)
     body.clearHalos(grid.tasks);
   Value fault = LLVM::LoadOp::create(b, loc, i32, e.fault);

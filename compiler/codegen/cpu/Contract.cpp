@@ -346,7 +346,7 @@ Grid Contraction::emit() {
   }
   blockK = std::min(schedule.blockK, constantSize(run).value_or(INT64_MAX));
   packedRow = blockK + schedule.rowApart;
-  int64_t packedBytes = llvm::alignTo(llvm::alignTo(taskM, tileM) * packedRow * elementBytes(leftType), 64);
+  int64_t packedBytes = llvm::alignTo(llvm::alignTo(taskM, tileM) * packedRow * elementBytes(leftType), lineBytes);
   grid.scratchBytes = packedBytes + tileBytes;
   tileAt = packedBytes / elementBytes(acc);
   emitPacked(overTiles);

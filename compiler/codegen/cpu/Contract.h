@@ -4,6 +4,7 @@
 
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
+#include "compiler/schedule/Contract.h"
 
 namespace fathom {
 

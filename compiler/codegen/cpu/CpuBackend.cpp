@@ -3,10 +3,7 @@
 
 #include "compiler/codegen/cpu/Builtins.h"
 #include "compiler/codegen/cpu/Codegen.h"
-#include "compiler/kernel/Attention.h"
-#include "compiler/kernel/ConvAlgorithm.h"
-#include "compiler/kernel/Reorder.h"
-#include "compiler/kernel/TransposedConv.h"
+#include "compiler/codegen/cpu/CpuClasses.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "runtime/abi.h"
@@ -25,35 +22,8 @@ public:
 
   ArrayRef<const KernelClass *> kernelClasses() const override { return allKernelClasses(); }
 
-  const KernelClass *classOf(Operation *anchor) const override {
-    const KernelClasses &k = fathom::kernelClasses;
-    if (!anchor)
-      return &k.map;
-    return TypeSwitch<Operation *, const KernelClass *>(anchor)
-        .Case<ArgMaxOp, ArgMinOp>([&](auto) { return &k.argReduce; })
-        .Case<SoftmaxOp, LogSoftmaxOp, HardmaxOp>([&](auto) { return &k.softmax; })
-        .Case<LayerNormalizationOp, RMSNormalizationOp>([&](auto) { return &k.layerNorm; })
-        .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([&](auto) { return &k.pool; })
-        .Case([&](ConcatOp) { return &k.concat; })
-        .Case([&](MatMulOp op) { return attentionOf(op) ? &k.attention : &k.contract; })
-        .Case([&](ConvOp op) {
-          return isDepthwise(op) ? &k.depthwise : takesSpatialPack(op) ? &k.spatialPack : &k.contract;
-        })
-        .Case<ScatterElementsOp, ScatterNDOp, CumSumOp, TopKOp, NonZeroOp, NonMaxSuppressionOp, UniqueOp,
-              TensorScatterOp>([&](auto) { return &k.sequential; })
-        .Case([&](ConvTransposeOp op) { return hasPhases(op) ? &k.transposed : &k.sequential; })
-        .Case([&](WinogradConvOp) { return &k.winograd; })
-        .Case([&](StrassenOp) { return &k.strassen; })
-        .Case([&](MatMulNBitsOp) { return &k.packedProduct; })
-        .Case([&](TreeEnsembleOp) { return &k.trees; })
-        .Default([&](Operation *op) { return op->hasTrait<Reduction>() ? &k.reduce : &k.map; });
-  }
-
-  // Its anchor's, or without one a map, or one that changes the order of elements.
-  const KernelClass *classOf(func::FuncOp kernel) const override {
-    Operation *anchor = anchorOf(kernel);
-    return !anchor && reorderOf(kernel) ? &fathom::kernelClasses.reorder : classOf(anchor);
-  }
+  const KernelClass *classOf(Operation *anchor) const override { return cpuClassOf(anchor); }
+  const KernelClass *classOf(func::FuncOp kernel) const override { return cpuClassOf(kernel); }
 
   std::optional<AnchorLayouts> layoutsOf(Operation *anchor, const Target &target) const override {
     return cpuLayoutsOf(anchor, target);
@@ -73,21 +43,22 @@ public:
 
   FailureOr<MachineCode> generate(ModuleOp loops, const CodegenOptions &options, CodeForm form,
                                   llvm::function_ref<void(llvm::Module &)> complete) const override {
-    llvm::LLVMContext context;
-    std::unique_ptr<llvm::Module> module = lowerToLlvm(loops, context, options);
-    if (!module)
-      return failure();
-    complete(*module);
-    std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
-    optimize(*module, *machine);
     MachineCode code;
-    if (form == CodeForm::Llvm)
-      llvm::raw_string_ostream(code.text) << *module << "\n";
-    else if (form == CodeForm::Assembly)
-      code.text = emitAssembly(*module, *machine);
-    else
-      code.object = emitObject(*module, *machine);
+    auto emit = [&](llvm::Module &module, llvm::TargetMachine &machine) {
+      if (form == CodeForm::Llvm)
+        llvm::raw_string_ostream(code.text) << module << "\n";
+      else if (form == CodeForm::Assembly)
+        code.text = emitAssembly(module, machine);
+      else
+        code.object = emitObject(module, machine);
+    };
+    if (failed(optimized(loops, options, complete, emit)))
+      return failure();
     return code;
+  }
+
+  LogicalResult lookAtModule(ModuleOp loops, const CodegenOptions &options, Look look) const override {
+    return optimized(loops, options, [](llvm::Module &) {}, look);
   }
 
   bool makesArtifacts() const override { return true; }
@@ -126,6 +97,19 @@ public:
   }
 
 private:
+  static LogicalResult optimized(ModuleOp loops, const CodegenOptions &options,
+                                 llvm::function_ref<void(llvm::Module &)> complete, Look look) {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module = lowerToLlvm(loops, context, options);
+    if (!module)
+      return failure();
+    complete(*module);
+    std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
+    optimize(*module, *machine);
+    look(*module, *machine);
+    return success();
+  }
+
   static Type pointerType(Code &c) { return LLVM::LLVMPointerType::get(c.b.getContext()); }
 };
 

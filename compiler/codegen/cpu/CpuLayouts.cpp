@@ -1,6 +1,5 @@
 // How a CPU's kernels want their operands in memory.
 #include "compiler/codegen/cpu/CpuBackend.h"
-#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/TransposedConv.h"
 
 using namespace mlir;
@@ -65,7 +64,7 @@ std::optional<AnchorLayouts> cpuLayoutsOf(Operation *anchor, const Target &targe
       // A panel's weights for all positions of a tile follow each other: they are read in this order.
       .Case([&](WinogradConvOp conv) { return AnchorLayouts{{pixels(haloOf(conv)), packed({2, 0, 1, 2})}, true}; })
       .Case([&](ConvTransposeOp conv) -> Layouts {
-        if (!isConvolution(conv))
+        if (!hasPhases(conv))
           return std::nullopt;
         int64_t bits = std::max(32u, conv.getType().getElementType().getIntOrFloatBitWidth());
         bool sideBySide = standsSideBySide(conv, target.lanes(bits));

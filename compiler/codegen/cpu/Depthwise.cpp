@@ -1,6 +1,7 @@
 // Depthwise convolution over channels-last data: lanes run along the channels, a tile of neighbouring pixels shares
 // loads and weights. Taps outside of the image are left out: loops over a window's rows have bounds, and where a row's
 // width is known, so is what of a tile at its ends lies in the image. Where it is not, a halo stands for that.
+#include "compiler/schedule/Depthwise.h"
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/kernel/KernelClass.h"
 
@@ -198,7 +199,8 @@ void DepthwiseConvolution::linesOfNextBlock(Value row, Value pixel, int64_t coun
                                             SmallVectorImpl<Line> &lines) {
   int64_t down = spatial - 2, across = spatial - 1, inLine = lineBytes / elementBytes(element);
   std::optional<int64_t> channels = constantSize(sizes[1]);
-  if (!channels || blockC >= *channels || schedule.grain > 3 * extent(down) || !e.isBuffer(op.getWeight()))
+  if (!channels || blockC >= *channels || schedule.grain > schedule.fetchBlock * extent(down) ||
+      !e.isBuffer(op.getWeight()))
     return;
   const Buffer &weight = e.buffer(op.getWeight());
   Value tap = c.add(c.expr(weight.layout.offset), c.mul(channel, c.expr(weight.layout.strides[0])));

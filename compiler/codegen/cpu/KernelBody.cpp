@@ -212,7 +212,7 @@ void Reducer::visit(Indices index, int64_t lanes, llvm::function_ref<void(ArrayR
   nest(0);
 }
 
-Grid overRows(KernelBody &k, const RowSchedule &schedule, RankedTensorType type, ArrayRef<int64_t> axes,
+Grid overRows(KernelBody &k, const SweepSchedule &schedule, RankedTensorType type, ArrayRef<int64_t> axes,
               llvm::function_ref<void(Indices, int64_t)> body) {
   Code &c = k.e.c;
   Grid grid;

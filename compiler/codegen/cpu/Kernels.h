@@ -5,16 +5,7 @@
 #include "compiler/codegen/common/Emitter.h"
 #include "compiler/codegen/common/LoopCode.h"
 #include "compiler/kernel/Grid.h"
-#include "compiler/schedule/Attention.h"
-#include "compiler/schedule/Depthwise.h"
-#include "compiler/schedule/PackedProduct.h"
-#include "compiler/schedule/Reorder.h"
-#include "compiler/schedule/SpatialPack.h"
-#include "compiler/schedule/Strassen.h"
 #include "compiler/schedule/Sweep.h"
-#include "compiler/schedule/Transposed.h"
-#include "compiler/schedule/Trees.h"
-#include "compiler/schedule/Winograd.h"
 
 namespace fathom {
 
@@ -70,25 +61,6 @@ struct KernelBody {
 // The buffer of an anchor's operand; a fused producer's result has none, only the layout that it would have.
 Buffer operandBuffer(KernelBody &k, mlir::Value operand);
 
-Grid emitMap(KernelBody &k, const MapSchedule &schedule);
-Grid emitReorder(KernelBody &k, const ReorderSchedule &schedule);
-Grid emitConcat(KernelBody &k, const ConcatSchedule &schedule);
-Grid emitReduce(KernelBody &k, const RowSchedule &schedule);
-Grid emitArgReduce(KernelBody &k, const RowSchedule &schedule);
-Grid emitSoftmax(KernelBody &k, const RowSchedule &schedule);
-Grid emitLayerNorm(KernelBody &k, const RowSchedule &schedule);
-Grid emitPool(KernelBody &k, const PoolSchedule &schedule);
-Grid emitContract(KernelBody &k, const ContractSchedule &schedule);
-Grid emitAttention(KernelBody &k, const AttentionSchedule &schedule);
-Grid emitDepthwise(KernelBody &k, const DepthwiseSchedule &schedule);
-Grid emitWinograd(KernelBody &k, const WinogradSchedule &schedule);
-Grid emitStrassen(KernelBody &k, const StrassenSchedule &schedule);
-Grid emitSpatialPack(KernelBody &k, const SpatialPackSchedule &schedule);
-Grid emitTransposed(KernelBody &k, const TransposedSchedule &schedule);
-Grid emitPackedProduct(KernelBody &k, const PackedProductSchedule &schedule);
-Grid emitTrees(KernelBody &k, const TreesSchedule &schedule);
-Grid emitSequential(KernelBody &k, const SequentialSchedule &schedule);
-
 // Asks for the lines of `count` elements of a buffer along a dimension, from an index on.
 void prefetchRun(Emitter &e, const Buffer &buffer, llvm::ArrayRef<Index> index, int64_t dim, int64_t count);
 
@@ -119,7 +91,7 @@ mlir::Value combineLanes(Code &c, mlir::Value vector, Reducer::Combine combine);
 
 // Runs `body` for all kept indices of a row-wise kernel (all but `axes` of `type`), split into tasks; lanes run along
 // the innermost dimension where it is kept.
-Grid overRows(KernelBody &k, const RowSchedule &schedule, mlir::RankedTensorType type, llvm::ArrayRef<int64_t> axes,
+Grid overRows(KernelBody &k, const SweepSchedule &schedule, mlir::RankedTensorType type, llvm::ArrayRef<int64_t> axes,
               llvm::function_ref<void(Indices index, int64_t lanes)> body);
 
 } // namespace fathom

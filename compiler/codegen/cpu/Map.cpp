@@ -22,18 +22,21 @@ static Value packedAlongRows(KernelBody &k) {
   return isAlong ? input : Value();
 }
 
-// The same where other elements lie side by side, as of the keys of attention, and four by four of them can be
-// transposed in registers.
+// Four vectors of four are what transposeFour() takes.
+constexpr int64_t square = 4;
+
+// The same where other elements lie side by side, as of the keys of attention, and squares of them can be transposed in
+// registers.
 static Value packedAcrossRows(KernelBody &k) {
   Value input = packedInput(k);
   const Layout &output = k.outputs[0].layout;
-  if (!input || packedAlongRows(k) || k.returned.size() > 1 || output.block % 4 || k.e.target.lanes(32) < 4)
+  if (!input || packedAlongRows(k) || k.returned.size() > 1 || output.block % square || k.e.target.lanes(32) < square)
     return {};
   auto type = cast<RankedTensorType>(input.getType());
   int64_t along = innermostDim(type);
   if (along < 0 || layoutOf(type).blockedDim >= 0 || type.getElementTypeBitWidth() != 32)
     return {};
-  auto enough = [&](int64_t dim) { return graph::constantSize(graph::sizesOf(type)[dim]).value_or(4) >= 4; };
+  auto enough = [&](int64_t dim) { return graph::constantSize(graph::sizesOf(type)[dim]).value_or(square) >= square; };
   return enough(along) && enough(output.blockedDim) ? input : Value();
 }
 
@@ -57,26 +60,26 @@ static Grid emitTransposed(KernelBody &k, const MapSchedule &schedule, Value inp
   auto transpose = [&](Value column, Value step) {
     SmallVector<Value> rows;
     index[along] = {step, 1};
-    for (int64_t i = 0; i < 4; ++i) {
+    for (int64_t i = 0; i < square; ++i) {
       index[across] = {c.add(column, i)};
-      rows.push_back(k.e.element(input, index, 4));
+      rows.push_back(k.e.element(input, index, square));
     }
-    index[across] = {column, 1, 4};
+    index[across] = {column, 1, square};
     for (auto [i, vector] : llvm::enumerate(transposeFour(c, rows))) {
       index[along] = {c.add(step, i)};
-      k.e.store(k.outputs[0], index, vector, 4);
+      k.e.store(k.outputs[0], index, vector, square);
     }
   };
-  auto whole = [&](Value size) { return c.sub(size, c.rem(size, c.i64(4))); };
+  auto whole = [&](Value size) { return c.sub(size, c.rem(size, c.i64(square))); };
   c.loop(first, last, 1, [&](Value panel) {
     Value count = c.expr(panels);
     delinearize(c, c.div(panel, count), outer, index);
     Value low = c.mul(c.rem(panel, count), layout.block), end = c.expr(depth), stepsEnd = whole(end);
     Value width = c.min(c.i64(layout.block), c.sub(c.expr(columns), low)), columnsEnd = c.add(low, whole(width));
-    c.loop(low, columnsEnd, 4, [&](Value column) {
-      c.loop(c.i64(0), stepsEnd, 4, [&](Value step) { transpose(column, step); });
+    c.loop(low, columnsEnd, square, [&](Value column) {
+      c.loop(c.i64(0), stepsEnd, square, [&](Value step) { transpose(column, step); });
       c.loop(stepsEnd, end, 1, [&](Value step) {
-        for (int64_t i = 0; i < 4; ++i)
+        for (int64_t i = 0; i < square; ++i)
           copy(c.add(column, i), step);
       });
     });
@@ -88,12 +91,12 @@ static Grid emitTransposed(KernelBody &k, const MapSchedule &schedule, Value inp
 
 // Whether a result has so few elements along its innermost dimension, as an image has channels, that vectors rather run
 // along the one outside it: those of neighbours are then shuffled into the order of memory (AArch64 stores them so).
-static bool isInterleaved(KernelBody &k, const Loop &middle, const Loop &inner) {
+static bool isInterleaved(KernelBody &k, const Loop &middle, const Loop &inner, int64_t most) {
   if (k.returned.size() != 1 || k.outputs[0].layout.block > 1)
     return false;
   const Layout &layout = k.outputs[0].layout;
   std::optional<int64_t> few = graph::constantSize(inner.size);
-  return few && *few >= 2 && *few <= 4 && k.outputs[0].type.getElementTypeBitWidth() == 32 &&
+  return few && *few >= 2 && *few <= most && k.outputs[0].type.getElementTypeBitWidth() == 32 &&
          graph::isConstant(layout.strides[inner.dim], 1) && graph::isConstant(layout.strides[middle.dim], *few);
 }
 
@@ -118,6 +121,7 @@ static void storeInterleaved(KernelBody &k, Indices index, const Loop &middle, c
 }
 
 Grid emitMap(KernelBody &k, const MapSchedule &schedule) {
+  k.e.tableEntries = schedule.tables;
   if (Value input = packedAcrossRows(k))
     return emitTransposed(k, schedule, input);
   Code &c = k.e.c;
@@ -152,7 +156,7 @@ Grid emitMap(KernelBody &k, const MapSchedule &schedule) {
     return grid;
   }
   int64_t innerSize = graph::constantSize(inner.size).value_or(grain);
-  bool interleaved = native > 1 && isInterleaved(k, loops.back(), inner);
+  bool interleaved = native > 1 && isInterleaved(k, loops.back(), inner, schedule.interleaved);
   std::optional<Loop> middle;
   if (innerSize < schedule.shortLoop && (loops.size() > 1 || interleaved))
     middle = loops.pop_back_val();

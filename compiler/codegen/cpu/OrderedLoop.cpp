@@ -1,12 +1,16 @@
 // An iteration is given the vectors that begin it and loads those of the next; the last one, which has none, is apart.
 #include "compiler/codegen/cpu/OrderedLoop.h"
 
+#include "compiler/codegen/common/AssemblyLoop.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
 namespace fathom {
+
+// What AArch64 adds to an address at once: 12 bits.
+constexpr int64_t mostAdded = (1 << 12) - 1;
 
 bool OrderedLoop::order(int64_t sums, int64_t distance, const Target &target) {
   SmallVector<VectorUse> uses(loads.size(), {-1, -1});
@@ -23,8 +27,7 @@ bool OrderedLoop::order(int64_t sums, int64_t distance, const Target &target) {
   std::optional<LoadOrder> found = orderLoads(inOrder, body.size(), target.vectorRegisters - sums - 1, distance);
   if (found)
     loadOrder = *found;
-  // More cannot be added to an address at once.
-  return found && llvm::all_of(streams, [](const Stream &stream) { return stream.bytes < 4096; });
+  return found && llvm::all_of(streams, [](const Stream &stream) { return stream.bytes <= mostAdded; });
 }
 
 // The assembler's operands are numbered: sums, registers of vectors, then addresses and the count of iterations.
@@ -81,6 +84,18 @@ struct OrderedLoop::Text {
   }
 };
 
+// What the text says to an assembler alone: how far each address moves in an iteration, and what is loaded from it.
+void OrderedLoop::describe(Operation *assembly) const {
+  SmallVector<int64_t> moves, places;
+  for (const Stream &stream : streams)
+    moves.push_back(stream.bytes);
+  for (const Load &load : loads)
+    places.append({load.stream, load.bytes});
+  Builder b(assembly->getContext());
+  assembly->setAttr(assembly_loop::streams, b.getDenseI64ArrayAttr(moves));
+  assembly->setAttr(assembly_loop::loads, b.getDenseI64ArrayAttr(places));
+}
+
 SmallVector<Value> OrderedLoop::emit(Code &c, Value iterations, ValueRange sums) const {
   bool fromZero = llvm::all_of(sums, [](Value sum) { return matchPattern(sum, m_AnyZeroFloat()); });
   Text text(*this, sums.size(), fromZero);
@@ -109,10 +124,12 @@ SmallVector<Value> OrderedLoop::emit(Code &c, Value iterations, ValueRange sums)
   std::string constraints = llvm::join(results, ",") + "," + llvm::join(inputs, ",") + ",~{cc},~{memory}";
   auto dialect = LLVM::AsmDialectAttr::get(c.b.getContext(), LLVM::AsmDialect::AD_ATT);
   auto type = LLVM::LLVMStructType::getLiteral(c.b.getContext(), types);
-  Value all = LLVM::InlineAsmOp::create(c.b, c.loc, TypeRange{type}, operands, text.text, constraints,
-                                        /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                        LLVM::tailcallkind::TailCallKind::None, dialect, /*operand_attrs=*/ArrayAttr())
-                  .getResult(0);
+  auto assembly = LLVM::InlineAsmOp::create(c.b, c.loc, TypeRange{type}, operands, text.text, constraints,
+                                            /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                            LLVM::tailcallkind::TailCallKind::None, dialect,
+                                            /*operand_attrs=*/ArrayAttr());
+  describe(assembly);
+  Value all = assembly.getResult(0);
   SmallVector<Value> after;
   for (size_t i = 0; i < sums.size(); ++i)
     after.push_back(LLVM::ExtractValueOp::create(c.b, c.loc, all, i));

@@ -35,6 +35,8 @@ struct OrderedLoop {
 
 private:
   struct Text;
+  void describe(mlir::Operation *assembly) const;
+
   llvm::SmallVector<int64_t> sorted; // loads by their first use
   LoadOrder loadOrder;               // of these
 };

@@ -1,6 +1,7 @@
 // Products with a matrix of 4-bit or 8-bit integers, which stay packed in memory: with one row of input, reading them
 // is all the time there is. Tasks divide the matrix's rows (the result's columns); several of them at a time share the
 // loads of the input, and several rows of input share the unpacking.
+#include "compiler/schedule/PackedProduct.h"
 #include "compiler/codegen/cpu/Kernels.h"
 
 using namespace mlir;

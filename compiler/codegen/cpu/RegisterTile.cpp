@@ -7,6 +7,10 @@ using namespace mlir;
 
 namespace fathom {
 
+// Registers for what is multiplied, beside the sums and their totals. It is a bound for tiles of all shapes, which
+// follows from how their loops are written; how many registers there are, the machine says.
+constexpr int64_t operandRegisters = 8;
+
 Ahead shareOfPanel(Code &c, Value next, Value tile, int64_t tiles, Value depth, int64_t panelWidth) {
   // Code for no rows at all is never reached.
   int64_t perStep = llvm::divideCeil(panelWidth, std::max<int64_t>(1, tiles));
@@ -240,9 +244,7 @@ SmallVector<Value> RegisterTile::inBlocks(Value count, int64_t steps, ValueRange
   int64_t most = sets * longestChain / std::max<int64_t>(1, steps);
   if (mostSteps <= most)
     return body(e.c.i64(0), count, sums);
-  // Beside the sums, their totals and what is multiplied.
-  constexpr int64_t others = 8;
-  bool fit = 2 * int64_t(sums.size()) + others <= e.target.vectorRegisters;
+  bool fit = 2 * int64_t(sums.size()) + operandRegisters <= e.target.vectorRegisters;
   return sumInBlocks(
       e.c, count, most, unit, sums, none, [&](Value x, Value y) { return add(x, y); }, body,
       fit ? nullptr : e.fault.getDefiningOp());

@@ -4,6 +4,7 @@
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/codegen/cpu/Squares.h"
 #include "compiler/graph/SizeMath.h"
+#include "compiler/schedule/Reorder.h"
 
 using namespace mlir;
 

@@ -76,11 +76,12 @@ Grid emitSoftmax(KernelBody &k, const RowSchedule &schedule) {
         e.store(k.outputs[0], index, x, n);
       return x;
     });
-    Value statistic = isa<SoftmaxOp>(op) ? f.div(c.number(total.getType(), 1), total) : f.add(f.log(total), top);
+    Value statistic = isa<SoftmaxOp>(op) ? f.div(c.number(total.getType(), 1), total) : f.log(total);
     reducer.visit(row, lanes, [&](ArrayRef<Index> index, int64_t n) {
       Value s = spread(c, statistic, n), value;
+      // Large elements are near each other rather than near the logarithm, which a sum with one of them would lose.
       if (isa<LogSoftmaxOp>(op))
-        value = f.sub(item(index, n), s);
+        value = f.sub(f.sub(item(index, n), spread(c, top, n)), s);
       else
         value = f.mul(keep ? e.load(k.outputs[0], index, n) : f.expBelow(item(index, n), spread(c, top, n)), s);
       value = convert(c, value, element);

@@ -8,11 +8,11 @@ using namespace mlir;
 namespace fathom {
 
 ScoreTile::ScoreTile(Emitter &e, Value scratch, int64_t start, Value statistics, int64_t rows, int64_t keys,
-                     bool rowsTogether, int64_t apart)
+                     bool rowsTogether, const AttentionSchedule &schedule)
     : c(e.c), f{e.c}, f32(e.c.b.getF32Type()), scratch(scratch), statistics(statistics), rowsTogether(rowsTogether),
-      rows(rows), keys(keys), lanes(e.target.lanes(32)), start(start) {
+      rows(rows), keys(keys), lanes(e.target.lanes(32)), expTogether(schedule.expTogether), start(start) {
   // Rows at a distance of a power of two would share a few lines of the cache.
-  stride = rowsTogether ? rows : llvm::alignTo(keys, lanes) + apart;
+  stride = rowsTogether ? rows : llvm::alignTo(keys, lanes) + schedule.scoreApart;
   topLanes = rowsTogether ? 1 : lanes;
   beforeAt = rows * topLanes;
   sumsAt = 2 * beforeAt;
@@ -107,15 +107,25 @@ void ScoreTile::exponentiate(Value count, bool isOneOfSeveral) {
   rowsTogether ? exponentiateTogether(count, isOneOfSeveral) : exponentiateRows(count, isOneOfSeveral);
 }
 
+// Neighbours are combined until one is left, of a power of two.
+static Value inPairs(ArrayRef<Value> values, llvm::function_ref<Value(Value, Value)> combine) {
+  SmallVector<Value> left(values);
+  while (left.size() > 1) {
+    for (size_t i = 0; i < left.size() / 2; ++i)
+      left[i] = combine(left[2 * i], left[2 * i + 1]);
+    left.truncate(left.size() / 2);
+  }
+  return left.front();
+}
+
 // A vector of rows after the other; several keys at a time, as each exponential is a long chain of dependent
 // operations.
 void ScoreTile::exponentiateTogether(Value count, bool isOneOfSeveral) {
-  constexpr int64_t together = 4;
+  int64_t together = expTogether;
   auto join = [&](Value x, Value y) -> Value {
     int64_t n = cast<VectorType>(x.getType()).getNumElements();
     return vector::ShuffleOp::create(c.b, c.loc, x, y, llvm::to_vector(llvm::seq<int64_t>(0, 2 * n)));
   };
-  auto joinFour = [&](ArrayRef<Value> v) { return join(join(v[0], v[1]), join(v[2], v[3])); };
   auto part = [&](Value x, int64_t i) -> Value {
     return vector::ExtractStridedSliceOp::create(c.b, c.loc, x, ArrayRef<int64_t>{i * lanes}, ArrayRef<int64_t>{lanes},
                                                  ArrayRef<int64_t>{1});
@@ -123,12 +133,12 @@ void ScoreTile::exponentiateTogether(Value count, bool isOneOfSeveral) {
   Value whole = c.sub(count, c.rem(count, c.i64(together)));
   for (int64_t r = 0; r < rows; r += lanes) {
     Value row = c.i64(r), top = subtracted(load(topsAt + r, lanes), isOneOfSeveral),
-          tops = joinFour({top, top, top, top});
+          tops = inPairs(SmallVector<Value>(together, top), join);
     auto visit = [&](Value key, int64_t keys) {
       SmallVector<Value> scores;
       for (int64_t i = 0; i < keys; ++i)
         scores.push_back(load(place(row, c.add(key, i)), lanes));
-      Value powers = keys == 1 ? f.expBelow(scores[0], top) : f.expBelow(joinFour(scores), tops);
+      Value powers = keys == 1 ? f.expBelow(scores[0], top) : f.expBelow(inPairs(scores, join), tops);
       for (int64_t i = 0; i < keys; ++i)
         store(keys == 1 ? powers : part(powers, i), place(row, c.add(key, i)));
       return powers;
@@ -137,7 +147,10 @@ void ScoreTile::exponentiateTogether(Value count, bool isOneOfSeveral) {
     Value sums = c.loop(c.i64(0), whole, together, ValueRange{zero}, [&](Value key, ValueRange carried) {
       return SmallVector<Value>{f.add(carried[0], visit(key, together))};
     })[0];
-    Value sum = f.add(f.add(part(sums, 0), part(sums, 1)), f.add(part(sums, 2), part(sums, 3)));
+    SmallVector<Value> parts;
+    for (int64_t i = 0; i < together; ++i)
+      parts.push_back(part(sums, i));
+    Value sum = inPairs(parts, [&](Value x, Value y) { return f.add(x, y); });
     sum = c.loop(whole, count, 1, ValueRange{sum}, [&](Value key, ValueRange carried) {
       return SmallVector<Value>{f.add(carried[0], visit(key, 1))};
     })[0];
@@ -146,7 +159,7 @@ void ScoreTile::exponentiateTogether(Value count, bool isOneOfSeveral) {
 }
 
 void ScoreTile::exponentiateRows(Value count, bool isOneOfSeveral) {
-  int64_t wide = 4 * lanes;
+  int64_t wide = expTogether * lanes;
   auto max = [&](Value x, Value y) { return f.max(x, y); };
   auto add = [&](Value x, Value y) { return f.add(x, y); };
   c.loop(c.i64(0), c.i64(rows), 1, [&](Value row) {

@@ -5,15 +5,16 @@
 
 #include "compiler/codegen/cpu/FloatMath.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
+#include "compiler/schedule/Attention.h"
 
 namespace fathom {
 
 class ScoreTile {
 public:
   // `rows` rows of `keys` keys at most: the scores from element `start` of scratch on, what is known of the rows from
-  // `statistics` on. Rows that do not lie side by side are so many elements apart.
+  // `statistics` on.
   ScoreTile(Emitter &e, mlir::Value scratch, int64_t start, mlir::Value statistics, int64_t rows, int64_t keys,
-            bool rowsTogether, int64_t apart);
+            bool rowsTogether, const AttentionSchedule &schedule);
   // Elements of scratch that the scores take, and what is known of a row.
   int64_t elements() const { return (rowsTogether ? keys : rows) * stride; }
   int64_t statisticsOfRow() const { return 2 * topLanes + 2; }
@@ -63,8 +64,9 @@ private:
   mlir::Value scratch, statistics;
   bool rowsTogether;
   int64_t rows, keys, lanes;
-  int64_t stride;   // elements from one row to the next, or from one key to the next
-  int64_t topLanes; // of a row's maximum: where a row is a row, that of each lane is kept
+  int64_t expTogether; // vectors whose exponentials are taken together
+  int64_t stride;      // elements from one row to the next, or from one key to the next
+  int64_t topLanes;    // of a row's maximum: where a row is a row, that of each lane is kept
   int64_t start;
   int64_t topsAt = 0, beforeAt, sumsAt, factorsAt; // among the statistics
 };

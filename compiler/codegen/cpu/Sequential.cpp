@@ -1,4 +1,5 @@
-// Scans, and what the sequential kernels share; scatters, sorts and others have files of their own.
+// Running sums along an axis that comes with the data, and what the sequential kernels share; scatters, sorts and
+// others have files of their own.
 #include "compiler/codegen/cpu/Sequential.h"
 
 using namespace mlir;
@@ -60,36 +61,11 @@ Value addElements(Code &c, Type element, Value x, Value y) {
                                  arith::AddFOp::create(c.b, c.loc, extend(x), extend(y)).getResult());
 }
 
-// The sums along one axis for the row at `index`, or for as many as there are lanes, in order of the data (or against
-// it).
-static void scanRow(KernelBody &k, CumSumOp op, Indices index, int64_t axis, int64_t lanes) {
-  Code &c = k.e.c;
-  Type element = op.getType().getElementType();
-  Value size = k.e.size(op.getInput(), axis);
-  c.loop(c.i64(0), size, 1, ValueRange{c.splat(c.number(registerType(element), 0), lanes)},
-         [&](Value i, ValueRange sum) {
-           index[axis] = {op.getReverse() ? c.sub(c.sub(size, c.i64(1)), i) : i, 0};
-           Value next = addElements(c, element, sum[0], k.e.element(op.getInput(), index, lanes));
-           k.e.store(k.outputs[0], index, op.getExclusive() ? sum[0] : next, lanes);
-           return SmallVector<Value>{next};
-         });
-}
-
-Grid emitCumSum(KernelBody &k, const SequentialSchedule &schedule) {
+Grid emitCumSum(KernelBody &k) {
   Code &c = k.e.c;
   auto op = cast<CumSumOp>(k.anchor);
   auto type = op.getType();
   int64_t rank = type.getRank();
-  if (auto known = constantElementsOf(op.getAxis())) {
-    int64_t axis = *normalizeAxis(known->front(), rank);
-    SmallVector<Loop> loops = loopsOver(type, {}, {axis});
-    Grid grid;
-    auto [low, high] = k.taskRange(grid, iterations(loops, k.context()), schedule.grain);
-    Indices index = k.e.zeros(rank);
-    overStretch(k, low, high, loops, lanesAlong(k, type, loops), index,
-                [&](int64_t lanes) { scanRow(k, op, index, axis, lanes); });
-    return grid;
-  }
   // Which rows are independent is known only at run time, so one task does all of them.
   Value axis = k.e.integerAt(op.getAxis(), k.e.zeros(cast<RankedTensorType>(op.getAxis().getType()).getRank()));
   axis = k.e.checkedIndex(axis, c.i64(rank));
@@ -98,14 +74,14 @@ Grid emitCumSum(KernelBody &k, const SequentialSchedule &schedule) {
       SmallVector<Loop> loops = loopsOver(type, {}, {d});
       Indices index = k.e.zeros(rank);
       overStretch(k, c.i64(0), c.expr(iterations(loops, k.context())), loops, lanesAlong(k, type, loops), index,
-                  [&](int64_t lanes) { scanRow(k, op, index, d, lanes); });
+                  [&](int64_t lanes) { scanInOrder(k, op, index, d, lanes); });
     });
   return Grid{getAffineConstantExpr(1, k.context()), 0};
 }
 
 Grid emitSequential(KernelBody &k, const SequentialSchedule &schedule) {
   return TypeSwitch<Operation *, Grid>(k.anchor)
-      .Case([&](CumSumOp) { return emitCumSum(k, schedule); })
+      .Case([&](CumSumOp) { return emitCumSum(k); })
       .Case([&](ScatterElementsOp) { return emitScatterElements(k, schedule); })
       .Case([&](ScatterNDOp) { return emitScatterND(k, schedule); })
       .Case([&](TopKOp) { return emitTopK(k, schedule); })

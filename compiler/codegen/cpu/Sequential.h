@@ -5,7 +5,7 @@
 
 namespace fathom {
 
-Grid emitCumSum(KernelBody &k, const SequentialSchedule &schedule);
+Grid emitCumSum(KernelBody &k);
 Grid emitScatterElements(KernelBody &k, const SequentialSchedule &schedule);
 Grid emitScatterND(KernelBody &k, const SequentialSchedule &schedule);
 Grid emitTopK(KernelBody &k, const SequentialSchedule &schedule);
@@ -40,6 +40,9 @@ void siftDown(Code &c, const SortedList &list, mlir::Value place, mlir::Value le
 void sortHeap(Code &c, const SortedList &list, mlir::Value length);
 // Whether x comes before y among numbers; NaN comes after all others, and is equal to itself.
 mlir::Value isLess(Code &c, mlir::Type element, mlir::Value x, mlir::Value y);
+
+// The running sums along one axis at `index`, for as many rows side by side as there are lanes, element by element.
+void scanInOrder(KernelBody &k, graph::CumSumOp op, Indices index, int64_t axis, int64_t lanes);
 
 // x + y for elements of a type; 16-bit floats in single precision.
 mlir::Value addElements(Code &c, mlir::Type element, mlir::Value x, mlir::Value y);

@@ -39,6 +39,7 @@ public:
     takesGrid = arith::CmpFOp::create(c.b, c.loc, F::OGE, threshold, f(leastGrid));
   }
 
+  // Beyond as many, a list is rather longer: their heads are cleared for every class, and stay in a near cache.
   static constexpr int64_t mostLists = 1 << 14, scratchBytes = mostLists * 4;
 
   void clear() {

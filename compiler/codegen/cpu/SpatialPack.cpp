@@ -7,6 +7,7 @@
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/kernel/ConvAlgorithm.h"
+#include "compiler/schedule/SpatialPack.h"
 
 using namespace mlir;
 using namespace fathom::graph;

@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/Combination.h"
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
+#include "compiler/schedule/Strassen.h"
 
 using namespace mlir;
 using namespace fathom::graph;

@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
+#include "compiler/schedule/Transposed.h"
 #include <numeric>
 
 using namespace mlir;
@@ -264,7 +265,8 @@ private:
       delinearize(c, c.add(row, r), rowLoops, index);
       whereItLies(placeOf(phase, index), [&](Indices place) {
         int64_t lanes = registers().lanes();
-        vectorLoop(c, c.i64(0), c.i64(columns), llvm::bit_floor(uint64_t(std::min(width, 4 * lanes))), lanes,
+        vectorLoop(c, c.i64(0), c.i64(columns),
+                   llvm::bit_floor(uint64_t(std::min(width, schedule.storeVectors * lanes))), lanes,
                    [&](Value at, int64_t count) {
                      place[1] = {c.add(column, at), count > 1 ? 1 : 0};
                      store(place, c.load(k.scratch, c.add(c.mul(r, width), at), acc, count), count);

@@ -2,6 +2,7 @@
 // go side by side, of rows through one tree or, for a row that is left alone, through several trees. They are free of
 // branches: who has reached a leaf stays there until all have. A block of rows passes one tree after the other, so that
 // the nodes come from the first-level cache.
+#include "compiler/schedule/Trees.h"
 #include "compiler/codegen/cpu/Kernels.h"
 
 using namespace mlir;

@@ -6,6 +6,7 @@
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
+#include "compiler/schedule/Winograd.h"
 
 using namespace mlir;
 using namespace fathom::graph;

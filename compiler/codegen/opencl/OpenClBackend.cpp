@@ -18,12 +18,10 @@ public:
   StringRef name() const override { return "opencl"; }
 
   ArrayRef<const KernelClass *> kernelClasses() const override {
-    static const KernelClass *const all[] = {&fathom::kernelClasses.map};
+    static const KernelClass *const all[] = {&mapClass};
     return all;
   }
-  const KernelClass *classOf(Operation *anchor) const override {
-    return graph::isAnchor(anchor) ? nullptr : &fathom::kernelClasses.map;
-  }
+  const KernelClass *classOf(Operation *anchor) const override { return graph::isAnchor(anchor) ? nullptr : &mapClass; }
   const KernelClass *classOf(func::FuncOp kernel) const override { return classOf(anchorOf(kernel)); }
 
   std::optional<AnchorLayouts> layoutsOf(Operation *, const Target &) const override { return std::nullopt; }

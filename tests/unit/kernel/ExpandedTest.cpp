@@ -1,12 +1,10 @@
 // What code generation expands into polynomials is what costs take for that: both sides are asked for every op.
 #include "compiler/codegen/common/MathLowering.h"
-#include "compiler/driver/Compile.h"
-#include "compiler/driver/EmitLoopsPass.h"
+#include "compiler/driver/Compilation.h"
+#include "compiler/driver/EmitLoops.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/kernel/VectorWork.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -68,11 +66,10 @@ protected:
   }
 
   bool isExpandedByCode(ModuleOp module) {
-    PassManager passes(context.get());
-    std::string problem;
-    llvm::raw_string_ostream out(problem);
-    EXPECT_TRUE(succeeded(parsePassPipeline("emit-loops{target=neoverse-v1}", passes, out))) << problem;
-    EXPECT_TRUE(succeeded(passes.run(module)));
+    CompileOptions options;
+    options.target = llvm::cantFail(parseTarget("neoverse-v1"));
+    auto compilation = Compilation::begin(options, module.getLoc());
+    EXPECT_TRUE(succeeded(compilation) && succeeded((*compilation)->run(module, "emit-loops")));
     auto before = functionsIn(module);
     RewritePatternSet patterns(context.get());
     populateMathLowering(patterns, MathOptions());

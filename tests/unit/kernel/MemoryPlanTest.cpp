@@ -1,7 +1,8 @@
 // Where tensors lie, for programs written as text.
 #include "compiler/package/MemoryPlan.h"
 
-#include "compiler/driver/Compile.h"
+#include "compiler/driver/Compilation.h"
+#include "compiler/driver/DefaultPasses.h"
 #include "compiler/graph/SizeMath.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
@@ -18,9 +19,11 @@ protected:
     ASSERT_TRUE(module);
     auto target = parseTarget("neoverse-n1");
     ASSERT_TRUE(bool(target));
-    FailureOr<Program> built = buildProgram(*module, *target, *draftChooser(*target));
-    ASSERT_TRUE(succeeded(built));
-    program = *built;
+    options.target = *target;
+    auto compilation = Compilation::begin(options, module->getLoc());
+    ASSERT_TRUE(succeeded(compilation));
+    ASSERT_TRUE(succeeded((*compilation)->run(*module, kernelPasses())));
+    program = (*compilation)->program;
     memory = planMemory(program);
   }
   // The result of the kernel of this name, and where it lies.
@@ -40,6 +43,7 @@ protected:
 
   std::unique_ptr<MLIRContext> context = createContext();
   OwningOpRef<ModuleOp> module;
+  CompileOptions options;
   Program program;
   MemoryPlan memory;
 };

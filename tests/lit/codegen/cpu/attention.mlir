@@ -1,9 +1,9 @@
 // Attention in one kernel: tiles of four rows by panels of eight columns. Where multiply-adds take a lane as their factor,
 // a tile's rows lie side by side for every key; elsewhere a row of scores is a row.
 // RUN: split-file %s %t
-// RUN: fathom-opt --emit-loops="target=neoverse-v1 plan=%t/whole" --canonicalize --cse %t/attention.mlir | FileCheck %t/attention.mlir --check-prefix=WHOLE
-// RUN: fathom-opt --emit-loops="target=neoverse-v1 plan=%t/blocks" --canonicalize --cse %t/attention.mlir | FileCheck %t/attention.mlir --check-prefix=BLOCKS
-// RUN: fathom-opt --emit-loops=target=x86-64-v3 --canonicalize --cse %t/attention.mlir | FileCheck %t/attention.mlir --check-prefix=ROWS
+// RUN: fathom-opt --emit-loops --target=neoverse-v1 --plan=%t/whole --canonicalize --cse %t/attention.mlir | FileCheck %t/attention.mlir --check-prefix=WHOLE
+// RUN: fathom-opt --emit-loops --target=neoverse-v1 --plan=%t/blocks --canonicalize --cse %t/attention.mlir | FileCheck %t/attention.mlir --check-prefix=BLOCKS
+// RUN: fathom-opt --emit-loops --target=x86-64-v3 --canonicalize --cse %t/attention.mlir | FileCheck %t/attention.mlir --check-prefix=ROWS
 
 //--- whole
 fathom-plan: 1

@@ -1,8 +1,8 @@
 // Rows that pass a panel fetch the next one meanwhile, where the schedule says so.
 // RUN: split-file %s %t
-// RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" --canonicalize --cse %t/many.mlir | FileCheck %t/many.mlir
-// RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/none" --canonicalize --cse %t/many.mlir | FileCheck %t/many.mlir --check-prefix=NONE
-// RUN: not fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" %t/one.mlir 2>&1 | FileCheck %t/one.mlir
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --plan=%t/plan --canonicalize --cse %t/many.mlir | FileCheck %t/many.mlir
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --plan=%t/none --canonicalize --cse %t/many.mlir | FileCheck %t/many.mlir --check-prefix=NONE
+// RUN: not fathom-opt --emit-loops --target=neoverse-n1 --plan=%t/plan %t/one.mlir 2>&1 | FileCheck %t/one.mlir
 
 //--- plan
 fathom-plan: 1

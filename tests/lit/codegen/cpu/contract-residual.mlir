@@ -1,7 +1,7 @@
 // What is added to a tile is fetched while the tile is computed: a line of 16 elements for each of its rows. The bias of
 // all rows is not.
 // RUN: split-file %s %t
-// RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" --canonicalize --cse %t/model.mlir | FileCheck %t/model.mlir
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --plan=%t/plan --canonicalize --cse %t/model.mlir | FileCheck %t/model.mlir
 
 //--- plan
 fathom-plan: 1

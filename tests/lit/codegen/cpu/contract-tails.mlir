@@ -1,7 +1,7 @@
 // Tails of a register tile: how much code there is for them.
 // RUN: split-file %s %t
-// RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" --canonicalize --cse %t/shared.mlir | FileCheck %t/shared.mlir
-// RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" --canonicalize --cse %t/own.mlir | FileCheck %t/own.mlir
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --plan=%t/plan --canonicalize --cse %t/shared.mlir | FileCheck %t/shared.mlir
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --plan=%t/plan --canonicalize --cse %t/own.mlir | FileCheck %t/own.mlir
 
 //--- plan
 fathom-plan: 1

@@ -1,7 +1,7 @@
 // Taps outside of the image are left out: a row of windows has only those rows of the image that there are, and of a row
 // of three pixels, whose width is known, seven of nine taps.
 // RUN: split-file %s %t
-// RUN: fathom-opt --emit-loops="target=neoverse-v1 plan=%t/plan" --canonicalize --cse %t/row.mlir | FileCheck %t/row.mlir
+// RUN: fathom-opt --emit-loops --target=neoverse-v1 --plan=%t/plan --canonicalize --cse %t/row.mlir | FileCheck %t/row.mlir
 
 //--- plan
 fathom-plan: 1

@@ -1,5 +1,5 @@
 // A dimension that is 1 or as large as the result's: its index is clamped, and along the lanes one of two loads is taken.
-// RUN: fathom-opt --emit-loops=target=neoverse-n1 --canonicalize --cse --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --canonicalize --cse --split-input-file %s | FileCheck %s
 
 !from = tensor<?x64xf32, #graph.enc<shape = ()[s0] -> (s0, 64)>>
 !to = tensor<?x64xf32, #graph.enc<shape = ()[s0, s1] -> (s1, 64)>>

@@ -1,7 +1,7 @@
 // Rows that become columns of panels: four by four elements are transposed in registers, the rest go one by one. Where
 // columns lie side by side already, vectors are copied as they are; of three columns there is nothing to transpose.
-// RUN: fathom-opt --emit-loops=target=neoverse-n1 --canonicalize --cse --split-input-file %s | FileCheck %s
-// RUN: fathom-opt --emit-loops=target=x86-64-v3 --canonicalize --cse --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --canonicalize --cse --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --emit-loops --target=x86-64-v3 --canonicalize --cse --split-input-file %s | FileCheck %s
 
 // CHECK-LABEL: func.func @Relayout_Relayout.0(
 // CHECK-COUNT-4: llvm.load {{.*}} vector<4xf32>

@@ -1,9 +1,9 @@
 // The loop of a product in the assembler of AArch64: its loads come ahead, in an order that no later pass changes. Other
 // targets, and types without such instructions, have a loop of multiply-adds that LLVM orders.
 // RUN: split-file %s %t
-// RUN: fathom-opt --emit-loops="target=neoverse-n1 plan=%t/plan" --canonicalize --cse %t/floats.mlir | FileCheck %t/floats.mlir
-// RUN: fathom-opt --emit-loops=target=x86-64-v3 --canonicalize --cse %t/floats.mlir | FileCheck %t/floats.mlir --check-prefix=OTHER
-// RUN: fathom-opt --emit-loops=target=neoverse-n1 --canonicalize --cse %t/doubles.mlir | FileCheck %t/doubles.mlir
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --plan=%t/plan --canonicalize --cse %t/floats.mlir | FileCheck %t/floats.mlir
+// RUN: fathom-opt --emit-loops --target=x86-64-v3 --canonicalize --cse %t/floats.mlir | FileCheck %t/floats.mlir --check-prefix=OTHER
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --canonicalize --cse %t/doubles.mlir | FileCheck %t/doubles.mlir
 
 //--- plan
 fathom-plan: 1

@@ -1,6 +1,6 @@
 // Sums over rows read a few lines of each row, which are fetched some rows ahead. Sums along rows are one stream, which
 // hardware fetches.
-// RUN: fathom-opt --emit-loops=target=neoverse-n1 --canonicalize --cse %s | FileCheck %s
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --canonicalize --cse %s | FileCheck %s
 
 // CHECK-LABEL: func @ReduceMean_down.
 // CHECK: scf.for

@@ -1,7 +1,7 @@
 // Between images with their channels innermost and such with rows: squares of elements are loaded as vectors of one, and
 // stored as vectors of the other.
-// RUN: fathom-opt --emit-loops=target=neoverse-n1 --canonicalize --cse --split-input-file %s | FileCheck %s --check-prefixes=CHECK,FOUR
-// RUN: fathom-opt --emit-loops=target=x86-64-v3 --canonicalize --cse --split-input-file %s | FileCheck %s --check-prefixes=CHECK,EIGHT
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --canonicalize --cse --split-input-file %s | FileCheck %s --check-prefixes=CHECK,FOUR
+// RUN: fathom-opt --emit-loops --target=x86-64-v3 --canonicalize --cse --split-input-file %s | FileCheck %s --check-prefixes=CHECK,EIGHT
 
 // Sizes that do not come out even have no code of their own: their last squares overlap with those before them.
 // CHECK-LABEL: func.func @Relayout_Relayout.0(

@@ -1,5 +1,5 @@
 // A transposed convolution whose channels are not known gathers: a tap counts where its input lies on the grid of the stride and inside.
-// RUN: fathom-opt --emit-loops=target=neoverse-n1 --canonicalize --cse %s | FileCheck %s
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --canonicalize --cse %s | FileCheck %s
 
 // Sixteen-bit floats are summed in 32 bits and rounded once.
 // CHECK-LABEL: func @ConvTranspose_ConvTranspose.0(

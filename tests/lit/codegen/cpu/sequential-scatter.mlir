@@ -1,5 +1,5 @@
 // A scatter copies its input, then writes the updates in order; every index that comes with the data is checked.
-// RUN: fathom-opt --emit-loops=target=neoverse-n1 --canonicalize --cse --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --canonicalize --cse --split-input-file %s | FileCheck %s
 
 // CHECK-LABEL: func @ScatterElements_ScatterElements.0(
 // CHECK-SAME: %[[X:arg0]]: {{.*}}, %[[AT:arg1]]: {{.*}}, %[[U:arg2]]: {{.*}}, %[[Y:arg3]]:

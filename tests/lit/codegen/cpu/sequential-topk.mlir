@@ -1,5 +1,5 @@
 // The best elements of a row: a heap of k entries in the result with the worst on top, sorted in place at the end.
-// RUN: fathom-opt --emit-loops=target=neoverse-n1 --canonicalize --cse --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --canonicalize --cse --split-input-file %s | FileCheck %s
 
 // The first k elements make the heap; a later one that is better than the worst takes its place.
 // CHECK-LABEL: func @TopK_TopK.0(

@@ -1,7 +1,7 @@
 // Groups of two channels, two groups in a vector: every lane multiplies the input channel of its own group. The pixels of
 // a window along a row are unrolled and share what they load: three pixels of the result read five of the input.
 // RUN: split-file %s %t
-// RUN: fathom-opt --emit-loops="target=neoverse-v1 plan=%t/plan" --canonicalize --cse %t/pairs.mlir | FileCheck %t/pairs.mlir
+// RUN: fathom-opt --emit-loops --target=neoverse-v1 --plan=%t/plan --canonicalize --cse %t/pairs.mlir | FileCheck %t/pairs.mlir
 
 //--- plan
 fathom-plan: 1

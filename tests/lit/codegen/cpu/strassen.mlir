@@ -1,5 +1,5 @@
 // A product in quarters: seven products for a pair of rows, of which nothing but the result leaves scratch.
-// RUN: fathom-opt --emit-loops=target=neoverse-v1 --canonicalize --cse --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --emit-loops --target=neoverse-v1 --canonicalize --cse --split-input-file %s | FileCheck %s
 
 // The factors: two rows of two halves for each of four pairs, seven sums of them, transposed; then the seven products,
 // and four results of them.

@@ -1,5 +1,5 @@
 // A transposed convolution by phases: which taps a phase has is computed once, for a register tile of its pixels.
-// RUN: fathom-opt --emit-loops=target=neoverse-n1 --canonicalize --cse %s | FileCheck %s
+// RUN: fathom-opt --emit-loops --target=neoverse-n1 --canonicalize --cse %s | FileCheck %s
 
 // CHECK-LABEL: func @ConvTranspose_Relu
 // Phases: the last dimension's are side by side, then the other's.

@@ -1,5 +1,5 @@
 // A convolution in tiles of 2 x 2 pixels: 16 products for a tile, of which nothing but the result leaves scratch.
-// RUN: fathom-opt --emit-loops=target=neoverse-v1 --canonicalize --cse %s | FileCheck %s
+// RUN: fathom-opt --emit-loops --target=neoverse-v1 --canonicalize --cse %s | FileCheck %s
 
 // The tiles: 16 loads and as many stores of transformed ones; a product at each of 16 positions; the way back.
 // CHECK-LABEL: func @WinogradConv_y.

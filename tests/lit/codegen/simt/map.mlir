@@ -1,5 +1,5 @@
 // A map of work items: scalars, pointers into global memory, an index from the work item's number, and no trace of a CPU.
-// RUN: fathom-opt --emit-loops=target=opencl --canonicalize --cse %s | FileCheck %s
+// RUN: fathom-opt --emit-loops --target=opencl --canonicalize --cse %s | FileCheck %s
 
 // CHECK-LABEL: func.func @Add_Tanh
 // CHECK-SAME: !llvm.ptr<1> {llvm.noalias}{{.*}}, %[[SIZE:arg[0-9]+]]: i64) attributes {gpu.kernel}

@@ -1,5 +1,5 @@
 // Every op that a back end has no kernels for is named.
-// RUN: not fathom-opt --emit-loops=target=opencl %s 2>&1 | FileCheck %s
+// RUN: not fathom-opt --emit-loops --target=opencl %s 2>&1 | FileCheck %s
 
 // CHECK: error: [F3001] MatMul: the back end 'opencl' has no kernels for MatMul
 // CHECK: error: [F3001] Softmax: the back end 'opencl' has no kernels for Softmax
