@@ -1,0 +1,246 @@
+// The order of tuning: kernels by what they cost, candidates by the draft, then by who knows better.
+#include "compiler/tune/Tune.h"
+
+#include "compiler/support/Cancellation.h"
+#include "compiler/support/Failure.h"
+#include "compiler/support/LargeStack.h"
+#include "compiler/target/MachineFile.h"
+#include "compiler/tune/database/Locate.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
+#include <chrono>
+
+using namespace mlir;
+
+namespace fathom::tune {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Candidates that the draft is asked for, of the whole space, beside all that the compiler looks at by itself.
+constexpr size_t draftTrials = 2000;
+// Kernels whose share of the model's estimated time is less are left as they are.
+constexpr double leastShare = 0.003;
+
+std::string machineOf(const Target &target) { return hashOf(printMachineFile(target)); }
+
+Lookup lookupFor(const KernelTask &task, FloatMode fp) {
+  const Target &target = task.target();
+  return {task.key().str(), task.kernelClass().name.str(), target.spelling(), generatorVersion.str(), fp,
+          machineOf(target)};
+}
+
+// The schedules that the draft finds cheapest: of those that the compiler looks at, and of a search over all others.
+std::vector<Schedule> byDraft(const KernelTask &task, const SearchSpace &space, size_t count, uint64_t seed) {
+  std::unique_ptr<Judge> draft = draftJudge(task);
+  Trials trials(space, *draft, draftTrials);
+  findSearch("evolution")->run(trials, task.planned(), seed);
+  std::vector<Judged> all = trials.best(draftTrials);
+  task.space().enumerate([&](const Schedule &schedule) {
+    double cost = task.space().score(schedule);
+    all.push_back({schedule, cost});
+  });
+  std::vector<Schedule> chosen{task.planned()};
+  for (size_t i : byCost(all.size(), [&](size_t i) { return all[i].cost; })) {
+    if (chosen.size() >= count)
+      break;
+    if (!llvm::is_contained(chosen, all[i].schedule))
+      chosen.push_back(all[i].schedule);
+  }
+  return chosen;
+}
+
+Tuned startOf(const TaskUse &use) {
+  const KernelTask &task = *use.task;
+  Tuned start;
+  start.kernel = task.name().str(), start.kernelClass = task.kernelClass().name.str();
+  start.uses = use.kernels.size(), start.kernels = use.kernels;
+  start.planned = start.best = task.planned();
+  start.plannedCost = start.bestCost = task.space().score(task.planned());
+  return start;
+}
+
+class Tuner {
+public:
+  Tuner(const Program &program, const Request &request, const Target &target, ScheduleDatabase *database, Location loc)
+      : program(program), request(request), target(target), database(database), loc(loc), start(Clock::now()),
+        timer(target) {}
+
+  FailureOr<std::vector<Tuned>> run() {
+    std::vector<TaskUse> uses = tasksOf(program, {target, request.fp == FloatMode::Strict});
+    std::vector<Tuned> results;
+    std::vector<double> shares;
+    double total = 0;
+    for (const TaskUse &use : uses) {
+      results.push_back(startOf(use));
+      shares.push_back(results.back().plannedCost * double(use.kernels.size()));
+      total += shares.back();
+    }
+    if (request.mode == Mode::Measure) {
+      bool isAArch64 = llvm::Triple(llvm::sys::getProcessTriple()).isAArch64();
+      if (request.machine.machine.isHere() && isAArch64 != target.isAArch64())
+        return LogicalResult(hint(emitError(loc, ErrorCode::BadTarget)
+                                      << "kernels for " << target.spelling()
+                                      << " cannot be measured on this machine, which has another architecture",
+                                  "give --measure-on ssh://HOST, or --tune static, which needs no machine"));
+      FailureOr<std::unique_ptr<Measurer>> started = Measurer::start(loc, request.machine);
+      if (failed(started))
+        return failure();
+      measurer = std::move(*started);
+    }
+    size_t done = 0;
+    for (size_t i : byCost(uses.size(), [&](size_t i) { return -shares[i]; })) {
+      if (isCancelled())
+        return failure();
+      if (request.progress)
+        request.progress(done++, uses.size());
+      if (shares[i] >= leastShare * total && !isLate())
+        tuneKernel(*uses[i].task, results[i]);
+    }
+    if (measurer && !measurer->problem().empty())
+      emitWarning(loc) << measurer->problem();
+    return results;
+  }
+
+private:
+  bool isLate() const {
+    return request.seconds > 0 && std::chrono::duration<double>(Clock::now() - start).count() > request.seconds;
+  }
+
+  void tuneKernel(const KernelTask &task, Tuned &result) {
+    SearchSpace space(task);
+    if (request.mode == Mode::Measure)
+      measureKernel(task, space, result);
+    else
+      analyseKernel(task, space, result);
+  }
+
+  // Of what the draft finds cheapest, the schedule whose code is cheapest by its own model, if it is so beyond what the
+  // model can tell.
+  void analyseKernel(const KernelTask &task, const SearchSpace &space, Tuned &result) {
+    constexpr double doubt = 0.03;
+    std::vector<Schedule> candidates = byDraft(task, space, request.trials, request.seed);
+    std::unique_ptr<Judge> judge = preciseJudge(task, timer, request.runThreads, request.compilerThreads);
+    std::vector<double> costs = judge->costs(candidates);
+    result.trials = candidates.size();
+    result.failed = llvm::count(costs, noCost);
+    size_t least = byCost(costs.size(), [&](size_t i) { return costs[i]; }).front();
+    result.plannedCost = result.bestCost = costs.front();
+    if (costs[least] < costs.front() * (1 - doubt))
+      result.best = candidates[least], result.bestCost = costs[least];
+  }
+
+  // The first half of the trials is what the draft finds cheapest; the other half a search from the best of these.
+  void measureKernel(const KernelTask &task, const SearchSpace &space, Tuned &result) {
+    MeasureOptions options;
+    options.threads = request.runThreads;
+    options.cold = true;
+    double plannedNs = 0;
+    auto heard = [&](const Schedule &schedule, const Measurement &measurement, double drift) {
+      if (!measurement.isOk()) {
+        result.problem = (spell(measurement.status) + ": " + measurement.note).str();
+        return void(++result.failed);
+      }
+      if (!plannedNs && schedule == task.planned())
+        plannedNs = measurement.medianNs;
+      keep(entryOf(task, schedule, measurement, drift));
+    };
+    std::unique_ptr<Judge> judge = measureJudge(task, *measurer, options, request.compilerThreads, heard);
+    std::vector<Judged> judged;
+    auto note = [&](ArrayRef<Schedule> schedules) {
+      std::vector<double> costs = judge->costs(schedules);
+      for (auto [schedule, cost] : llvm::zip_equal(schedules, costs))
+        judged.push_back({schedule, cost});
+    };
+    std::vector<Schedule> first = byDraft(task, space, std::max<size_t>(1, request.trials / 2), request.seed);
+    note(first);
+    size_t least = byCost(judged.size(), [&](size_t i) { return judged[i].cost; }).front();
+    if (judged[least].cost < noCost && request.trials > first.size()) {
+      Trials trials(space, *judge, request.trials - first.size());
+      findSearch(request.search)->run(trials, judged[least].schedule, request.seed);
+      llvm::append_range(judged, trials.judged);
+    }
+    result.trials = judged.size();
+    if (plannedNs <= 0)
+      return;
+    result.plannedCost = result.bestCost = plannedNs;
+    for (const Judged &candidate : judged)
+      if (candidate.cost < result.bestCost)
+        result.best = candidate.schedule, result.bestCost = candidate.cost;
+  }
+
+  Entry entryOf(const KernelTask &task, const Schedule &schedule, const Measurement &measurement, double drift) {
+    Entry entry;
+    entry.kernel = task.key().str(), entry.kernelClass = task.kernelClass().name.str();
+    llvm::append_range(entry.sizes, task.sizes());
+    entry.target = target.spelling(), entry.machine = machineOf(target), entry.generator = generatorVersion.str();
+    entry.fp = request.fp, entry.threads = request.runThreads, entry.schedule = schedule;
+    entry.found = Found::Measured, entry.cycles = task.space().score(schedule);
+    entry.samples = measurement.runs, entry.nanoseconds = measurement.medianNs * drift;
+    entry.spread = measurement.upperQuartileNs - measurement.lowerQuartileNs;
+    entry.time =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    entry.provenance = "kernel " + task.name().str();
+    return entry;
+  }
+
+  // At once, so that an end before time loses no more than the group of candidates at hand.
+  void keep(const Entry &entry) {
+    if (!database)
+      return;
+    if (llvm::Error error = database->insert(entry)) {
+      warn(loc, std::move(error));
+      database = nullptr;
+    }
+  }
+
+  const Program &program;
+  const Request &request;
+  const Target &target;
+  ScheduleDatabase *database;
+  Location loc;
+  Clock::time_point start;
+  std::unique_ptr<Measurer> measurer;
+  BlockTimer timer;
+};
+
+} // namespace
+
+FailureOr<std::vector<Tuned>> tune(const Program &program, const Request &request, const Target &target,
+                                   ScheduleDatabase *database, Location loc) {
+  return Tuner(program, request, target, database, loc).run();
+}
+
+std::vector<Tuned> known(const Program &program, const Target &target, FloatMode fp, ScheduleDatabase &database,
+                         Location loc) {
+  std::vector<Tuned> results;
+  for (const TaskUse &use : tasksOf(program, {target, fp == FloatMode::Strict})) {
+    llvm::Expected<std::optional<Entry>> entry = database.best(lookupFor(*use.task, fp));
+    if (!entry) {
+      warn(loc, entry.takeError());
+      return {};
+    }
+    Tuned result = startOf(use);
+    // What is not legal here any more is passed over.
+    if (*entry) {
+      if (llvm::Error error = checkSchedule(use.task->kernelClass(), (*entry)->schedule, use.task->site(), target))
+        warn(loc, fail(ErrorCode::BadEntry, "entry " + (*entry)->id().substr(0, 12) + " of kernel '" + result.kernel +
+                                                "': " + llvm::toString(std::move(error))));
+      else
+        result.best = inOrder((*entry)->schedule, use.task->kernelClass()), result.entry = (*entry)->id();
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+Plan planWith(const Program &program, ArrayRef<Tuned> tuned) {
+  Plan plan = program.plan;
+  for (const Tuned &kernel : tuned)
+    for (size_t i : kernel.kernels)
+      if (kernel.isBetter())
+        plan.kernels[i].schedule = kernel.best;
+  return plan;
+}
+
+} // namespace fathom::tune

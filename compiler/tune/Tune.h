@@ -1,0 +1,55 @@
+// Tuning: schedules for the kernels of a program that are better than those it was planned with, by a model of the code
+// or by measuring; and what a database knows of them.
+#pragma once
+
+#include "compiler/plan/Program.h"
+#include "compiler/tune/database/ScheduleDatabase.h"
+#include "compiler/tune/judge/Judges.h"
+
+namespace fathom::tune {
+
+// Draft takes what a database knows, and else what the compiler chooses by itself. Static goes by the model of the
+// code, without a device.
+enum class Mode { Draft, Static, Measure };
+
+struct Request {
+  Mode mode = Mode::Draft;
+  size_t trials = 64;             // of each kernel: candidates that are analysed, or measured
+  std::string search = "descent"; // what the second half of them is found by
+  double seconds = 0;             // for all kernels; 0: as long as it takes
+  uint64_t seed = 1;
+  unsigned compilerThreads = 0; // 0: all CPUs
+  int runThreads = 1;           // of a kernel that is measured
+  FloatMode fp = FloatMode::Fast;
+  MeasurerOptions machine; // to measure on
+  // Called with the kernels that are done and how many there are.
+  std::function<void(size_t done, size_t total)> progress;
+};
+
+// What became of a kernel.
+struct Tuned {
+  std::string kernel, kernelClass;
+  size_t uses = 1;
+  Schedule planned, best;
+  double plannedCost = 0, bestCost = 0; // in nanoseconds where they were measured, else in cycles
+  size_t trials = 0, failed = 0;
+  std::string problem;         // of the last one that failed
+  std::vector<size_t> kernels; // of the program
+  std::string entry;           // of the database that the best schedule was taken from; empty: none
+
+  bool isBetter() const { return !(planned == best); }
+};
+
+// Tunes kernel after kernel, the costliest first. What is measured goes into the database at once, where there is one,
+// so that an end before time loses no more than the group of candidates at hand. Problems are diagnostics at `loc`.
+mlir::FailureOr<std::vector<Tuned>> tune(const Program &program, const Request &request, const Target &target,
+                                         ScheduleDatabase *database, mlir::Location loc);
+
+// The best schedules that a database knows for a program's kernels, as far as they are legal there.
+std::vector<Tuned> known(const Program &program, const Target &target, FloatMode fp, ScheduleDatabase &database,
+                         mlir::Location loc);
+
+// A program's plan with other schedules.
+Plan planWith(const Program &program, llvm::ArrayRef<Tuned> tuned);
+
+} // namespace fathom::tune

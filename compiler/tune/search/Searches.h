@@ -1,0 +1,13 @@
+// The searches, each in a file of its own.
+#pragma once
+
+#include "compiler/tune/search/Search.h"
+
+namespace fathom::tune {
+
+const Search &randomSearch();    // Random.cpp
+const Search &descentSearch();   // Descent.cpp
+const Search &evolutionSearch(); // Evolution.cpp
+const Search &geneticSearch();   // Genetic.cpp
+
+} // namespace fathom::tune

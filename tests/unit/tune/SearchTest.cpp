@@ -1,0 +1,93 @@
+// Searches over the whole space, by a judge that is known: they stay within their trials, ask for legal schedules only,
+// and find more than chance does.
+#include "compiler/tune/judge/Judges.h"
+#include "tests/unit/tune/TestProgram.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace fathom::tune {
+namespace {
+
+class SearchTest : public ProgramTest {};
+
+class CountingJudge final : public Judge {
+public:
+  CountingJudge(const SearchSpace &space, Judge &other) : space(space), other(other) {}
+
+  std::vector<double> costs(llvm::ArrayRef<Schedule> schedules) override {
+    for (const Schedule &schedule : schedules) {
+      EXPECT_TRUE(space.isLegal(schedule));
+      std::string text;
+      for (const auto &[name, value] : schedule.knobs)
+        text += name + "=" + std::to_string(value) + " ";
+      EXPECT_TRUE(asked.insert(text).second) << "asked twice: " << text;
+    }
+    return other.costs(schedules);
+  }
+
+private:
+  const SearchSpace &space;
+  Judge &other;
+  llvm::StringSet<> asked;
+};
+
+double bestOf(const Search &search, const KernelTask &task, size_t limit, uint64_t seed, const Schedule &start) {
+  SearchSpace space(task);
+  std::unique_ptr<Judge> draft = draftJudge(task);
+  CountingJudge counting(space, *draft);
+  Trials trials(space, counting, limit);
+  search.run(trials, start, seed);
+  EXPECT_LE(trials.judged.size(), limit);
+  EXPECT_FALSE(trials.judged.empty());
+  std::vector<Judged> best = trials.best(2);
+  EXPECT_LE(best.front().cost, best.back().cost);
+  return best.front().cost;
+}
+
+TEST_P(SearchTest, AskForLegalSchedulesOnceAndNoMoreThanTheyMay) {
+  build(smallNetwork, GetParam());
+  uint64_t seed = testSeed();
+  for (const Search *search : allSearches())
+    for (const TaskUse &use : uses)
+      for (size_t limit : {1, 7, 100})
+        bestOf(*search, *use.task, limit, seed, use.task->planned());
+}
+
+// From a start by chance, so that nothing is found because it was given.
+TEST_P(SearchTest, FindCheaperSchedulesThanChance) {
+  build(smallNetwork, GetParam());
+  uint64_t seed = 11;
+  for (llvm::StringRef name : {"descent", "evolution", "genetic"}) {
+    const Search *search = findSearch(name);
+    ASSERT_TRUE(search);
+    double found = 0, byChance = 0;
+    for (uint64_t round = 0; round < 5; ++round) {
+      SearchSpace space(task("b"));
+      Random random(seed + round);
+      Schedule start = space.scheduleAt(*space.any(random));
+      found += std::log(bestOf(*search, task("b"), 256, seed + round, start));
+      byChance += std::log(bestOf(*findSearch("random"), task("b"), 256, seed + round, start));
+    }
+    EXPECT_LT(found, byChance) << name.str();
+  }
+}
+
+TEST_P(SearchTest, GiveTheSameForTheSameSeed) {
+  build(smallNetwork, GetParam());
+  for (const Search *search : allSearches())
+    EXPECT_EQ(bestOf(*search, task("b"), 128, 3, task("b").planned()),
+              bestOf(*search, task("b"), 128, 3, task("b").planned()));
+}
+
+// The points of the planned schedules are these themselves: the space has what the compiler chooses.
+TEST_P(SearchTest, SpacesHoldWhatTheCompilerChooses) {
+  build(smallNetwork, GetParam());
+  for (const TaskUse &use : uses) {
+    SearchSpace space(*use.task);
+    EXPECT_TRUE(space.scheduleAt(space.nearest(use.task->planned())) == use.task->planned()) << use.task->name().str();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Machines, SearchTest, testing::Values("neoverse-n1", "sapphirerapids"));
+
+} // namespace
+} // namespace fathom::tune

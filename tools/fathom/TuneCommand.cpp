@@ -1,0 +1,74 @@
+// fathom tune: finds faster schedules for a model's kernels and tells what was gained.
+#include "tools/fathom/CompileCommand.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cmath>
+
+using namespace llvm;
+
+namespace fathom {
+namespace {
+
+json::Object describe(const tune::Tuned &kernel) {
+  auto schedule = [](const Schedule &knobs) {
+    json::Object object;
+    for (const auto &[name, value] : knobs.knobs)
+      object[name] = value;
+    return object;
+  };
+  return json::Object{
+      {"kernel", kernel.kernel},          {"class", kernel.kernelClass},         {"uses", int64_t(kernel.uses)},
+      {"trials", int64_t(kernel.trials)}, {"failed", int64_t(kernel.failed)},    {"planned_cost", kernel.plannedCost},
+      {"best_cost", kernel.bestCost},     {"planned", schedule(kernel.planned)}, {"best", schedule(kernel.best)}};
+}
+
+// Costs are in thousands of nanoseconds, or of cycles.
+void printTable(ArrayRef<tune::Tuned> kernels, StringRef unit) {
+  outs() << formatv("{0,-40} {1,-14} {2,5} {3,7} {4,12} {5,12} {6,7}\n", "kernel", "class", "uses", "trials", "planned",
+                    "found", "ratio");
+  double planned = 0, best = 0;
+  for (const tune::Tuned &kernel : kernels) {
+    if (!kernel.trials)
+      continue;
+    double uses = double(kernel.uses);
+    if (kernel.failed)
+      notes() << kernel.kernel << ": " << kernel.failed << " candidates failed, the last one "
+              << printable(kernel.problem) << "\n";
+    planned += kernel.plannedCost * uses, best += kernel.bestCost * uses;
+    outs() << formatv("{0,-40} {1,-14} {2,5} {3,7} {4,12:f1} {5,12:f1} {6,7:f3}\n",
+                      StringRef(kernel.kernel).take_front(40), kernel.kernelClass, kernel.uses, kernel.trials,
+                      kernel.plannedCost / 1e3, kernel.bestCost / 1e3, kernel.plannedCost / kernel.bestCost);
+  }
+  if (best > 0)
+    outs() << formatv("all of them, as often as they are used: {0:f1} {3} planned, {1:f1} found, ratio {2:f3}\n",
+                      planned / 1e3, best / 1e3, planned / best, unit);
+}
+
+} // namespace
+
+Expected<int> tuneCommand(const Arguments &arguments) {
+  OptionValues options = arguments.options;
+  // The plan is what there is to write; without a file for it, it goes nowhere.
+  if (Error error = options.set(*findOption("emit", CompileBit), "plan"))
+    return std::move(error);
+  if (!options.has("tune"))
+    if (Error error = options.set(*findOption("tune", TuneBit), "measure"))
+      return std::move(error);
+  if (options.text("tune") == "draft")
+    return fail(usageError, "there is nothing to tune with --tune draft",
+                "give --tune static or measure, or leave it out");
+  CompileReport report;
+  std::string output = options.has("output") ? options.text("output") : "/dev/null";
+  if (int exitCode = compileTo(arguments.positional[0], output, options, TuneBit, report))
+    return exitCode;
+  if (options.flag("json")) {
+    json::Array kernels;
+    for (const tune::Tuned &kernel : report.tuned)
+      kernels.push_back(describe(kernel));
+    printJson(json::Object{{"kernels", std::move(kernels)}}, /*oneLine=*/true);
+  } else {
+    printTable(report.tuned, StringRef(options.text("tune")).starts_with("static") ? "kcycles" : "us");
+  }
+  return 0;
+}
+
+} // namespace fathom
