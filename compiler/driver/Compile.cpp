@@ -2,11 +2,11 @@
 #include "compiler/driver/Compile.h"
 
 #include "compiler/driver/Backends.h"
-#include "compiler/driver/FoldConstant.h"
+#include "compiler/driver/Compilation.h"
+#include "compiler/driver/EmitCosts.h"
 #include "compiler/driver/Manifest.h"
+#include "compiler/driver/Retune.h"
 #include "compiler/package/Host.h"
-#include "compiler/passes/Passes.h"
-#include "compiler/plan/Program.h"
 #include "compiler/support/Cancellation.h"
 #include "compiler/support/LargeStack.h"
 #include <atomic>
@@ -20,15 +20,7 @@ namespace {
 class Stopwatch {
 public:
   Stopwatch(CompileReport &report, StringRef stage) : report(report), stage(stage), start(Clock::now()) {}
-  // A stage that runs several times has one entry.
-  ~Stopwatch() {
-    double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    auto known = llvm::find_if(report.stages, [&](const auto &entry) { return entry.first == stage; });
-    if (known == report.stages.end())
-      report.stages.emplace_back(stage.str(), seconds);
-    else
-      known->second += seconds;
-  }
+  ~Stopwatch() { report.stages.emplace_back(stage.str(), std::chrono::duration<double>(Clock::now() - start).count()); }
 
 private:
   using Clock = std::chrono::steady_clock;
@@ -99,19 +91,6 @@ FailureOr<MachineCode> generateHost(const Program &program, const MemoryPlan &me
   });
 }
 
-// The algorithms of convolutions and products.
-LogicalResult chooseAlgorithms(ModuleOp module, const CompileOptions &options, Chooser &chooser, FoldBudget &budget,
-                               CompileReport &report) {
-  Stopwatch watch(report, "algorithms");
-  auto main = module.lookupSymbol<func::FuncOp>("main");
-  nameOps(main);
-  AlgorithmOptions algorithms = options.algorithms;
-  algorithms.fp = options.fp, algorithms.folds = options.fold;
-  if (failed(alterOpLayout(main, algorithms, chooser)))
-    return failure();
-  return options.fold ? foldConstants(module, budget) : success();
-}
-
 } // namespace
 
 std::unique_ptr<MLIRContext> createContext() {
@@ -120,24 +99,6 @@ std::unique_ptr<MLIRContext> createContext() {
   auto context = std::make_unique<MLIRContext>(registry);
   context->loadAllAvailableDialects();
   return context;
-}
-
-LogicalResult simplifyGraph(ModuleOp module, CompileReport &report) {
-  Stopwatch watch(report, "graph");
-  auto clean = [](OpPassManager &passes) {
-    passes.addNestedPass<func::FuncOp>(createCanonicalizeOpsPass());
-    passes.addNestedPass<func::FuncOp>(createEliminateCommonSubexprPass());
-    passes.addNestedPass<func::FuncOp>(createDeadCodeEliminationPass());
-  };
-  PassManager passes(module.getContext());
-  clean(passes);
-  passes.addNestedPass<func::FuncOp>(createHoistInvariantsPass());
-  passes.addNestedPass<func::FuncOp>(createFoldExplicitPaddingPass());
-  passes.addNestedPass<func::FuncOp>(createSimplifyInferencePass());
-  passes.addNestedPass<func::FuncOp>(createForwardFoldScaleAxisPass());
-  clean(passes);
-  passes.addNestedPass<func::FuncOp>(createNestConcatsPass());
-  return passes.run(module);
 }
 
 // What kernels and host code became, to where it is printed; without such a place, only whether it can be is asked.
@@ -153,61 +114,73 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     return hint(emitError(module.getLoc(), ErrorCode::BadTarget)
                     << "the back end '" << backend.name() << "' makes no artifacts",
                 "--emit asm prints its kernels");
-  int64_t sourceWeightBytes = constantBytes(module);
-  FailureOr<std::unique_ptr<Chooser>> chooser =
-      chooserFor(options.plan ? &*options.plan : nullptr, options.target, module.getLoc());
-  if (failed(chooser))
+  FailureOr<Pipeline> pipeline = pipelineFor(options, module.getLoc());
+  if (failed(pipeline))
     return failure();
-  FoldBudget budget = FoldBudget::forModel(module, options.foldBudget);
-  // What folding finds out may make sizes known, and these may make more constant.
-  for (int round = 0; round < 4; ++round) {
-    if (isCancelled() || failed(simplifyGraph(module, report)))
+  auto compilation = Compilation::begin(options, module.getLoc());
+  if (failed(compilation))
+    return failure();
+  PassContext &context = (*compilation)->context;
+  context.algorithms.folds = context.evaluator && pipeline->has("fold-constant");
+  context.foldBudget = FoldBudget::forModel(module, options.foldBudget);
+  // A pass that runs several times has one entry.
+  llvm::StringMap<size_t> entries;
+  context.onPass = [&](StringRef pass, double seconds) {
+    auto [entry, isNew] = entries.try_emplace(pass, report.passes.size());
+    if (isNew)
+      report.passes.emplace_back(pass.str(), 0);
+    report.passes[entry->second].second += seconds;
+  };
+  Program &program = (*compilation)->program;
+  program.sourceWeightBytes = constantBytes(module);
+
+  // Layouts end the graph as it can be printed for people.
+  size_t graphEnd = pipeline->firstThatGives(Layouts);
+  {
+    Stopwatch watch(report, "graph");
+    if (failed(pipeline->run(module, context, 0, graphEnd)) || isCancelled())
       return failure();
-    Stopwatch watch(report, "fold");
-    if (isCancelled() || (options.fold && failed(foldConstants(module, budget))))
-      return failure();
-    FailureOr<bool> isChanged = resolvePins(module);
-    if (failed(isChanged))
-      return failure();
-    if (!*isChanged)
-      break;
   }
-  if (isCancelled() || failed(chooseAlgorithms(module, options, **chooser, budget, report)) || isCancelled())
-    return failure();
   if (options.stop == Stage::Graph)
     return *options.text << module << "\n", success();
-
-  FailureOr<Program> program = failure();
+  OwningOpRef<ModuleOp> graph = mayRetune(options) ? OwningOpRef<ModuleOp>(module.clone()) : nullptr;
   {
     Stopwatch watch(report, "kernels");
-    program = buildProgram(module, options.target, **chooser);
+    if (failed(pipeline->run(module, context, graphEnd, pipeline->size())))
+      return failure();
   }
-  if (failed(program))
-    return failure();
-  program->sourceWeightBytes = sourceWeightBytes;
-  report.kernels = program->kernels.size(), report.codes = program->codes.size();
+  if (graph) {
+    Stopwatch watch(report, "tune");
+    auto plan = [&] { return pipeline->run(module, context, graphEnd, pipeline->size()); };
+    if (failed(retune(module, *graph, options, **compilation, plan, report)))
+      return failure();
+  }
+  report.kernels = program.kernels.size(), report.codes = program.codes.size();
   if (options.stop == Stage::Plan)
-    return *options.text << printPlan(program->plan), success();
+    return *options.text << printPlan(program.plan), success();
   if (options.stop == Stage::Kernels) {
     // Kernels number their symbols themselves, so that a call's types differ from its callee's: not for the verifier.
     module->print(*options.text, OpPrintingFlags().assumeVerified());
     return *options.text << "\n", success();
   }
 
+  if (options.stop == Stage::Cost)
+    return emitCosts(program, options, report);
+
   std::vector<MachineCode> codes;
   {
     Stopwatch watch(report, "code");
-    if (failed(generateKernels(*program, options, codes)))
+    if (failed(generateKernels(program, options, codes)))
       return failure();
   }
   if (!backend.makesArtifacts())
     return print(codes, options.text), success();
-  MemoryPlan memory = planMemory(*program);
+  MemoryPlan memory = planMemory(program);
   report.weightBytes = memory.weightBytes, report.arenaBytes = memory.fixedBytes;
-  report.sourceWeightBytes = program->sourceWeightBytes;
+  report.sourceWeightBytes = program.sourceWeightBytes;
   Stopwatch watch(report, "package");
-  ArtifactInfo info{describeArtifact(*program, memory, options), options.weightsSeed};
-  FailureOr<MachineCode> host = generateHost(*program, memory, options, info);
+  ArtifactInfo info{describeArtifact(program, memory, options), options.weightsSeed};
+  FailureOr<MachineCode> host = generateHost(program, memory, options, info);
   if (failed(host))
     return failure();
   codes.push_back(std::move(*host));

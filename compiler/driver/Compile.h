@@ -1,30 +1,35 @@
-// The pipeline from a model to an artifact: one function that reads top to bottom, one line a stage.
+// The stages from a graph to an artifact: one function that reads top to bottom.
 #pragma once
 
 #include "compiler/import/Import.h"
 #include "compiler/package/Artifact.h"
-#include "compiler/plan/AlterOpLayout.h"
+#include "compiler/passes/AlgorithmOptions.h"
 #include "compiler/plan/Plan.h"
 #include "compiler/support/FloatMode.h"
 #include "compiler/target/Target.h"
+#include "compiler/tune/Tune.h"
 #include "mlir/IR/MLIRContext.h"
 #include <memory>
 
 namespace fathom {
 
 // Where the pipeline may stop and print what it has.
-enum class Stage { Graph, Plan, Kernels, Loops, Llvm, Asm, Artifact };
+enum class Stage { Graph, Plan, Kernels, Cost, Loops, Llvm, Asm, Artifact };
 
 struct CompileOptions {
   Target target;
   FloatMode fp = FloatMode::Fast;
   AlgorithmOptions algorithms;
+  std::string passes; // a pipeline as text; empty: the default
   std::optional<Plan> plan;
   std::optional<uint64_t> weightsSeed;
   unsigned threads = 0; // of the compiler; 0: all
-  bool fold = true;     // off where constants are being folded already
+  std::string database; // of schedules, as --db names it; empty: the user's default
+  tune::Request tuning;
+  bool fold = true; // off where constants are being folded already
   double foldBudget = 1;
   Stage stop = Stage::Artifact;
+  std::string kernel; // whose cost is printed; empty: of all
   // Where a stage that is not the last prints to.
   llvm::raw_ostream *text = nullptr;
   // Called as stages begin, for progress.
@@ -32,9 +37,10 @@ struct CompileOptions {
 };
 
 struct CompileReport {
-  std::vector<std::pair<std::string, double>> stages; // name, seconds
+  std::vector<std::pair<std::string, double>> stages, passes; // name, seconds
   size_t kernels = 0, codes = 0;
   int64_t weightBytes = 0, sourceWeightBytes = 0, arenaBytes = 0;
+  std::vector<tune::Tuned> tuned; // kernels that tuning or a database was asked for
 };
 
 // A context with every dialect that compilation needs.
@@ -43,8 +49,5 @@ std::unique_ptr<mlir::MLIRContext> createContext();
 // Compiles an imported module to an artifact at `path`. Problems are diagnostics of the module's context.
 llvm::LogicalResult compileModule(mlir::ModuleOp module, const CompileOptions &options, llvm::StringRef path,
                                   CompileReport &report);
-
-// Graph to graph: what does not depend on the target.
-llvm::LogicalResult simplifyGraph(mlir::ModuleOp module, CompileReport &report);
 
 } // namespace fathom

@@ -10,7 +10,7 @@ namespace fathom {
 std::string LoggedDiagnostic::text() const {
   std::string result;
   llvm::raw_string_ostream out(result);
-  if (severity == DiagnosticSeverity::Error)
+  if (coded || severity == DiagnosticSeverity::Error)
     out << "[F" << unsigned(code) << "] ";
   if (!node.empty())
     out << "node '" << node << "': ";

@@ -15,7 +15,7 @@ struct LoggedDiagnostic {
   std::string message;
   std::vector<std::string> notes;
 
-  // "[F1003] node 'conv1': message"; warnings have no code.
+  // "[F1003] node 'conv1': message"; most warnings have no code.
   std::string text() const;
 };
 

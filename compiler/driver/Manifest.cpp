@@ -5,6 +5,7 @@
 #include "compiler/explain/KernelNotes.h"
 #include "compiler/graph/SmallTypes.h"
 #include "compiler/graph/TypeText.h"
+#include <cmath>
 
 using namespace mlir;
 
@@ -97,6 +98,28 @@ void describeCost(const Program &program, const Kernel &kernel, const graph::Sym
   into["bytes"] = spell(global(cost.bytes), symbols);
 }
 
+// In whole cycles.
+llvm::json::Object describeParts(const cost::Parts &parts, const Target &target) {
+  auto cycles = [](double count) { return int64_t(std::round(std::min(count, 1e18))); };
+  llvm::json::Object described{{"total", cycles(parts.sum())},         {"arithmetic", cycles(parts.arithmetic)},
+                               {"tails", cycles(parts.tails)},         {"packing", cycles(parts.packing)},
+                               {"results", cycles(parts.results)},     {"tasks", cycles(parts.tasks)},
+                               {"imbalance", cycles(parts.imbalance)}, {"exchange", cycles(parts.exchange)},
+                               {"spreading", cycles(parts.spreading)}};
+  size_t behind = std::min(target.caches.size(), cost::mostSources) - 1; // caches behind the first
+  for (size_t level = 0; level < behind; ++level)
+    described[llvm::formatv("from_l{0}", level + 2).str()] = cycles(parts.movement[level]);
+  described["from_memory"] = cycles(parts.movement.back());
+  return described;
+}
+
+llvm::json::Object describeEstimate(const KernelCode &code, const Schedule &schedule, const Target &target) {
+  KernelEstimate estimate = estimateOf(code.function, *code.kernelClass, schedule, target);
+  return llvm::json::Object{{"threads", target.cores},
+                            {"one_thread", describeParts(estimate.alone, target)},
+                            {"all_threads", describeParts(estimate.together, target)}};
+}
+
 llvm::json::Object describeSchedule(const Schedule &schedule) {
   llvm::json::Object knobs;
   for (const auto &[name, value] : schedule.knobs)
@@ -147,6 +170,9 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
                                  {"ops", describeOps(note.ops)},
                                  {"apart", std::move(apart)}};
     describeCost(program, kernel, symbols, described);
+    if (!kernel.scheduleEntry.empty())
+      described["schedule_entry"] = kernel.scheduleEntry;
+    described["estimate"] = describeEstimate(program.codes[kernel.code], kernel.schedule, options.target);
     kernels.push_back(std::move(described));
   }
   for (const graph::Symbol &symbol : symbols)

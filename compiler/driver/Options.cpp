@@ -1,6 +1,7 @@
 // The table of options and what they mean for the compiler.
 #include "compiler/driver/Options.h"
 
+#include "compiler/driver/Compilation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -10,36 +11,57 @@ using namespace mlir;
 
 namespace fathom {
 
-static constexpr unsigned compiles = CompileBit | BenchBit | VerifyBit | ExplainBit;
+static constexpr unsigned compiles = CompileBit | BenchBit | VerifyBit | ExplainBit | TuneBit;
+static constexpr unsigned tellsPasses = compiles | OptBit;
 static constexpr unsigned runs = RunBit | BenchBit | VerifyBit | ExplainBit;
 
 static const Option table[] = {
-    {"output", 'o', OptionType::File, "FILE", "", CompileBit, false, true,
-     "where the artifact goes, or the text of --emit ('-' is stdout); it appears only when it is whole"},
-    {"target", 't', OptionType::Text, "TARGET", "host", CompileBit | ExplainBit | DoctorBit, false, true,
+    {"output", 'o', OptionType::File, "FILE", "", CompileBit | DatabaseBit | TuneBit, false, true,
+     "where the artifact goes, or text that would be printed ('-' is stdout); it appears only when it is whole"},
+    {"target", 't', OptionType::Text, "TARGET", "host",
+     TuneBit | CompileBit | ExplainBit | DoctorBit | PlanBit | OptBit, false, true,
      "the machine to compile for: host, a CPU's name, TRIPLE:CPU, or a description FILE.yaml; 'help' lists the CPUs"},
-    {"emit", 0, OptionType::Choice, "graph|plan|kernels|loops|llvm|asm", "", CompileBit, false, true,
+    {"emit", 0, OptionType::Choice, "graph|plan|kernels|cost|loops|llvm|asm", "", CompileBit, false, true,
      "stop at this stage and print what it has, to stdout or to the file of --output"},
-    {"plan", 0, OptionType::File, "FILE", "", compiles, false, true,
+    {"passes", 0, OptionType::Text, "PIPELINE", "", compiles, false, true,
+     "the passes from the imported graph to kernels, as text; 'fathom passes' prints the default, and with --list what "
+     "there is"},
+    {"plan", 0, OptionType::File, "FILE", "", tellsPasses, false, true,
      "take layouts, kernels and schedules from a plan that --emit plan wrote"},
-    {"fp", 0, OptionType::Choice, "strict|fast|fastest", "fast", compiles, false, true,
+    {"db", 0, OptionType::Text, "PATH|none", "", compiles | DatabaseBit, false, true,
+     "the database of schedules; without it the one that FATHOM_DB names, or else fathom/schedules.db in the user's "
+     "data folder (XDG_DATA_HOME)"},
+    {"tune", 0, OptionType::Text, "draft|static[:N]|measure[:N]", "draft", CompileBit | TuneBit, false, true,
+     "how schedules are found: by a draft of their cost, or what a database knows (draft); by analysing the code of N "
+     "candidates of each kernel (static), 64 without a number; by measuring as many, which go into the database"},
+    {"search", 0, OptionType::Choice, "random|descent|evolution|genetic", "descent", CompileBit | TuneBit, false, true,
+     "what the second half of measured schedules is found by; the first is what is estimated to be fastest"},
+    {"tune-time", 0, OptionType::Number, "SECONDS", "0", CompileBit | TuneBit, false, true,
+     "begin to measure no other kernel after so long; 0: all of them"},
+    {"tune-threads", 0, OptionType::Integer, "N", "1", CompileBit | TuneBit, false, true,
+     "threads of a kernel that is measured; 0: all CPUs"},
+    {"measure-on", 0, OptionType::Text, "ssh://HOST", "", CompileBit | TuneBit, false, true,
+     "measure there: ssh://[USER@]HOST[:PORT][/FOLDER]; without it on this machine"},
+    {"keep", 0, OptionType::Integer, "N", "10", DatabaseBit, false, false,
+     "how many schedules of a kernel and machine 'prune' keeps"},
+    {"fp", 0, OptionType::Choice, "strict|fast|fastest", "fast", tellsPasses, false, true,
      "floating point: strict has math functions within 1 ulp; fast within 4, and every element keeps a bound of its "
      "own "
      "(convolutions in Winograd's tiles); fastest adds rows to each other, so that small ones lose (Strassen's "
      "method)"},
     {"conv-algorithm", 0, OptionType::Choice,
-     "auto|contract|direct|gemm|spatial_pack|grouped_spatial_pack|winograd2|winograd4|strassen", "auto", compiles,
+     "auto|contract|direct|gemm|spatial_pack|grouped_spatial_pack|winograd2|winograd4|strassen", "auto", tellsPasses,
      false, true,
      "the algorithm of convolutions, wherever it is possible: the cheapest; products that read in place (direct), that "
      "pack their rows (gemm), or the cheaper of the two (contract); tiles of a row's pixels, without and with groups; "
      "Winograd's in tiles of 2 or 4 pixels (not with --fp strict); Strassen's for windows of one pixel (with --fp "
      "fastest only)"},
-    {"matmul-algorithm", 0, OptionType::Choice, "auto|contract|strassen", "auto", compiles, false, true,
+    {"matmul-algorithm", 0, OptionType::Choice, "auto|contract|strassen", "auto", tellsPasses, false, true,
      "the algorithm of matrix products with constant weights, wherever it is possible: the cheaper; rows by columns "
      "(contract); Strassen's, which multiplies an eighth less (with --fp fastest only)"},
-    {"max-weight-growth", 0, OptionType::Number, "PERCENT", "50", compiles, false, true,
+    {"max-weight-growth", 0, OptionType::Number, "PERCENT", "50", tellsPasses, false, true,
      "how much weights that are transformed ahead may add to the model's"},
-    {"fold-budget", 0, OptionType::Number, "FACTOR", "1", compiles, false, true,
+    {"fold-budget", 0, OptionType::Number, "FACTOR", "1", tellsPasses, false, true,
      "how much is computed from constants ahead: FACTOR times a budget of 32 MiB and three times the model's weights; "
      "what is beyond it is computed in every run"},
     {"weights", 0, OptionType::Text, "seed:N", "", CompileBit | BenchBit, false, true,
@@ -72,11 +94,18 @@ static const Option table[] = {
      "on a mismatch do not look for the first node that diverges"},
     {"check", 0, OptionType::Flag, "", "", RunBit | BenchBit, false, false,
      "compare the artifact's code and weights with its checksum before they are used; 'fathom inspect' always does"},
+    {"list", 0, OptionType::Flag, "", "", PassesBit, false, false,
+     "list all passes: what they do, what they need of the graph, and what they give to it"},
+    {"cost", 0, OptionType::Text, "KERNEL", "", ExplainBit, false, false,
+     "print instead what a kernel of an ONNX model costs by its own code, nothing run: its loops, the memory they "
+     "touch "
+     "and move through each cache, instructions, cycles and what bounds them (a name of --emit plan)"},
     {"run", 0, OptionType::Flag, "", "", ExplainBit, false, false,
      "run the model and tell the time of every kernel, beside what this machine could do at most"},
-    {"json", 0, OptionType::Flag, "", "", compiles | RunBit | CheckBit | InspectBit | DoctorBit | DiffBit, false, false,
-     "print the result as one line of JSON"},
-    {"quiet", 'q', OptionType::Flag, "", "", compiles | RunBit, false, false, "print no report and no progress"},
+    {"json", 0, OptionType::Flag, "", "", compiles | RunBit | CheckBit | InspectBit | DoctorBit | DiffBit | DatabaseBit,
+     false, false, "print the result as one line of JSON"},
+    {"quiet", 'q', OptionType::Flag, "", "", compiles | RunBit | DatabaseBit, false, false,
+     "print no report and no progress"},
 };
 
 ArrayRef<Option> optionTable() { return table; }
@@ -180,6 +209,20 @@ static std::optional<uint64_t> parseSeed(StringRef text) {
   return seed;
 }
 
+// draft, or a word and perhaps a number.
+static std::optional<std::pair<tune::Mode, size_t>> parseTune(StringRef text) {
+  constexpr size_t most = 100000;
+  size_t trials = 64;
+  if (text == "draft")
+    return std::pair(tune::Mode::Draft, trials);
+  auto [word, number] = text.split(':');
+  if (text.contains(':') && (number.getAsInteger(10, trials) || trials < 1 || trials > most))
+    return std::nullopt;
+  if (word != "static" && word != "measure")
+    return std::nullopt;
+  return std::pair(word == "static" ? tune::Mode::Static : tune::Mode::Measure, trials);
+}
+
 llvm::Error OptionValues::set(const Option &option, StringRef text) {
   auto &values = given[option.name];
   if (!values.empty() && !option.repeats)
@@ -201,7 +244,7 @@ llvm::Error OptionValues::set(const Option &option, StringRef text) {
     break;
   case OptionType::Text:
   case OptionType::File:
-    if (text.empty() || (option.name == "weights" && !parseSeed(text)))
+    if (text.empty() || (option.name == "weights" && !parseSeed(text)) || (option.name == "tune" && !parseTune(text)))
       return wrong(option, text, option.value);
     if (option.name == "dim" || option.name == "shape")
       if (llvm::Error empty = checkRanges(option, text))
@@ -311,18 +354,34 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   if (options.fp != FloatMode::Fastest && product == "strassen")
     return refuseAlgorithm("matmul-algorithm", product, strassen);
   options.foldBudget = values.number("fold-budget");
+  options.database = values.text("db");
   options.threads = values.integer("jobs");
+  std::tie(options.tuning.mode, options.tuning.trials) = *parseTune(values.text("tune"));
+  options.tuning.search = values.text("search"), options.tuning.seconds = values.number("tune-time");
+  options.tuning.runThreads = int(values.integer("tune-threads"));
+  if (values.has("measure-on")) {
+    auto machine = tune::parseMachineAddress(values.text("measure-on"));
+    if (!machine)
+      return LogicalResult(emitError(loc, ErrorCode(2001)) << llvm::toString(machine.takeError()));
+    options.tuning.machine.machine = *machine;
+  }
   options.stop = llvm::StringSwitch<Stage>(values.text("emit"))
                      .Case("graph", Stage::Graph)
                      .Case("plan", Stage::Plan)
                      .Case("kernels", Stage::Kernels)
+                     .Case("cost", Stage::Cost)
                      .Case("loops", Stage::Loops)
                      .Case("llvm", Stage::Llvm)
                      .Case("asm", Stage::Asm)
                      .Default(Stage::Artifact);
+  if (values.has("cost"))
+    options.stop = Stage::Cost, options.kernel = values.text("cost");
   if (values.has("weights"))
     options.weightsSeed = parseSeed(values.text("weights"));
   if (failed(parseRanges(values, command & (CompileBit | CheckBit), request.import, loc)))
+    return failure();
+  options.passes = values.text("passes");
+  if (failed(pipelineFor(options, loc)))
     return failure();
   if (values.has("plan") && failed(readPlan(values.text("plan"), options, loc)))
     return failure();

@@ -22,6 +22,10 @@ enum CommandBit : unsigned {
   ExplainBit = 128,
   PlanBit = 256,
   DiffBit = 512,
+  DatabaseBit = 1024,
+  PassesBit = 2048,
+  OptBit = 4096, // fathom-opt: what passes know of a compilation
+  TuneBit = 8192,
 };
 
 struct Option {

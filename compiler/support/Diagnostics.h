@@ -26,6 +26,8 @@ enum class ErrorCode : unsigned {
   BadInput = 1012,
   Limit = 1013, // a declared limit of the importer was hit
   FileUnwritable = 1014,
+  BadDatabase = 1015, // of something else, damaged, or of a newer version
+  BadEntry = 1016,    // of a database of schedules
   // 3xxx: valid, but Fathom cannot do it yet (exit code 3)
   UnsupportedOp = 3001,
   UnsupportedAttribute = 3002,

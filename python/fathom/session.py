@@ -8,7 +8,7 @@ import os
 import numpy as np
 
 from . import _runtime
-from .errors import without_nul
+from .errors import Error, without_nul
 from .sequences import TensorInfo, as_array, bad_input, group, put_together, spell, take_apart
 from .strings import PAIR, pack, unpack
 
@@ -231,7 +231,10 @@ class Session:
 
 def _room(dims: list[int], info: TensorInfo) -> np.ndarray:
     """What a run writes an output into."""
-    return np.empty([*dims, PAIR], np.uint64) if info.dtype == object else np.empty(dims, info.dtype)
+    try:
+        return np.empty([*dims, PAIR], np.uint64) if info.dtype == object else np.empty(dims, info.dtype)
+    except MemoryError as error:
+        raise Error(f"output '{info.name}' of sizes {list(dims)} does not fit into memory", "F5001", 5) from error
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

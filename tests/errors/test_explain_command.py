@@ -55,6 +55,24 @@ def test_every_node_is_explained(fathom, save):
     assert "ms" not in first
 
 
+@pytest.mark.parametrize("cpu, levels", [("neoverse-v1", 3), ("x86-64-v3", 3)])
+def test_estimates_say_where_cycles_go(fathom, save, cpu, levels):
+    path = save(gemm_model(40))
+    fathom("compile", path, "--target", cpu, "-o", "m.fathom").expect(0)
+    for kernel in explained(fathom, "m.fathom")["kernels"]:
+        estimate = kernel["estimate"]
+        assert estimate["threads"] > 1
+        for name in "one_thread", "all_threads":
+            parts = dict(estimate[name])
+            total = parts.pop("total")
+            assert total > 0 and min(parts.values()) >= 0
+            assert abs(sum(parts.values()) - total) <= len(parts)
+            assert {f"from_l{level}" for level in range(2, levels + 1)} | {"from_memory", "arithmetic", "tails"} <= set(parts)
+        assert estimate["one_thread"]["imbalance"] == estimate["one_thread"]["spreading"] == 0
+    text = fathom("explain", "m.fathom").expect(0).out
+    assert re.search(r"^     estimate: one thread [0-9.]+ k?cycles: [a-z0-9 ]+ [0-9]+ %", text, re.M)
+
+
 @pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("queries", [1, 128])
 def test_attention_is_explained(fathom, save, queries):
@@ -231,9 +249,9 @@ def test_inspect_keeps_classes_and_symbols_apart(fathom, save, tmp_path):
 
 def test_what_is_sequential_says_why(fathom, save):
     """No kernel of the sequential class, and none of a single task, goes without a reason."""
-    inputs = [value("x", [6, 50]), value("i", [2, 50], TensorProto.INT64), value("p", [4, 2], TensorProto.INT64), value("u", [4])]
+    inputs = [value("x", [6, 50]), value("i", [2, 50], TensorProto.INT64), value("p", [4, 2], TensorProto.INT64), value("u", [4]), value("axis", [], TensorProto.INT64)]
     nodes = [
-        helper.make_node("CumSum", ["x", "rows"], ["a"]),
+        helper.make_node("CumSum", ["x", "axis"], ["a"]),
         helper.make_node("CumSum", ["x", "columns"], ["b"]),
         helper.make_node("ScatterElements", ["x", "i", "x2"], ["c"], axis=0),
         helper.make_node("ScatterND", ["x", "p", "u"], ["d"]),
@@ -242,7 +260,7 @@ def test_what_is_sequential_says_why(fathom, save):
         helper.make_node("Unique", ["x"], ["h"]),
         helper.make_node("Relu", ["x"], ["j"]),
     ]
-    constants = {"rows": np.array(0), "columns": np.array(1), "k": np.array([3]), "x2": np.ones((2, 50), np.float32)}
+    constants = {"columns": np.array(1), "k": np.array([3]), "x2": np.ones((2, 50), np.float32)}
     weights = [numpy_helper.from_array(array, name) for name, array in constants.items()]
     outputs = [value(name, None) for name in "abcde"] + [value("f", None, TensorProto.INT64), value("g", None, TensorProto.INT64), value("h", None), value("j", None)]
     path = save(make_model(nodes, inputs, outputs, weights))

@@ -1,5 +1,6 @@
 """Plans of older versions, what two of them differ in, and the page of all knobs."""
 
+import json
 import re
 from pathlib import Path
 
@@ -112,9 +113,42 @@ def test_what_is_no_plan(fathom, plan, tmp_path, text):
 def test_usage(fathom):
     fathom("diff", "a.plan").expect(2, "B is missing")
     fathom("diff").expect(2, "A is missing")
-    fathom("plan").expect(2, "knobs is missing")
-    fathom("plan", "words").expect(2, "prints knobs, not 'words'")
+    fathom("plan").expect(2, "knobs|calibration is missing")
+    fathom("plan", "words").expect(2, "prints knobs or calibration, not 'words'")
+    fathom("plan", "knobs", "--target", "neoverse-v1").expect(2, "the same for all targets")
 
 
 def test_the_page_of_knobs_is_what_the_tool_prints(fathom):
     assert fathom("plan", "knobs").expect(0).out == Path(ROOT / "docs/reference/knobs.md").read_text()
+
+
+def test_the_page_of_calibration_is_what_the_tool_prints(fathom):
+    page = Path(ROOT / "docs/reference/calibration.md").read_text()
+    assert fathom("plan", "calibration").expect(0).out == page
+    assert fathom("plan", "calibration", "--target", "neoverse-v1").expect(0).out == page
+
+
+@pytest.mark.parametrize("cpu", ["neoverse-n1", "x86-64-v3"])
+def test_a_machine_has_constants_of_its_own(fathom, model, tmp_path, cpu):
+    machine = tmp_path / "machine.yaml"
+
+    def describe(constants):
+        machine.write_text(f"fathom-target: 1\ncpu: {cpu}\ncalibration: {{ {constants} }}\n")
+
+    describe("spreading: 1000000, task-start: 5")
+    out = fathom("plan", "calibration", "--target", machine).expect(0).out
+    assert re.search(r"^\| `spreading` \| 1000000 .*The description of the machine \|$", out, re.M)
+
+    def tasks():
+        fathom("compile", "model.onnx", "--target", machine, "-o", "m.fathom").expect(0)
+        kernels = json.loads(fathom("explain", "m.fathom", "--json").expect(0).out)["kernels"]
+        return sum(kernel["estimate"]["one_thread"]["tasks"] for kernel in kernels) // 5, len(kernels)
+
+    # Nothing is worth waking a thread for, or everything.
+    dear, kernels = tasks()
+    assert dear == kernels
+    describe("spreading: 0, task-start: 5")
+    assert tasks()[0] > kernels
+    describe("task-begin: 1")
+    fathom("compile", "model.onnx", "--target", machine, "-o", "m.fathom").expect(1, "[F1010]", "no constant of cost models is called 'task-begin'")
+    fathom("plan", "calibration", "--target", machine).expect(1, "[F1010]", "task-begin")

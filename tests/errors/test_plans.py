@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 from support.models import make_model, value
 
 
@@ -70,13 +70,12 @@ def test_order_of_what_is_stored(compile_with, fathom):
 
 @pytest.mark.usefixtures("both")
 def test_consumers_of_a_kernel_that_takes_none(fathom, save, tmp_path):
-    """A scan stores what it computes as it goes; a plan that puts an op behind it into its kernel is refused."""
-    nodes = [helper.make_node("CumSum", ["x", "axis"], ["sums"]), helper.make_node("Relu", ["sums"], ["y"])]
-    axis = numpy_helper.from_array(np.array(1), "axis")
-    model = save(make_model(nodes, [value("x", [4, 5])], [value("y", [4, 5])], [axis]))
+    """A scatter stores what it is given as it goes; a plan that puts an op behind it into its kernel is refused."""
+    nodes = [helper.make_node("ScatterND", ["x", "at", "new"], ["rows"]), helper.make_node("Relu", ["rows"], ["y"])]
+    model = save(make_model(nodes, [value("x", [4, 5]), value("at", [2, 1], TensorProto.INT64), value("new", [2, 5])], [value("y", [4, 5])], []))
     text = fathom("compile", model, "--emit", "plan").expect(0).out
-    start = text.index("  - kernel:          sums")
-    kernel = "  - kernel:          y\n    class:           sequential\n    ops:\n      - sums\n      - y\n    schedule:\n      grain:           8\n"
+    start = text.index("  - kernel:          rows")
+    kernel = "  - kernel:          y\n    class:           sequential\n    ops:\n      - rows\n      - y\n    schedule:\n      grain:           8\n"
     plan = tmp_path / "plan"
     plan.write_text(text[:start] + kernel + "...\n")
-    fathom("compile", model, "-o", "x.fathom", "--plan", plan).expect(1, "[F1009]", "'y' cannot follow 'sums'", "takes no consumers")
+    fathom("compile", model, "-o", "x.fathom", "--plan", plan).expect(1, "[F1009]", "'y' cannot follow 'rows'", "takes no consumers")

@@ -85,7 +85,7 @@ def fused_plan(proto, **options):
     if parts:
         ops = [op for text in parts for op in re.findall(r"(?m)^ +- (\S+)$", text)]
         kernels = [text for text in kernels if text not in parts]
-        kernels.append(kernel("y", "attention", ops, tile_m=4, tile_n=8, unroll_k=2, load_ahead=0, block_n=512, fetch_ahead=0, score_apart=16, task_m=8))
+        kernels.append(kernel("y", "attention", ops, tile_m=4, tile_n=8, unroll_k=2, load_ahead=0, block_n=512, fetch_ahead=0, score_apart=16, exp_together=4, task_m=8))
     return plan.with_kernels(kernels)
 
 
@@ -198,6 +198,15 @@ def test_tiles(fetch, rows, tile, tmp_path, random):
         assert "vector registers" in str(error)
         pytest.skip("the target has fewer registers")
     close(run(artifact, feed)[0], reference(**feed))
+
+
+def test_exponentials_taken_together(tmp_path, random):
+    feed = operands(random, (2,), 33, 45, 11, 27)
+    proto = model(attention(), shapes(feed))
+    for together in (1, 2, 8):
+        close(run(with_plan(proto, tmp_path, exp_together=together), feed)[0], reference(**feed))
+    with pytest.raises(fathom.Error, match="power of two"):
+        with_plan(proto, tmp_path, exp_together=3)
 
 
 @pytest.mark.parametrize("dims", [None, {"keys": "0..64"}, {"queries": "1..40", "keys": "0..300,opt=200"}], ids=str)

@@ -182,8 +182,9 @@ def test_blocks_of_single_channels(channels, kernel, image, attributes, seed, tm
     want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, inputs)[0]
     plan = Plan.of(model)
     assert "depthwise" in plan.classes
-    for tile_w, lanes, block_c, ahead, grain in [(1, 4, 1, 0, 1), (2, 8, 16, 1, 2), (3, 4, 7, 1, 1000), (4, 16, 1000, 0, 3), (2, 4, 12, 1, 1)]:
-        knobs = {"tile_w": tile_w, "lanes": lanes, "block_c": block_c, "fetch_ahead": ahead, "grain": grain}
+    schedules = [(1, 4, 1, 0, 3, 1), (2, 8, 16, 1, 3, 2), (3, 4, 7, 1, 1000, 1000), (4, 16, 1000, 0, 3, 3), (2, 4, 12, 1, 3, 1), (2, 4, 12, 1, 0, 1)]
+    for tile_w, lanes, block_c, ahead, block, grain in schedules:
+        knobs = {"tile_w": tile_w, "lanes": lanes, "block_c": block_c, "fetch_ahead": ahead, "fetch_block": block, "grain": grain}
         changed = plan.with_knobs(knobs)
         session = fathom.Session(changed.compile(model, tmp_path), threads=2)
         assert_close(session.run(None, inputs)[0], want, "convolution")

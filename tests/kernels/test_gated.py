@@ -21,8 +21,7 @@ def test_swiglu(random):
     for _ in range(ROUNDS):
         shape = prime(random), prime(random)
         a, b = floats(random, *shape), floats(random, *shape)
-        np.testing.assert_allclose(session.run(None, {"a": a, "b": b})[0], swish(a.astype(np.float64), 1.5) * b, rtol=1e-5,
-                                   atol=1e-6)
+        assert_close(session.run(None, {"a": a, "b": b})[0], swish(a.astype(np.float64), 1.5) * b, "sum")
 
 
 @pytest.mark.parametrize("activation", ["none", "silu"])
@@ -45,7 +44,7 @@ def test_causal_convolution(has_past, activation, random):
         want = swish(want) if activation == "silu" else want
         got, state = session.run(None, feed)
         assert_close(got, want, "arithmetic")
-        np.testing.assert_array_equal(state, joined[:, :, length:].astype(np.float32))
+        assert_close(state, joined[:, :, length:], "exact")
 
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
@@ -64,5 +63,5 @@ def test_scales_of_blocks(block, axis, random):
     y, q = fathom.Session(fathom.compile(proto)).run(None, {"x": x, "s": s, "z": z})
     place = np.arange(length) // block
     want = (x.astype(np.float32) - np.take(z, place, axis)) * np.take(s, place, axis)
-    np.testing.assert_allclose(y, want, rtol=1e-6)
-    np.testing.assert_array_equal(q, x)
+    assert_close(y, want, "arithmetic")
+    assert_close(q, x, "exact")

@@ -170,7 +170,7 @@ def test_a_wide_concatenation_of_symbolic_size(random):
     for sizes in ((1, 1), (3, 5), (17, 8)):
         x = random.standard_normal(sizes).astype(np.float32)
         got = fathom.Session(artifact, threads=2).run(None, {"x": x})[0]
-        np.testing.assert_allclose(got, np.concatenate([x, np.sin(x)] * 150, axis=1), rtol=1e-5, atol=1e-6)
+        assert_close(got, np.concatenate([x, np.sin(x)] * 150, axis=1), "sum")
 
 
 def codes(model, **options):

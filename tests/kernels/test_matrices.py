@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import fathom
-from support.compare import agree
+from support.compare import agree, assert_close
 from support.models import FLOAT, INT32, floats, model, node, prime
 
 ROUNDS = 8
@@ -15,12 +15,12 @@ def test_determinant(outer, random):
     session = fathom.Session(fathom.compile(proto))
     for size in (1, 2, 3, 5, 8, 13):
         x = floats(random, *(prime(random) for _ in outer), size, size)
-        np.testing.assert_allclose(session.run(None, {"x": x})[0], np.linalg.det(x.astype(np.float64)), rtol=1e-5, atol=1e-6)
+        assert_close(session.run(None, {"x": x})[0], np.linalg.det(x.astype(np.float64)), "product", data=1.0)
     # Singular, and with zeros on the diagonal.
     x = np.zeros([2] * len(outer) + [3, 3], np.float32)
     assert np.all(session.run(None, {"x": x})[0] == 0)
     x[..., [0, 1, 2], [1, 2, 0]] = [2, 3, 4]
-    np.testing.assert_allclose(session.run(None, {"x": x})[0], np.full(x.shape[:-2], 24))
+    assert_close(session.run(None, {"x": x})[0], np.full(x.shape[:-2], 24.0), "arithmetic")
 
 
 def test_determinant_of_no_squares(random):
@@ -42,7 +42,7 @@ def test_running_product(axis, exclusive, reverse, random):
         if exclusive:
             want = np.concatenate([np.ones_like(np.take(want, [0], axis)), np.delete(want, -1, axis)], axis)
         want = np.flip(want, axis) if reverse else want
-        np.testing.assert_allclose(session.run(None, {"x": x})[0], want, rtol=1e-4)
+        assert_close(session.run(None, {"x": x})[0], want, "sum")
 
 
 def test_mel_filters(random):

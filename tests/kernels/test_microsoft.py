@@ -330,7 +330,7 @@ def test_multi_head_attention_of_packed_inputs(random):
     cases[-1].check()
     results = [fathom.Session(fathom.compile(case.model)).run(None, case.given)[0] for case in cases]
     for result in results[:-1]:
-        np.testing.assert_allclose(result, results[-1], rtol=1e-5, atol=1e-6)
+        assert_close(result, results[-1], "chain")
 
 
 @pytest.mark.parametrize("unidirectional", [0, 1])

@@ -214,12 +214,17 @@ def test_category_mapper(random):
 
 @pytest.mark.parametrize("classes", [2, 4])
 def test_labels_that_are_strings(random, classes):
-    model = forests.classifier(random, 8, 3, 3, ["bird", "cat", "dog", "größer"][:classes], lambda tree: [0] if classes == 2 else range(classes))
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    labels = ["bird", "cat", "dog", "größer"][:classes]
     values = random.standard_normal((40, 3)).astype(np.float32)
-    got, want = fathom.Session(fathom.compile(model)).run(None, {"x": values}), session.run(None, {"x": values})
+    # A forest may give all rows one label; the next one does not.
+    for _ in range(50):
+        model = forests.classifier(random, 8, 3, 3, labels, lambda tree: [0] if classes == 2 else range(classes))
+        want = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": values})
+        if len(set(want[0])) > 1:
+            break
+    got = fathom.Session(fathom.compile(model)).run(None, {"x": values})
     assert (got[0] == want[0]).all() and len(set(got[0])) > 1
-    np.testing.assert_allclose(got[1], want[1], rtol=1e-4, atol=1e-5)
+    assert_close(got[1], want[1], "sum")
 
 
 def test_strings_are_moved_and_compared(random):

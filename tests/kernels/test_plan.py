@@ -7,6 +7,7 @@ import pytest
 from onnx import helper
 
 import fathom
+from support.compare import assert_close
 from support.models import model_of
 from support.plans import Plan, round_trip
 
@@ -54,7 +55,7 @@ def test_a_changed_knob_changes_the_code(model, tmp_path, knob, value):
     x = np.random.default_rng(1).standard_normal((1, 8, 14, 14)).astype(np.float32)
     as_it_was, as_planned = fathom.compile(model), fathom.compile(model, plan=str(plan))
     want, got = (fathom.Session(artifact).run(None, {"x": x})[0] for artifact in (as_it_was, as_planned))
-    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+    assert_close(got, want, "convolution")
 
 
 @pytest.mark.usefixtures("both")

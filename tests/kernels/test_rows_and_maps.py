@@ -8,6 +8,7 @@ from onnx import helper
 import fathom
 from support.compare import compare
 from support.models import model_of
+from support.plans import Plan
 
 SHAPES = [(1,), (7,), (1, 1), (3, 5), (2, 13, 1), (5, 1, 17), (2, 3, 4, 5), (1, 16, 7, 7), (3, 0, 2)]
 
@@ -57,6 +58,21 @@ def test_gelu_in_parts(divide, seed):
     np.testing.assert_array_equal(got[1:6], 0)
 
 
+@pytest.mark.usefixtures("pinned")
+@pytest.mark.parametrize("knob", ["interleaved", "tables"])
+def test_knobs_of_maps(knob, tmp_path, seed):
+    """Vectors along pixels of three channels, or along the channels; places that are looked up, or computed."""
+    if knob == "interleaved":
+        nodes, inputs, weights = [helper.make_node("Mul", ["x", "s"], ["y"])], {"x": data((5, 40, 3), seed), "s": data((5, 40, 1), seed + 1)}, {}
+    else:
+        nodes = [helper.make_node("Resize", ["x", "", "s"], ["y"], mode="linear")]
+        inputs, weights = {"x": data((2, 3, 5, 40), seed)}, {"s": np.float32([1, 1, 1, 1.4])}
+    model = model_of(nodes, inputs, weights)
+    plan = Plan.of(model).with_knobs({knob: 0}).save(tmp_path)
+    assert fathom.compile(model, emit="asm", plan=plan) != fathom.compile(model, emit="asm")
+    compare(nodes, inputs, weights, plan=plan)
+
+
 @pytest.mark.parametrize("order", ["channels", "pixels"])
 def test_sums_of_many_pixels_round_little(order, seed):
     """A chain of 4,096 sums would lose about 13 bits in the worst case and three on average; sums of rows lose far less."""
@@ -74,6 +90,17 @@ def test_softmax(op, shape, seed):
     for axis in {0, len(shape) - 1}:
         alone = "the only element of its row is 1 whatever it was" if shape[axis] == 1 else None
         compare([helper.make_node(op, ["x"], ["y"], axis=axis)], {"x": 5 * data(shape, seed)}, {}, same_for_all_inputs=alone)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6, 1e30])
+def test_logarithms_of_large_elements(offset, seed):
+    """Their differences are exact: what is lost is lost in the input."""
+    values = (np.random.default_rng(seed).standard_normal((7, 50)) + offset).astype(np.float32)
+    node = helper.make_node("LogSoftmax", ["x"], ["y"])
+    got = fathom.Session(fathom.compile(model_of([node], {"x": values}, {}))).run(None, {"x": values})[0]
+    exact = values.astype(np.float64) - values.max(-1, keepdims=True)
+    want = exact - np.log(np.exp(exact).sum(-1, keepdims=True))
+    np.testing.assert_allclose(got, want, rtol=2e-6)
 
 
 @pytest.mark.parametrize("shape", [(3, 5), (5, 1, 17), (2, 7, 131)], ids=str)
@@ -114,3 +141,13 @@ def test_gather(index, seed):
 def test_pooling_whose_only_window_ends_behind_the_image(random, op, size, kernel, stride):
     node = helper.make_node(op, ["x"], ["y"], kernel_shape=[kernel] * 2, strides=[stride] * 2, ceil_mode=1)
     compare([node], {"x": random.standard_normal((2, 3, size, size)).astype(np.float32)}, {})
+
+
+def test_a_row_may_be_longer_than_a_task():
+    """A schedule counts the elements of a task, and a row may have more than it can say. Nothing is run: it would take gigabytes."""
+    nodes = [helper.make_node("DequantizeLinear", ["x", "scale"], ["y"])]
+    model = model_of(nodes, {"x": np.zeros((1, 4), np.uint8)}, {"scale": np.float32(0.5)}, opset=17)
+    model.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 2**31 - 1
+    grain = Plan.of(model, target="x86-64-v3").values("grain")
+    assert grain and all(0 < each <= 2**30 for each in grain)
+    assert "scf.for" in fathom.compile(model, emit="loops", target="x86-64-v3")

@@ -3,11 +3,11 @@ known only when the model runs, and what loops and branches carry."""
 import re
 
 import numpy as np
-import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
 import fathom
+from support import compare, tolerances
 from support.models import BOOL, FLOAT, INT64, PRIMES, floats, node
 
 
@@ -44,22 +44,16 @@ def flat(values):
 
 def agree(proto, feeds, reference=None):
     """Compiles once and compares every run, with one thread and two; two of the runs must differ."""
-    if not reference:
-        session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
-        reference = lambda feed: session.run(None, feed)  # noqa: E731
-    artifact = fathom.compile(proto)
+    reference = reference or compare.reference(proto)
+    artifact, family = fathom.compile(proto), tolerances.family_of(proto)
     one, two = fathom.Session(artifact, threads=1), fathom.Session(artifact, threads=2)
     seen = set()
     for feed in feeds:
         want, got, other = flat(list(reference(feed))), flat(one.run(None, feed)), flat(two.run(None, feed))
-        assert [x.shape for x in got] == [x.shape for x in want]
-        for x, y, z in zip(got, other, want, strict=True):
-            assert x.dtype == z.dtype
-            assert x.tobytes() == y.tobytes(), "results depend on the thread count"
-            if x.dtype.kind == "f":
-                np.testing.assert_allclose(x, z, rtol=1e-5, atol=1e-5)
-            else:
-                assert np.array_equal(x, z)
+        compare.assert_same_bits(got, other)
+        for x, y in zip(got, want, strict=True):
+            assert x.dtype == y.dtype
+            compare.assert_close(x, y, family)
         seen.add(b"".join(x.tobytes() + repr(x.shape).encode() for x in got))
     assert len(seen) > 1
 

@@ -7,6 +7,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.ops.op_cast import cast_to
 
 import fathom
+from support.compare import assert_close
 
 FLOATS = ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float4_e2m1fn"]
 INTEGERS = ["int4", "uint4", "int2", "uint2"]
@@ -189,7 +190,7 @@ def test_quantizing(name, block, random):
         weights = [numpy_helper.from_array(inputs["x"], "x")] if given == "constant" else []
         feeds = {key: array for key, array in inputs.items() if key != "x" or given == "input"}
         model = model_of(nodes, feeds, "float32", weights)
-        np.testing.assert_allclose(run(model, feeds), ReferenceEvaluator(model).run(None, feeds)[0], rtol=1e-6)
+        assert_close(run(model, feeds), ReferenceEvaluator(model).run(None, feeds)[0], "arithmetic")
 
 
 def test_types_of_scales_and_results(random):

@@ -261,6 +261,7 @@ def test_a_plan_decides(random, tmp_path):
         ({"nodes_truenodeids": lambda ids: [99] + ids[1:]}, "has no node 99"),
         ({"nodes_featureids": lambda ids: [5] + ids[1:]}, "asks for feature 5 of 3"),
         ({"target_ids": lambda ids: [4] + ids[1:]}, "is about target 4 of 1"),
+        ({"target_nodeids": lambda ids: [500] + ids[1:]}, "names node 500, which tree 0 does not have"),
         ({"nodes_modes": lambda modes: ["BRANCH_ODD"] + modes[1:]}, "'BRANCH_ODD' is not known"),
         ({"nodes_values": lambda values: values[1:]}, "do not have one length"),
         ({"nodes_treeids": lambda ids: [2**63 - 1] * len(ids)}, "has a tree 9223372036854775807"),

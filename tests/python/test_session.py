@@ -299,3 +299,10 @@ def test_random_inputs_are_those_of_the_tool(model, tmp_path):
     expected = session.run(None, random_inputs(session, 7, {"batch": 3}))
     for info, array in zip(session.outputs, expected, strict=True):
         np.testing.assert_array_equal(np.load(tmp_path / "out" / f"{info.name}.npy"), array)
+
+
+def test_an_output_that_does_not_fit_into_memory_is_an_error():
+    session = fathom.Session(fathom.compile(make_model([helper.make_node("Relu", ["x"], ["y"])], [value("x", ["n"])], [value("y", ["n"])], [])))
+    # More than any address space has: what a machine would lend is its own affair.
+    with pytest.raises(fathom.Error, match=r"\[F5001\] output 'y' of sizes \[70368744177664\] does not fit into memory"):
+        fathom.session._room([1 << 46], session._results[0])

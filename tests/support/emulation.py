@@ -35,11 +35,15 @@ def command(*arguments):
     assert done.returncode == 0, f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}"
 
 
+def prefix_of(architecture):
+    """What the names of an architecture's compilers begin with."""
+    return f"{architecture}-linux-gnu-" if architecture != HOST else ""
+
+
 @functools.cache
-def server(architecture):
-    """The words that start `serve` for an architecture; it is built first."""
-    is_foreign = architecture != HOST
-    prefix = f"{architecture}-linux-gnu-" if is_foreign else ""
+def program(architecture, name):
+    """The words that start a program of this folder for an architecture; it is built first."""
+    prefix = prefix_of(architecture)
     for tool in (prefix + "g++", f"qemu-{architecture}"):
         assert shutil.which(tool), f"{tool} is missing; ./dev test installs it"
     folder = BUILD / "cross" / architecture
@@ -47,9 +51,9 @@ def server(architecture):
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # other tests may run beside this one
         command("cmake", "-S", HERE, "-B", folder, "-G", "Ninja", f"-DCMAKE_C_COMPILER={prefix}gcc", f"-DCMAKE_CXX_COMPILER={prefix}g++")
-        command("cmake", "--build", folder, "--target", "serve")
-    libraries = ["-L", f"/usr/{architecture}-linux-gnu"] if is_foreign else []
-    return [f"qemu-{architecture}", "-cpu", "max", *libraries, str(folder / "serve")]
+        command("cmake", "--build", folder, "--target", name)
+    libraries = ["-L", f"/usr/{architecture}-linux-gnu"] if prefix else []
+    return [f"qemu-{architecture}", "-cpu", "max", *libraries, str(folder / name)]
 
 
 def architecture_of(path):
@@ -75,7 +79,7 @@ class EmulatedModel:
         if path.startswith("/proc/self/fd/"):
             path = path.replace("self", str(os.getpid()), 1)
         self._said = tempfile.TemporaryFile()
-        words = [*server(architecture), path, str(threads)]
+        words = [*program(architecture, "serve"), path, str(threads)]
         self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said)
         self._status()
         self._status()

@@ -31,18 +31,40 @@ static const Command commands[] = {
     {ExplainBit, "explain", "MODEL", "show what became of every node, and what each kernel does",
      "MODEL is a compiled model, or an ONNX model that is compiled for this machine first. For every\n"
      "kernel: its nodes and why they are together or apart, and in their types; its algorithm, stages, schedule,\n"
-     "operations and bytes; why it is sequential, where it has one task or elements wait for others; and\n"
+     "operations and bytes; where the cycles go that it is estimated to take; why it is sequential, where it has one "
+     "task or elements wait for others; and\n"
      "with --run its time and its share of what this machine could do.",
      explainCommand},
-    {PlanBit, "plan", "knobs", "list what a plan's schedules can say",
-     "For every class of kernels: the numbers of its schedules in a plan (fathom compile --emit plan), with their "
-     "ranges\nand meanings.",
+    {PlanBit, "plan", "knobs|calibration", "list what a plan's schedules can say, or what their costs come from",
+     "knobs: for every class of kernels the numbers of its schedules in a plan (fathom compile --emit plan), with "
+     "their\nranges and meanings. calibration: the constants of cost models, with what they were fitted to; those of a "
+     "machine\nwith --target.",
      planCommand},
+    {PassesBit, "passes", "", "print the pipeline of passes that models take",
+     "The text is what fathom compile --passes takes, to be edited. With --list it prints all passes instead.",
+     passesCommand},
     {DiffBit, "diff", "A B", "show what two plans, or two compiled models, decide otherwise",
      "A and B are plans (fathom compile --emit plan) or compiled models, which have theirs in them. Kernel by kernel: "
      "what\nonly one of them has, other classes, other ops, other numbers in schedules, and other layouts. Exit code 4 "
      "if\nanything differs.",
      diffCommand},
+    {TuneBit, "tune", "MODEL.onnx", "find faster schedules for a model's kernels, and keep them",
+     "Measures candidates of every kernel that takes a share of the time, or with --tune static analyses their code, "
+     "and "
+     "tells what was gained. "
+     "What\nwas measured goes into the database of schedules, from which 'fathom compile' takes it; with --output the "
+     "plan is\nwritten too. Ctrl-C keeps what was found so far.",
+     tuneCommand},
+    {DatabaseBit, "db", "ACTION [OPERAND]", "show what a database of schedules has, and move it into others",
+     "list            one line for every schedule that was found, the best of a kernel first\n"
+     "show ENTRY      one of them, named by the beginning of its id, with its kernel\n"
+     "export          all of them as lines of JSON\n"
+     "import FILE     adds what export wrote ('-' is stdin), or nothing where a line is wrong\n"
+     "merge OTHER.db  adds what another database has\n"
+     "prune           removes what was found for other versions of the code generator, and all but the best of a "
+     "kernel\n"
+     "Of two entries of one schedule, that with more measurements stays, or else the later one.",
+     databaseCommand},
     {DoctorBit, "doctor", "", "show versions, CPU, Python packages and GPU driver",
      "What a report of a problem should contain. With --target or --measure it prints the description of a machine\n"
      "instead, which can be edited and given to fathom compile --target FILE.yaml.",
@@ -100,9 +122,9 @@ Expected<Arguments> parseArguments(const Command &command, ArrayRef<const char *
   }
   SmallVector<StringRef> operands;
   command.operand.split(operands, ' ', -1, /*KeepEmpty=*/false);
-  size_t wanted = operands.size();
-  if (arguments.positional.size() > wanted)
-    return usage(command, "unexpected argument '" + arguments.positional[wanted] + "'");
+  size_t most = operands.size(), wanted = count_if(operands, [](StringRef word) { return !word.starts_with("["); });
+  if (arguments.positional.size() > most)
+    return usage(command, "unexpected argument '" + arguments.positional[most] + "'");
   // A list of targets needs no model.
   if (arguments.positional.size() < wanted && arguments.options.text("target") != "help")
     return usage(command, operands[arguments.positional.size()] + " is missing");

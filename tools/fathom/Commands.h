@@ -14,7 +14,7 @@ struct Arguments {
 struct Command {
   CommandBit bit;
   llvm::StringRef name;
-  llvm::StringRef operand; // what help calls the arguments, a word each; empty: the command takes none
+  llvm::StringRef operand; // what help calls the arguments, a word each, in [] what may be missing; empty: none
   llvm::StringRef summary;
   llvm::StringRef details;
   llvm::Expected<int> (*run)(const Arguments &arguments); // gives the exit code
@@ -45,7 +45,10 @@ llvm::Expected<int> inspectCommand(const Arguments &arguments);
 llvm::Expected<int> explainCommand(const Arguments &arguments);
 llvm::Expected<int> doctorCommand(const Arguments &arguments);
 llvm::Expected<int> planCommand(const Arguments &arguments);
+llvm::Expected<int> passesCommand(const Arguments &arguments);
+llvm::Expected<int> tuneCommand(const Arguments &arguments);
 llvm::Expected<int> diffCommand(const Arguments &arguments);
+llvm::Expected<int> databaseCommand(const Arguments &arguments);
 
 // What --target takes, for `--target help`; gives the exit code.
 int printTargets(const OptionValues &options);

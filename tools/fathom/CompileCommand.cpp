@@ -96,12 +96,15 @@ static void printReport(StringRef model, StringRef output, const CompileReport &
 }
 
 static json::Object describeReport(const CompileReport &report, const ArtifactSummary &artifact, StringRef output) {
-  json::Object stages;
+  json::Object stages, passes;
   for (const auto &[stage, seconds] : report.stages)
     stages[stage] = seconds;
+  for (const auto &[pass, seconds] : report.passes)
+    passes[pass] = seconds;
   const json::Value *arena = artifact.manifest.get("arena_bytes");
   return json::Object{{"artifact", output},
                       {"seconds", std::move(stages)},
+                      {"pass_seconds", std::move(passes)},
                       {"artifact_bytes", int64_t(artifact.fileBytes)},
                       {"code_bytes", int64_t(artifact.codeBytes)},
                       {"kernels", int64_t(report.kernels)},

@@ -1,5 +1,6 @@
 // fathom explain: what became of every node, what each kernel has to do, and how long it took.
 #include "tools/fathom/ArtifactReader.h"
+#include "tools/fathom/CompileCommand.h"
 #include "tools/fathom/ExplainNodes.h"
 #include "tools/fathom/MachinePeak.h"
 #include "tools/fathom/PreparedRun.h"
@@ -122,6 +123,27 @@ void printKnobs(const json::Object &of) {
   outs() << "\n";
 }
 
+// The parts that take at least half a percent, the largest first.
+void printEstimate(const json::Object &parts, StringRef where) {
+  double total = parts.getNumber("total").value_or(0);
+  std::vector<std::pair<double, StringRef>> shares;
+  for (const auto &[name, cycles] : parts)
+    if (double share = cycles.getAsNumber().value_or(0) / std::max(1.0, total); StringRef(name) != "total")
+      shares.emplace_back(share, name);
+  sort(shares,
+       [](const auto &a, const auto &b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  outs() << where << spellCount(total, "cycles");
+  StringRef separator = ": ";
+  for (auto [share, name] : shares)
+    if (share >= 0.005) {
+      std::string spelled = name.str();
+      std::replace(spelled.begin(), spelled.end(), '_', ' ');
+      outs() << separator << formatv("{0} {1:f0} %", spelled, 100 * share);
+      separator = ", ";
+    }
+  outs() << "\n";
+}
+
 void printKernel(const json::Object &kernel, size_t index) {
   outs() << formatv("{0}. {1} '{2}': {3}, {4}", index + 1, kernel.getString("class").value_or("?"),
                     printable(kernel.getString("result").value_or("?")), spellCount(kernel.getNumber("flop"), "FLOP"),
@@ -147,6 +169,13 @@ void printKernel(const json::Object &kernel, size_t index) {
       outs() << "     up to " << version->getInteger("up_to").value_or(0) << ":";
       printKnobs(*version);
     }
+  if (const json::Object *estimate = kernel.getObject("estimate")) {
+    int64_t threads = estimate->getInteger("threads").value_or(1);
+    if (const json::Object *alone = estimate->getObject("one_thread"))
+      printEstimate(*alone, "     estimate: one thread ");
+    if (const json::Object *together = estimate->getObject("all_threads"); together && threads > 1)
+      printEstimate(*together, formatv("               {0} threads ", threads).str());
+  }
   if (auto why = kernel.getString("sequential"); why && !why->empty())
     outs() << "     sequential because " << printable(*why) << "\n";
   printOps(kernel.getArray("ops"), "     ");
@@ -161,6 +190,10 @@ void printKernel(const json::Object &kernel, size_t index) {
 
 Expected<int> explainCommand(const Arguments &arguments) {
   const OptionValues &options = arguments.options;
+  if (options.has("cost")) {
+    CompileReport report;
+    return compileTo(arguments.positional[0], "", options, ExplainBit, report);
+  }
   GivenArtifact given;
   Expected<int> exitCode = given.open(arguments.positional[0], options, ExplainBit);
   if (!exitCode || *exitCode)

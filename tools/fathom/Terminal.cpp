@@ -10,8 +10,6 @@ using namespace llvm;
 
 namespace fathom {
 
-char Failure::ID;
-
 static bool quiet = false;
 
 // Progress and messages share the terminal's last line.
@@ -66,10 +64,6 @@ static void printLabelled(StringRef label, raw_ostream::Colors colour, StringRef
   if (coloured())
     errs().resetColor();
   errs() << printable(text) << "\n";
-}
-
-Error fail(ErrorCode code, const Twine &message, const Twine &hint) {
-  return make_error<Failure>(code, message.str(), hint.str());
 }
 
 int report(Error error) {

@@ -3,28 +3,13 @@
 #pragma once
 
 #include "compiler/driver/DiagnosticLog.h"
-#include "llvm/Support/Error.h"
+#include "compiler/support/Failure.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace fathom {
 
 // A command line that makes no sense (exit code 2). The compiler knows no such error, so the code lives here.
 inline constexpr ErrorCode usageError = ErrorCode(2001);
-
-// An error of the tool on its way up: a code, a message and perhaps what to do about it.
-class Failure : public llvm::ErrorInfo<Failure> {
-public:
-  static char ID;
-  Failure(ErrorCode code, std::string message, std::string hint)
-      : code(code), message(std::move(message)), hint(std::move(hint)) {}
-  void log(llvm::raw_ostream &out) const override { out << message; }
-  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
-
-  ErrorCode code;
-  std::string message, hint;
-};
-
-llvm::Error fail(ErrorCode code, const llvm::Twine &message, const llvm::Twine &hint = "");
 
 // Text of unknown origin with control characters escaped, so that a name in a model cannot steer the terminal or pose
 // as a message of ours.

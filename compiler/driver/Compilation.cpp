@@ -1,0 +1,49 @@
+// From options to the passes and their context.
+#include "compiler/driver/Compilation.h"
+
+#include "compiler/driver/DefaultPasses.h"
+#include "compiler/support/Diagnostics.h"
+
+using namespace mlir;
+
+namespace fathom {
+
+FailureOr<std::unique_ptr<Compilation>> Compilation::begin(const CompileOptions &options, Location loc) {
+  auto made = std::make_unique<Compilation>();
+  PassContext &context = made->context;
+  context.target = options.target;
+  context.fp = options.fp;
+  context.algorithms = options.algorithms;
+  context.foldFactor = options.foldBudget;
+  FailureOr<std::unique_ptr<Chooser>> chooser =
+      chooserFor(options.plan ? &*options.plan : nullptr, context.target, loc);
+  if (failed(chooser))
+    return failure();
+  made->chooser = std::move(*chooser);
+  context.chooser = made->chooser.get();
+  context.program = &made->program;
+  if (options.fold)
+    context.evaluator = &made->evaluator;
+  return made;
+}
+
+LogicalResult Compilation::run(ModuleOp module, StringRef passes) {
+  FailureOr<Pipeline> pipeline = Pipeline::parse(passes, module.getLoc());
+  return failed(pipeline) ? failure() : pipeline->run(module, context);
+}
+
+FailureOr<Pipeline> pipelineFor(const CompileOptions &options, Location loc) {
+  FailureOr<Pipeline> pipeline = Pipeline::parse(options.passes.empty() ? defaultPasses() : options.passes, loc);
+  if (failed(pipeline))
+    return failure();
+  FailureOr<Facts> facts = pipeline->check(importedFacts);
+  if (failed(facts))
+    return failure();
+  if (options.stop != Stage::Graph && !(*facts & Kernels))
+    return LogicalResult(hint(emitError(loc, ErrorCode(2001)) << "the pipeline of passes does not end in kernels",
+                              "let it end as the default does, which 'fathom passes' prints, or stop with --emit "
+                              "graph"));
+  return pipeline;
+}
+
+} // namespace fathom

@@ -1,0 +1,28 @@
+// What the passes of one compilation get, and what they fill.
+#pragma once
+
+#include "compiler/driver/Compile.h"
+#include "compiler/driver/KernelEvaluator.h"
+#include "compiler/passes/Pipeline.h"
+#include "compiler/plan/Program.h"
+
+namespace fathom {
+
+struct Compilation {
+  // The options must outlive it. A plan that is not for the target is refused.
+  static mlir::FailureOr<std::unique_ptr<Compilation>> begin(const CompileOptions &options, mlir::Location loc);
+
+  // Runs passes that a text says.
+  llvm::LogicalResult run(mlir::ModuleOp module, llvm::StringRef passes);
+
+  PassContext context;
+  Program program;
+  KernelEvaluator evaluator;
+  std::unique_ptr<Chooser> chooser;
+  std::optional<Plan> tunedPlan;
+};
+
+// The pipeline that the options say, which goes as far as their stage needs.
+mlir::FailureOr<Pipeline> pipelineFor(const CompileOptions &options, mlir::Location loc);
+
+} // namespace fathom
