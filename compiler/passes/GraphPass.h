@@ -18,8 +18,13 @@ enum Fact : unsigned {
   Results = 32,
   Groups = 64,
   Kernels = 128,
+  Unquantized = 256,
+  Inferring = 512,
 };
 using Facts = unsigned;
+
+// Of a graph whose every op can become a kernel.
+constexpr Facts Computable = Canonical | Unquantized | Inferring;
 
 // Of a model as it is imported.
 constexpr Facts importedFacts = RowMajor | Movable;

@@ -6,19 +6,19 @@ include "mlir/Pass/PassBase.td"
 class GraphPass<string name, string needs, string gives = "0", string ends = "0">
     : PassBase<name, "GraphPassOf<" # needs # ", " # gives # ", " # ends # ">">;
 
-def AlterOpLayoutPass : GraphPass<"alter-op-layout", "RowMajor | Canonical | Names", "0", "Names"> {
+def AlterOpLayoutPass : GraphPass<"alter-op-layout", "RowMajor | Computable | Names", "0", "Names"> {
   let summary = "Choose the algorithm of each convolution and product, and transform its weights for it";
 }
 def CanonicalizeOpsPass : GraphPass<"canonicalize-ops", "RowMajor", "Canonical", "Names"> {
   let summary = "Express ops by the few that have kernels of their own, and drop ops that change nothing";
 }
-def ConvertLayoutPass : GraphPass<"convert-layout", "RowMajor | Canonical | Names", "Layouts", "RowMajor"> {
+def ConvertLayoutPass : GraphPass<"convert-layout", "RowMajor | Computable | Names", "Layouts", "RowMajor"> {
   let summary = "Give every tensor a layout: convolutions channels-last with a halo, weights packed, transposes as views";
 }
 def DeadCodeEliminationPass : GraphPass<"dead-code-elimination", "RowMajor"> {
   let summary = "Remove ops whose results nobody uses";
 }
-def DecomposeQuantizedPass : GraphPass<"decompose-quantized", "RowMajor", "0", "Canonical | Names"> {
+def DecomposeQuantizedPass : GraphPass<"decompose-quantized", "RowMajor", "Unquantized", "Canonical | Names"> {
   let summary = "Express quantised products and convolutions by products and convolutions of wider numbers";
 }
 def DynamicToStaticPass : GraphPass<"dynamic-to-static", "RowMajor"> {
@@ -52,7 +52,7 @@ def NestConcatsPass : GraphPass<"nest-concats", "RowMajor", "0", "Names"> {
   let summary = "Express a concatenation by one of its first operands that is there already";
 }
 def OutlineKernelsPass : GraphPass<"outline-kernels", "Layouts | Results | Groups | Names", "Kernels",
-                                   "Layouts | Results | Groups | Names | Canonical"> {
+                                   "Layouts | Results | Groups | Names | Computable"> {
   let summary = "Make groups functions, one for all that are equal, and choose the schedule of each";
 }
 def PlacePiecesPass : GraphPass<"place-pieces", "Layouts | Results | Movable | Names", "0", "Movable"> {
@@ -63,7 +63,7 @@ def RepeatPass : GraphPass<"repeat", "0"> {
   let options = [Option<"rounds", "rounds", "unsigned", "4", "How often at most">,
                  Option<"passes", "passes", "std::string", "", "The pipeline to run, in braces">];
 }
-def SimplifyInferencePass : GraphPass<"simplify-inference", "RowMajor", "0", "Names"> {
+def SimplifyInferencePass : GraphPass<"simplify-inference", "RowMajor", "Inferring", "Names"> {
   let summary = "Turn normalisations with constant statistics into a scale and a shift";
 }
 def StoreResultsPass : GraphPass<"store-results", "Layouts | Movable | Names", "Results"> {

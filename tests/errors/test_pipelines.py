@@ -6,7 +6,8 @@ from onnx import helper
 from support.models import make_model, value
 from support.tool import ROOT
 
-ALL = "canonicalize-ops, name-ops, convert-layout, store-results, place-pieces, fuse-ops, outline-kernels"
+PLAIN = "decompose-quantized, simplify-inference, canonicalize-ops"
+ALL = PLAIN + ", name-ops, convert-layout, store-results, place-pieces, fuse-ops, outline-kernels"
 
 
 @pytest.fixture
@@ -34,11 +35,13 @@ def test_text_that_is_wrong(compile, passes, words):
 
 @pytest.mark.parametrize("passes, words", [
     ("name-ops, alter-op-layout", ["'alter-op-layout' needs canonical", "no pass in front of it gives", "put 'canonicalize-ops' in front of it"]),
-    ("name-ops, canonicalize-ops, convert-layout", ["'convert-layout' needs names", "'canonicalize-ops' in front of it ended", "put 'name-ops' in front of it"]),
+    ("name-ops, " + PLAIN + ", convert-layout", ["'convert-layout' needs names", "'canonicalize-ops' in front of it ended", "put 'name-ops' in front of it"]),
     ("canonicalize-ops, name-ops, fuse-ops", ["'fuse-ops' needs layouts", "put 'convert-layout' in front of it"]),
-    ("canonicalize-ops, name-ops, convert-layout, fold-constant", ["'fold-constant' needs row-major", "'convert-layout' in front of it ended", "put 'fold-constant' in front of 'convert-layout'"]),
+    (PLAIN + ", name-ops, convert-layout, fold-constant", ["'fold-constant' needs row-major", "'convert-layout' in front of it ended", "put 'fold-constant' in front of 'convert-layout'"]),
+    (ALL.replace("simplify-inference, ", ""), ["'convert-layout' needs inferring", "put 'simplify-inference' in front of it"]),
+    (ALL.replace("decompose-quantized, ", ""), ["'convert-layout' needs unquantized", "put 'decompose-quantized' in front of it"]),
     (ALL.replace("place-pieces, fuse-ops", "fuse-ops, place-pieces"), ["'place-pieces' needs movable", "'fuse-ops' in front of it ended"]),
-    ("canonicalize-ops, name-ops, repeat{rounds=2 passes={convert-layout}}", ["'convert-layout' needs row-major", "'convert-layout' in front of it ended"]),
+    (PLAIN + ", name-ops, repeat{rounds=2 passes={convert-layout}}", ["'convert-layout' needs row-major", "'convert-layout' in front of it ended"]),
     (ALL + ", outline-kernels", ["'outline-kernels' needs", "'outline-kernels' in front of it ended"]),
     (ALL.replace(", outline-kernels", ""), ["does not end in kernels", "--emit graph"]),
 ])  # fmt: skip

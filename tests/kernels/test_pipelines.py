@@ -6,9 +6,9 @@ from support.compare import agree
 from support.models import FLOAT, floats, model, node
 
 PIPELINES = {
-    "least": "simplify-inference, canonicalize-ops, name-ops, convert-layout, store-results, fuse-ops, outline-kernels",
+    "least": "decompose-quantized, simplify-inference, canonicalize-ops, name-ops, convert-layout, store-results, fuse-ops, outline-kernels",
     "no folding": "repeat{passes={decompose-quantized, simplify-inference, canonicalize-ops, dynamic-to-static}}, name-ops, alter-op-layout, name-ops, convert-layout, store-results, place-pieces, fuse-ops, outline-kernels",
-    "twice": "repeat{rounds=2 passes={simplify-inference, canonicalize-ops, repeat{rounds=2 passes={fold-constant, dynamic-to-static}}}}, name-ops, convert-layout, hoist-invariants, hoist-invariants, store-results, place-pieces, fuse-ops, outline-kernels",
+    "twice": "repeat{rounds=2 passes={decompose-quantized, simplify-inference, canonicalize-ops, repeat{rounds=2 passes={fold-constant, dynamic-to-static}}}}, name-ops, convert-layout, hoist-invariants, hoist-invariants, store-results, place-pieces, fuse-ops, outline-kernels",
 }
 
 
