@@ -29,9 +29,13 @@ FoldBudget FoldBudget::forModel(ModuleOp module, double factor) {
 
 namespace {
 
-int64_t elementsOf(Value value) {
+bool isStatic(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() ? type.getNumElements() : 0;
+  return type && type.hasStaticShape();
+}
+
+int64_t elementsOf(Value value) {
+  return isStatic(value) ? cast<RankedTensorType>(value.getType()).getNumElements() : 0;
 }
 
 int64_t bytesOf(Value value) {
@@ -90,13 +94,10 @@ private:
         continue;
       bool isKnown = llvm::all_of(op.getOperands(), [&](Value operand) {
         Operation *def = operand.getDefiningOp();
-        return def && (isa<NoneOp>(def) || isConstantValue(operand) || folded.contains(def));
+        // A view of a constant may have sizes that only the run knows.
+        return def && (isa<NoneOp>(def) || (isConstantValue(operand) && isStatic(operand)) || folded.contains(def));
       });
-      bool isStatic = llvm::all_of(op.getResultTypes(), [](Type type) {
-        auto tensor = dyn_cast<RankedTensorType>(type);
-        return tensor && tensor.hasStaticShape();
-      });
-      if (!isKnown || !isStatic)
+      if (!isKnown || !llvm::all_of(op.getResults(), isStatic))
         continue;
       if (!isFree(&op)) {
         bool isLarge = llvm::any_of(op.getResults(), [&](Value result) { return bytesOf(result) > budget.largest; });

@@ -1,4 +1,4 @@
-// RUN: fathom-opt --fold-constant %s | FileCheck %s
+// RUN: fathom-opt --fold-constant --split-input-file %s | FileCheck %s
 
 // Folded by kernels compiled for this machine.
 // CHECK-LABEL: func @main
@@ -10,4 +10,21 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
   %c = graph.Add(%a, %b) {graph.name = "c"} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   %d = graph.Add(%x, %c) {graph.name = "d"} : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
   return %d : tensor<3xf32>
+}
+
+// -----
+
+// A view of a constant may have a size that only the run knows: what reads it is not computed ahead.
+// CHECK-LABEL: func @main
+// CHECK: %[[VIEW:.*]] = graph.Reshape
+// CHECK: graph.ReduceMax(%[[VIEW]]
+module attributes {graph.symbols = [{name = "n", min = 0 : i64, max = 100 : i64}]} {
+func.func @main(%x: tensor<?xf32, #graph.enc<shape = ()[s0] -> (s0)>>) -> tensor<1x1xf32> {
+  %none = graph.None
+  %c = graph.Constant dense<[2.0]> : tensor<1xf32> as tensor<1xf32>
+  %n = graph.Sizes affine_map<()[s0] -> (s0, 1)> as tensor<2xi64>
+  %v = graph.Reshape(%c, %n) {graph.name = "v"} : (tensor<1xf32>, tensor<2xi64>) -> tensor<?x1xf32, #graph.enc<shape = ()[s0] -> (s0, 1)>>
+  %r = graph.ReduceMax(%v, %none) {graph.name = "r"} : (tensor<?x1xf32, #graph.enc<shape = ()[s0] -> (s0, 1)>>, none) -> tensor<1x1xf32>
+  return %r : tensor<1x1xf32>
+}
 }
