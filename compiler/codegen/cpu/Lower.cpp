@@ -16,9 +16,11 @@
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/IndVarSimplify.h"
@@ -31,6 +33,15 @@
 using namespace mlir;
 
 namespace fathom {
+
+// LLVM 22 fails on bf16 in vectors of 9, 17, 25, ... lanes where there are instructions that convert it.
+static bool hasBrokenBf16(const llvm::Function &function) {
+  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
+    auto vector = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
+    return vector && vector->getElementType()->isBFloatTy() && vector->getNumElements() > 8 &&
+           vector->getNumElements() % 8 == 1;
+  });
+}
 
 std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llvmContext,
                                           const CodegenOptions &options) {
@@ -66,7 +77,10 @@ std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llv
     if (function.isDeclaration())
       continue;
     function.addFnAttr("target-cpu", options.target.cpu);
-    function.addFnAttr("target-features", options.target.features);
+    llvm::SubtargetFeatures features(options.target.features);
+    if (has("avx512bf16") && hasBrokenBf16(function))
+      features.AddFeature("avx512bf16", /*Enable=*/false);
+    function.addFnAttr("target-features", features.getString());
     function.addFnAttr(llvm::Attribute::NoUnwind);
     if (options.target.vectorBytes == 64) {
       function.addFnAttr("prefer-vector-width", "512");
