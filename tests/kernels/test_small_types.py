@@ -113,6 +113,23 @@ def test_every_half_is_rounded_to_small_floats(name):
             same(cast(x.view(dtype_of(wide)), name, saturate=saturate), want)
 
 
+def test_floats_are_rounded_to_bf16(random):
+    """All its numbers, denormals too, what lies half-way between neighbours and the next to that, and random bits."""
+    codes = np.arange(1 << 16, dtype=np.uint32) << 16
+    anything = random.integers(0, 1 << 32, 5000, dtype=np.uint32)
+    x = np.concatenate([codes, codes | 0x8000, codes | 0x7FFF, codes | 0x8001, anything]).view(np.float32)
+    with np.errstate(all="ignore"):
+        same(cast(x, "bfloat16"), x.astype(ml_dtypes.bfloat16))
+
+
+@pytest.mark.parametrize("n", [1, 9, 17, 64, 83])
+def test_choosing_and_adding_bf16(n, random):
+    a, b = random.standard_normal((2, 5, n)).astype(ml_dtypes.bfloat16)
+    nodes = [helper.make_node("Less", ["a", "b"], ["c"]), helper.make_node("Add", ["a", "b"], ["s"]), helper.make_node("Where", ["c", "s", "b"], ["y"])]
+    got = run(model_of(nodes, {"a": a, "b": b}, "bfloat16"), {"a": a, "b": b})
+    same(got, np.where(a.astype(np.float32) < b.astype(np.float32), (a.astype(np.float32) + b.astype(np.float32)).astype(a.dtype), b))
+
+
 @pytest.mark.parametrize("mode", ["up", "down", "nearest"])
 @pytest.mark.parametrize("saturate", [1, 0])
 def test_exponents(mode, saturate, random):

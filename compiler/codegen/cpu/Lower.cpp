@@ -2,6 +2,7 @@
 #include "compiler/codegen/common/MathLowering.h"
 #include "compiler/codegen/cpu/AddedConstants.h"
 #include "compiler/codegen/cpu/Codegen.h"
+#include "compiler/codegen/cpu/ExpandBf16.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -16,7 +17,6 @@
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
@@ -34,20 +34,13 @@ using namespace mlir;
 
 namespace fathom {
 
-// LLVM 22 fails on bf16 in vectors of 9, 17, 25, ... lanes where there are instructions that convert it.
-static bool hasBrokenBf16(const llvm::Function &function) {
-  return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
-    auto vector = llvm::dyn_cast<llvm::FixedVectorType>(instruction.getType());
-    return vector && vector->getElementType()->isBFloatTy() && vector->getNumElements() > 8 &&
-           vector->getNumElements() % 8 == 1;
-  });
-}
-
 std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llvmContext,
                                           const CodegenOptions &options) {
   MLIRContext *context = loops.getContext();
   auto has = [&](StringRef feature) { return llvm::is_contained(options.target.required, feature); };
   bool arm = options.target.isAArch64();
+  if (!arm && failed(expandBf16(loops)))
+    return nullptr;
   {
     RewritePatternSet patterns(context);
     populateMathLowering(patterns, MathOptions{options.strict, arm || has("fma"), arm || has("sse4.1"), arm});
@@ -73,13 +66,13 @@ std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llv
   std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(loops, llvmContext, "fathom");
   if (!module)
     return nullptr;
+  llvm::SubtargetFeatures features(options.target.features);
+  if (has("avx512bf16")) // expandBf16 says why not
+    features.AddFeature("avx512bf16", /*Enable=*/false);
   for (llvm::Function &function : *module) {
     if (function.isDeclaration())
       continue;
     function.addFnAttr("target-cpu", options.target.cpu);
-    llvm::SubtargetFeatures features(options.target.features);
-    if (has("avx512bf16") && hasBrokenBf16(function))
-      features.AddFeature("avx512bf16", /*Enable=*/false);
     function.addFnAttr("target-features", features.getString());
     function.addFnAttr(llvm::Attribute::NoUnwind);
     if (options.target.vectorBytes == 64) {
