@@ -2,6 +2,7 @@
 #include "compiler/driver/Backends.h"
 
 #include "compiler/codegen/cpu/CpuBackend.h"
+#include "compiler/codegen/cuda/CudaBackend.h"
 #include "compiler/codegen/opencl/OpenClBackend.h"
 
 using namespace mlir;
@@ -9,7 +10,7 @@ using namespace mlir;
 namespace fathom {
 
 ArrayRef<const Backend *> allBackends() {
-  static const Backend *const all[] = {&cpuBackend(), &openClBackend()};
+  static const Backend *const all[] = {&cpuBackend(), &cudaBackend(), &openClBackend()};
   return all;
 }
 

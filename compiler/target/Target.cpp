@@ -22,7 +22,7 @@
 namespace fathom {
 
 static constexpr llvm::StringLiteral aarch64Triple = "aarch64-unknown-linux-gnu",
-                                     x86Triple = "x86_64-unknown-linux-gnu";
+                                     x86Triple = "x86_64-unknown-linux-gnu", cudaTriple = "nvptx64-nvidia-cuda";
 
 // What generated fp32 and integer code can come to use; other features never change it, so they are not required of the
 // loader's machine.
@@ -44,6 +44,10 @@ void initializeLlvmTargets() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
   });
 }
 
@@ -281,10 +285,25 @@ static Target openClTarget() {
   return target;
 }
 
+// An NVIDIA GPU by its architecture ("sm_90"). PTX of the oldest one that drivers still take runs on all later ones.
+static llvm::Expected<Target> cudaTarget(llvm::StringRef architecture) {
+  Target target;
+  target.backend = "cuda", target.triple = cudaTriple.str(), target.cpu = architecture.str();
+  target.vectorBytes = 1;
+  if (!architecture.starts_with("sm_") || !isKnownCpu(target.triple, target.cpu))
+    return llvm::createStringError("unknown GPU architecture '%s': NVIDIA's are called sm_75, sm_80, sm_90 and so on",
+                                   target.cpu.c_str());
+  return target;
+}
+
 llvm::Expected<Target> parseTarget(llvm::StringRef text) {
   initializeLlvmTargets();
   if (text == "opencl")
     return openClTarget();
+  if (text == "cuda")
+    return cudaTarget("sm_75");
+  if (text.consume_front("cuda:"))
+    return cudaTarget(text);
   if (text.empty() || text == "host")
     return hostTarget();
   return text.ends_with(".yaml") ? targetFromFile(text) : namedTarget(text);

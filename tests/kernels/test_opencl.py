@@ -25,8 +25,8 @@ def save(tmp_path, nodes, inputs, outputs, weights=()):
     return path
 
 
-def compile(path, *options):
-    return subprocess.run([TOOL, "compile", path, "--target", "opencl", "--quiet", *options], capture_output=True, text=True)
+def compile(path, *options, target="opencl"):
+    return subprocess.run([TOOL, "compile", path, "--target", target, "--quiet", *options], capture_output=True, text=True)
 
 
 def source_of(path, *options):
@@ -196,14 +196,18 @@ def test_reports_an_index_outside(device, tmp_path):
     assert fault == 1
 
 
-@pytest.mark.parametrize("options, code, message", [
-    (["--emit", "asm"], 3, "the back end 'opencl' has no kernels for MatMul"),
-    (["--output", "model.fathom"], 1, "the back end 'opencl' makes no artifacts"),
+@pytest.mark.parametrize("target, options, code, message", [
+    ("opencl", ["--emit", "asm"], 3, "the back end 'opencl' has no kernels for MatMul"),
+    ("opencl", ["--output", "model.fathom"], 1, "the back end 'opencl' makes no artifacts"),
+    ("cuda", ["--emit", "asm"], 3, "the back end 'cuda' has no kernels for MatMul"),
+    ("cuda:sm_90", ["--output", "model.fathom"], 1, "the back end 'cuda' makes no artifacts"),
+    ("cuda:sm_1", ["--emit", "asm"], 1, "unknown GPU architecture 'sm_1'"),
+    ("cuda:", ["--emit", "graph"], 1, "unknown GPU architecture ''"),
 ])
-def test_refuses_what_it_has_not(tmp_path, options, code, message):
+def test_refuses_what_it_has_not(tmp_path, target, options, code, message):
     nodes = [node("MatMul", ["a", "b"], "y")]
     options = [str(tmp_path / option) if option.endswith(".fathom") else option for option in options]
-    result = compile(save(tmp_path, nodes, {"a": ("f", [4, 4]), "b": ("f", [4, 4])}, {"y": "f"}), *options)
+    result = compile(save(tmp_path, nodes, {"a": ("f", [4, 4]), "b": ("f", [4, 4])}, {"y": "f"}), *options, target=target)
     assert result.returncode == code and message in result.stderr, result.stderr
 
 

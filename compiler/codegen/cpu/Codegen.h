@@ -1,9 +1,9 @@
 // From a kernel (a function of graph ops) with its schedule to loops, LLVM IR and an object file.
 #pragma once
 
+#include "compiler/codegen/common/LowerLoops.h"
 #include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/kernel/Backend.h"
-#include "llvm/IR/Module.h"
 
 namespace fathom {
 
@@ -18,7 +18,5 @@ mlir::FailureOr<Grid> emitKernel(mlir::func::FuncOp kernel, const KernelClass &k
 std::unique_ptr<llvm::Module> lowerToLlvm(mlir::ModuleOp loops, llvm::LLVMContext &context,
                                           const CodegenOptions &options);
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
-llvm::SmallVector<char, 0> emitObject(llvm::Module &module, llvm::TargetMachine &machine);
-std::string emitAssembly(llvm::Module &module, llvm::TargetMachine &machine);
 
 } // namespace fathom

@@ -1,34 +1,10 @@
-// Loops to LLVM IR to machine code: one conversion, a short optimisation pipeline, the target's back end.
-#include "compiler/codegen/common/MathLowering.h"
+// What a CPU adds to the lowering of loops: which math it has as instructions, its features, constants from memory.
 #include "compiler/codegen/cpu/AddedConstants.h"
 #include "compiler/codegen/cpu/Codegen.h"
 #include "compiler/codegen/cpu/ExpandBf16.h"
 
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
-#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
-#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
-#include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/SubtargetFeature.h"
-#include "llvm/Transforms/InstCombine/InstCombine.h"
-#include "llvm/Transforms/Scalar/EarlyCSE.h"
-#include "llvm/Transforms/Scalar/IndVarSimplify.h"
-#include "llvm/Transforms/Scalar/LICM.h"
-#include "llvm/Transforms/Scalar/LoopPassManager.h"
-#include "llvm/Transforms/Scalar/LoopRotation.h"
-#include "llvm/Transforms/Scalar/SROA.h"
-#include "llvm/Transforms/Scalar/SimplifyCFG.h"
 
 using namespace mlir;
 
@@ -36,34 +12,12 @@ namespace fathom {
 
 std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llvmContext,
                                           const CodegenOptions &options) {
-  MLIRContext *context = loops.getContext();
   auto has = [&](StringRef feature) { return llvm::is_contained(options.target.required, feature); };
   bool arm = options.target.isAArch64();
   if (!arm && failed(expandBf16(loops)))
     return nullptr;
-  {
-    RewritePatternSet patterns(context);
-    populateMathLowering(patterns, MathOptions{options.strict, arm || has("fma"), arm || has("sse4.1"), arm});
-    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-    vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
-    GreedyRewriteConfig config;
-    if (failed(applyPatternsGreedily(loops, std::move(patterns), config)))
-      return nullptr;
-  }
-  LLVMTypeConverter converter(context);
-  RewritePatternSet patterns(context);
-  populateSCFToControlFlowConversionPatterns(patterns);
-  cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-  arith::populateArithToLLVMConversionPatterns(converter, patterns);
-  populateMathToLLVMConversionPatterns(converter, patterns);
-  populateVectorToLLVMConversionPatterns(converter, patterns);
-  populateFuncToLLVMConversionPatterns(converter, patterns);
-  ub::populateUBToLLVMConversionPatterns(converter, patterns);
-  LLVMConversionTarget target(*context);
-  target.addLegalOp<ModuleOp>();
-  if (failed(applyFullConversion(loops, target, std::move(patterns))))
-    return nullptr;
-  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(loops, llvmContext, "fathom");
+  MathOptions math{options.strict, arm || has("fma"), arm || has("sse4.1"), arm};
+  std::unique_ptr<llvm::Module> module = lowerLoops(loops, llvmContext, math);
   if (!module)
     return nullptr;
   llvm::SubtargetFeatures features(options.target.features);
@@ -84,60 +38,11 @@ std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llv
 }
 
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  using namespace llvm;
-  module.setTargetTriple(machine.getTargetTriple());
-  module.setDataLayout(machine.createDataLayout());
-  LoopAnalysisManager lam;
-  FunctionAnalysisManager fam;
-  CGSCCAnalysisManager cgam;
-  llvm::ModuleAnalysisManager mam;
-  PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(mam);
-  builder.registerCGSCCAnalyses(cgam);
-  builder.registerFunctionAnalyses(fam);
-  builder.registerLoopAnalyses(lam);
-  builder.crossRegisterProxies(lam, fam, cgam, mam);
-  // The loops are tiled, unrolled and vectorised already: what is left is cleaning up.
-  FunctionPassManager functions;
-  functions.addPass(SROAPass(SROAOptions::ModifyCFG));
-  functions.addPass(EarlyCSEPass());
-  functions.addPass(InstCombinePass());
-  functions.addPass(SimplifyCFGPass());
-  LoopPassManager loops;
-  loops.addPass(LoopRotatePass());
-  loops.addPass(LICMPass(LICMOptions()));
-  loops.addPass(IndVarSimplifyPass());
-  functions.addPass(createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
-  functions.addPass(EarlyCSEPass(true));
-  functions.addPass(InstCombinePass());
-  ModulePassManager passes;
-  passes.addPass(createModuleToFunctionPassAdaptor(std::move(functions)));
-  passes.run(module, mam);
+  cleanUp(module, machine);
   // Last: what comes before would move the loads out of loops again.
   if (machine.getTargetTriple().isAArch64())
-    for (Function &function : module)
+    for (llvm::Function &function : module)
       loadAddedConstants(function);
-}
-
-static void emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::raw_pwrite_stream &out,
-                     llvm::CodeGenFileType kind) {
-  llvm::legacy::PassManager passes;
-  machine.addPassesToEmitFile(passes, out, nullptr, kind);
-  passes.run(module);
-}
-
-llvm::SmallVector<char, 0> emitObject(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream out(bytes);
-  emitFile(module, machine, out, llvm::CodeGenFileType::ObjectFile);
-  return bytes;
-}
-
-std::string emitAssembly(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream out(text);
-  emitFile(module, machine, out, llvm::CodeGenFileType::AssemblyFile);
-  return std::string(text);
 }
 
 } // namespace fathom

@@ -3,38 +3,18 @@
 
 #include "compiler/codegen/common/MathLowering.h"
 #include "compiler/codegen/opencl/OpenClPrinter.h"
-#include "compiler/codegen/simt/SimtKernel.h"
+#include "compiler/codegen/simt/SimtBackend.h"
 #include "compiler/support/Diagnostics.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
 
 namespace fathom {
 namespace {
 
-class OpenClBackend final : public Backend {
+class OpenClBackend final : public SimtBackend {
 public:
   StringRef name() const override { return "opencl"; }
-
-  ArrayRef<const KernelClass *> kernelClasses() const override {
-    static const KernelClass *const all[] = {&mapClass};
-    return all;
-  }
-  const KernelClass *classOf(Operation *anchor) const override { return graph::isAnchor(anchor) ? nullptr : &mapClass; }
-  const KernelClass *classOf(func::FuncOp kernel) const override { return classOf(anchorOf(kernel)); }
-
-  std::optional<AnchorLayouts> layoutsOf(Operation *, const Target &) const override { return std::nullopt; }
-
-  void registerDialects(DialectRegistry &registry) const override {
-    registry.insert<func::FuncDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, LLVM::LLVMDialect,
-                    ub::UBDialect, gpu::GPUDialect>();
-  }
-
-  FailureOr<Grid> emitKernel(func::FuncOp kernel, const KernelClass &, const Schedule &schedule, StringRef name,
-                             unsigned symbolCount, const CodegenOptions &options, ModuleOp loops) const override {
-    return emitSimtMap(kernel, schedule, name, symbolCount, options.target, loops);
-  }
 
   FailureOr<MachineCode> generate(ModuleOp loops, const CodegenOptions &options, CodeForm form,
                                   llvm::function_ref<void(llvm::Module &)>) const override {

@@ -2,6 +2,7 @@
 // pointers are to bytes.
 #include "compiler/codegen/opencl/OpenClPrinter.h"
 
+#include "compiler/codegen/simt/SimtBackend.h"
 #include "compiler/codegen/simt/SimtKernel.h"
 #include "compiler/support/Diagnostics.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -20,13 +21,6 @@ constexpr llvm::StringLiteral prelude = R"(#pragma OPENCL FP_CONTRACT OFF
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #endif
 )";
-
-std::string symbolOf(StringRef name) {
-  std::string symbol = "fathom_";
-  for (char c : name)
-    symbol += llvm::isAlnum(c) || c == '_' ? std::string(1, c) : "_" + llvm::utohexstr(uint8_t(c), /*LowerCase=*/true);
-  return symbol;
-}
 
 class Printer {
 public:
@@ -122,7 +116,7 @@ private:
     auto values = dyn_cast_or_null<DenseElementsAttr>(table.getValueAttr());
     if (!values)
       return void(refuse() << "OpenCL C has no constant of this kind");
-    out << "__constant " << nameOf(values.getElementType()) << " " << symbolOf(kernel + "." + table.getSymName().str())
+    out << "__constant " << nameOf(values.getElementType()) << " " << simtSymbol(kernel + "." + table.getSymName().str())
         << "[] = {";
     llvm::interleaveComma(values.getValues<Attribute>(), out,
                           [&](Attribute value) { out << number(cast<TypedAttr>(value)); });
@@ -132,7 +126,7 @@ private:
   void printKernel(func::FuncOp function) {
     loc = function.getLoc(), context = function.getContext();
     names.clear();
-    out << "__kernel void " << symbolOf(function.getName()) << "(";
+    out << "__kernel void " << simtSymbol(function.getName()) << "(";
     llvm::interleaveComma(function.getArguments(), out, [&](BlockArgument argument) {
       if (isa<LLVM::LLVMPointerType>(argument.getType()))
         out << memoryOf(argument) << " uchar *restrict " << nameOf(argument);
@@ -169,7 +163,7 @@ private:
         })
         .Case([&](LLVM::AddressOfOp address) {
           line("__constant uchar *const " + nameOf(address.getResult()) + " = (__constant uchar *)" +
-               symbolOf(kernel + "." + address.getGlobalName().str()) + ";");
+               simtSymbol(kernel + "." + address.getGlobalName().str()) + ";");
           return true;
         })
         .Case([&](LLVM::GEPOp address) {

@@ -1,0 +1,92 @@
+// Kernels of work items through LLVM's NVPTX.
+#include "compiler/codegen/cuda/CudaBackend.h"
+
+#include "compiler/codegen/common/LowerLoops.h"
+#include "compiler/codegen/simt/SimtBackend.h"
+#include "compiler/support/Diagnostics.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+
+namespace fathom {
+namespace {
+
+class CudaBackend final : public SimtBackend {
+public:
+  StringRef name() const override { return "cuda"; }
+
+  void registerDialects(DialectRegistry &registry) const override {
+    SimtBackend::registerDialects(registry);
+    registry.insert<NVVM::NVVMDialect>();
+    registerNVVMDialectTranslation(registry);
+  }
+
+  FailureOr<MachineCode> generate(ModuleOp loops, const CodegenOptions &options, CodeForm form,
+                                  llvm::function_ref<void(llvm::Module &)> complete) const override {
+    if (form == CodeForm::Object)
+      return hint(emitError(loops.getLoc(), ErrorCode::BadTarget) << "there are no artifacts for CUDA yet",
+                  "--emit asm prints the kernels as PTX");
+    MachineCode code;
+    auto emit = [&](llvm::Module &module, llvm::TargetMachine &machine) {
+      if (form == CodeForm::Llvm)
+        llvm::raw_string_ostream(code.text) << module << "\n";
+      else
+        code.text = emitAssembly(module, machine);
+    };
+    if (failed(optimized(loops, options, complete, emit)))
+      return failure();
+    return code;
+  }
+
+  LogicalResult lookAtModule(ModuleOp loops, const CodegenOptions &options, Look look) const override {
+    return optimized(loops, options, [](llvm::Module &) {}, look);
+  }
+
+private:
+  static LogicalResult optimized(ModuleOp loops, const CodegenOptions &options,
+                                 llvm::function_ref<void(llvm::Module &)> complete, Look look) {
+    RewritePatternSet ids(loops.getContext());
+    populateGpuGlobalIdPatterns(ids);
+    if (failed(applyPatternsGreedily(loops, std::move(ids))))
+      return failure();
+    llvm::LLVMContext context;
+    // Every device of the last ten years has multiply-adds and rounding; minima that keep a NaN came with sm_80.
+    MathOptions math{options.strict, /*hasFma=*/true, /*hasRounding=*/true, /*hasMinMax=*/false};
+    std::unique_ptr<llvm::Module> module = lowerLoops(
+        loops, context, math,
+        [](LLVMTypeConverter &converter, RewritePatternSet &patterns, LLVMConversionTarget &target) {
+          // Behind the others: it would make calls of NVIDIA's library of instructions that LLVM has.
+          populateGpuToNVVMConversionPatterns(converter, patterns, /*benefit=*/0);
+          target.addLegalDialect<NVVM::NVVMDialect>();
+        });
+    if (!module)
+      return failure();
+    for (llvm::Function &function : *module) {
+      if (function.isDeclaration())
+        continue;
+      function.setName(simtSymbol(function.getName()));
+      function.setCallingConv(llvm::CallingConv::PTX_Kernel);
+      function.addFnAttr(llvm::Attribute::NoUnwind);
+    }
+    complete(*module);
+    std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
+    cleanUp(*module, *machine);
+    look(*module, *machine);
+    return success();
+  }
+};
+
+} // namespace
+
+const Backend &cudaBackend() {
+  static const CudaBackend backend;
+  return backend;
+}
+
+} // namespace fathom

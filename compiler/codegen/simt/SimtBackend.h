@@ -1,0 +1,23 @@
+// What back ends for machines of work items have in common: their classes of kernels and how these are emitted.
+#pragma once
+
+#include "compiler/kernel/Backend.h"
+
+namespace fathom {
+
+class SimtBackend : public Backend {
+public:
+  llvm::ArrayRef<const KernelClass *> kernelClasses() const override;
+  const KernelClass *classOf(mlir::Operation *anchor) const override;
+  const KernelClass *classOf(mlir::func::FuncOp kernel) const override;
+  std::optional<AnchorLayouts> layoutsOf(mlir::Operation *anchor, const Target &target) const override;
+  void registerDialects(mlir::DialectRegistry &registry) const override;
+  mlir::FailureOr<Grid> emitKernel(mlir::func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule,
+                                   llvm::StringRef name, unsigned symbolCount, const CodegenOptions &options,
+                                   mlir::ModuleOp loops) const override;
+};
+
+// A kernel's name in languages that have letters, digits and _ in names only: `a.b` is fathom_a_2eb.
+std::string simtSymbol(llvm::StringRef name);
+
+} // namespace fathom
