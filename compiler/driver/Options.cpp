@@ -28,9 +28,9 @@ static const Option table[] = {
      "there is"},
     {"plan", 0, OptionType::File, "FILE", "", tellsPasses, false, true,
      "take layouts, kernels and schedules from a plan that --emit plan wrote"},
-    {"db", 0, OptionType::Text, "PATH|none", "", compiles | DatabaseBit, false, true,
-     "the database of schedules; without it the one that FATHOM_DB names, or else fathom/schedules.db in the user's "
-     "data folder (XDG_DATA_HOME)"},
+    {"db", 0, OptionType::Text, "PATH|URL|none", "", compiles | DatabaseBit, false, true,
+     "the database of schedules, a file or postgresql://...; without it the one that FATHOM_DB names, or else "
+     "fathom/schedules.db in the user's data folder (XDG_DATA_HOME)"},
     {"tune", 0, OptionType::Text, "draft|static[:N]|measure[:N]", "draft", CompileBit | TuneBit, false, true,
      "how schedules are found: by a draft of their cost, or what a database knows (draft); by analysing the code of N "
      "candidates of each kernel (static), 64 without a number; by measuring as many, which go into the database"},

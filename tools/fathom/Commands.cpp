@@ -60,7 +60,7 @@ static const Command commands[] = {
      "show ENTRY      one of them, named by the beginning of its id, with its kernel\n"
      "export          all of them as lines of JSON\n"
      "import FILE     adds what export wrote ('-' is stdin), or nothing where a line is wrong\n"
-     "merge OTHER.db  adds what another database has\n"
+     "merge OTHER     adds what another database has\n"
      "prune           removes what was found for other versions of the code generator, and all but the best of a "
      "kernel\n"
      "Of two entries of one schedule, that with more measurements stays, or else the later one.",

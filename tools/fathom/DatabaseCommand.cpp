@@ -160,9 +160,9 @@ struct Action {
 };
 
 constexpr Action actions[] = {
-    {"list", "", Access::Read, false, list},           {"show", "ENTRY", Access::Read, false, show},
-    {"export", "", Access::Read, false, exportAll},    {"import", "FILE", Access::Write, true, import},
-    {"merge", "OTHER.db", Access::Write, true, merge}, {"prune", "", Access::Write, false, prune}};
+    {"list", "", Access::Read, false, list},        {"show", "ENTRY", Access::Read, false, show},
+    {"export", "", Access::Read, false, exportAll}, {"import", "FILE", Access::Write, true, import},
+    {"merge", "OTHER", Access::Write, true, merge}, {"prune", "", Access::Write, false, prune}};
 
 } // namespace
 
@@ -181,7 +181,7 @@ Expected<int> databaseCommand(const Arguments &arguments) {
   std::optional<DatabaseFile> file = locate(arguments.options.text("db"));
   if (!file)
     return usage("no database is named: --db, or else FATHOM_DB, is 'none', or there is no home folder");
-  if (!action->makes && !sys::fs::exists(file->path))
+  if (!action->makes && file->isMissing())
     return fail(ErrorCode::FileUnreadable, "there is no database '" + file->path + "'",
                 "'fathom db import' and 'merge' make one");
   auto database = action->access == Access::Read ? openToRead(*file) : openToWrite(*file);

@@ -40,6 +40,9 @@ public:
   // The version of the tables; 0 where there are none.
   virtual llvm::Expected<int64_t> schemaVersion() = 0;
   virtual llvm::Error setSchemaVersion(int64_t version) = 0;
+  // A statement that makes tables, so that their texts are compared byte by byte, as answers must not depend on the
+  // engine's language.
+  virtual std::string defining(llvm::StringRef statement) const { return statement.str(); }
 
   // What `body` does, all of it or nothing.
   llvm::Error transaction(llvm::function_ref<llvm::Error()> body) {
@@ -59,5 +62,9 @@ public:
 // `patience` says.
 llvm::Expected<std::unique_ptr<Connection>> openSqlite(llvm::StringRef path, Access access,
                                                        std::chrono::milliseconds patience);
+
+// The database that an address of PostgreSQL names. To write, its tables are made where they are missing.
+llvm::Expected<std::unique_ptr<Connection>> openPostgres(llvm::StringRef address, Access access,
+                                                         std::chrono::milliseconds patience);
 
 } // namespace fathom::tune

@@ -2,6 +2,7 @@
 #include "compiler/tune/database/Locate.h"
 
 #include "compiler/support/Failure.h"
+#include "compiler/tune/database/ServerAddress.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -39,6 +40,8 @@ std::optional<DatabaseFile> locate(StringRef option) {
   return DatabaseFile{folder + "/schedules.db", /*isNamed=*/false};
 }
 
+bool DatabaseFile::isMissing() const { return !isServerAddress(path) && !sys::fs::exists(path); }
+
 Expected<std::unique_ptr<ScheduleDatabase>> openToRead(const DatabaseFile &file) {
   return ScheduleDatabase::open(file.path, Access::Read);
 }
@@ -63,7 +66,7 @@ void warn(mlir::Location loc, Error error) {
 std::unique_ptr<ScheduleDatabase> openForCompile(StringRef option, mlir::Location loc) {
   std::optional<DatabaseFile> file = locate(option);
   // Nobody has tuned yet, unless somebody names it now.
-  if (!file || (option.empty() && !sys::fs::exists(file->path)))
+  if (!file || (option.empty() && file->isMissing()))
     return nullptr;
   Expected<std::unique_ptr<ScheduleDatabase>> database = openToRead(*file);
   if (database)

@@ -7,8 +7,11 @@
 namespace fathom::tune {
 
 struct DatabaseFile {
-  std::string path;
+  std::string path;    // or the address of a server
   bool isNamed = true; // by somebody, and not the user's default
+
+  // A file that there is not. Of servers nobody knows before they are asked.
+  bool isMissing() const;
 };
 
 // What --db says (empty: nothing), or else $FATHOM_DB, or else schedules.db in the user's data folder. Nothing where

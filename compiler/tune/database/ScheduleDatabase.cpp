@@ -3,6 +3,7 @@
 
 #include "compiler/support/Failure.h"
 #include "compiler/tune/database/Schema.h"
+#include "compiler/tune/database/ServerAddress.h"
 
 using namespace llvm;
 
@@ -17,9 +18,11 @@ static constexpr StringLiteral bestFirst =
     "CASE WHEN samples > 0 THEN 0 ELSE 1 END, threads DESC, CASE WHEN found = 'draft' THEN 1 ELSE 0 END, "
     "CASE WHEN samples > 0 THEN nanoseconds ELSE cycles END, id";
 
-Expected<std::unique_ptr<ScheduleDatabase>> ScheduleDatabase::open(StringRef path, Access access,
+Expected<std::unique_ptr<ScheduleDatabase>> ScheduleDatabase::open(StringRef name, Access access,
                                                                    std::chrono::milliseconds patience) {
-  auto connect = [&](Access access) { return openSqlite(path, access, patience); };
+  auto connect = [&](Access access) {
+    return isServerAddress(name) ? openPostgres(name, access, patience) : openSqlite(name, access, patience);
+  };
   auto connection = connect(access);
   if (!connection)
     return connection.takeError();
@@ -113,8 +116,7 @@ Error ScheduleDatabase::visit(const Filter &filter, function_ref<Error(const Ent
 Expected<std::vector<Entry>> ScheduleDatabase::find(StringRef idStart) {
   std::vector<Entry> found;
   auto take = [&](const Entry &entry) { return found.push_back(entry), Error::success(); };
-  Value values[] = {idStart, int64_t(idStart.size())};
-  if (Error error = select("WHERE substr(id, 1, $2) = $1 ORDER BY id", values, take))
+  if (Error error = select("WHERE substr(id, 1, length($1)) = $1 ORDER BY id", Value(idStart), take))
     return std::move(error);
   return found;
 }

@@ -26,10 +26,10 @@ struct Filter {
 // Used by one thread at a time.
 class ScheduleDatabase {
 public:
-  // To write, a file that is missing is made, and one of an older version is brought to the newest. Others that write
-  // are waited for as long as `patience` says.
+  // A file, or an address of a server. To write, a file that is missing is made, and one of an older version is brought
+  // to the newest. Others that write are waited for as long as `patience` says.
   static llvm::Expected<std::unique_ptr<ScheduleDatabase>>
-  open(llvm::StringRef path, Access access, std::chrono::milliseconds patience = std::chrono::seconds(30));
+  open(llvm::StringRef name, Access access, std::chrono::milliseconds patience = std::chrono::seconds(30));
 
   llvm::StringRef name() const { return connection->name(); }
 

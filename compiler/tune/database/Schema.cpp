@@ -48,7 +48,7 @@ Error migrate(Connection &connection, ArrayRef<Migration> steps) {
       return version.takeError();
     for (Migration migration : steps.drop_front(*version))
       for (StringRef statement : migration)
-        if (Error error = connection.execute(statement))
+        if (Error error = connection.execute(connection.defining(statement)))
           return error;
     return connection.setSchemaVersion(newest);
   });
