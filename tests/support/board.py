@@ -1,6 +1,6 @@
 """A machine to measure on that is none: what `fathom` calls instead of ssh. Its times depend on the code alone, it takes none to
-measure, and it misbehaves as FATHOM_TEST_BOARD says: `dies:N`, `hangs:N`, `wrong:N` or `lies:N` with the Nth candidate of a group.
-What it tells is in the file that FATHOM_TEST_BOARD_LOG names, a line for each group."""
+measure, and with one candidate, the fourth that it sees, it `dies`, `hangs`, is `wrong` or `lies` as FATHOM_TEST_BOARD says. What it
+tells is in the file that FATHOM_TEST_BOARD_LOG names, a line for each group, and the candidate's time in that of the name with .culprit."""
 import hashlib
 import os
 import pathlib
@@ -39,22 +39,31 @@ def groups(source):
             codes = []
 
 
+def find_culprit(codes, log):
+    """Its place in the group, or None; which one it is outlives this program."""
+    file = pathlib.Path(log + ".culprit")
+    if not file.exists() and len(codes) > 3:
+        file.write_text(str(nanoseconds(codes[3])))
+    times = list(map(nanoseconds, codes))
+    culprit = int(file.read_text()) if file.exists() else None
+    return times.index(culprit) if culprit in times else None
+
+
 def measure(misbehaves, log):
-    how, _, which = misbehaves.partition(":")
     say("fathom-measure 1")
     for codes in groups(sys.stdin.buffer):
-        culprit = int(which) if how and int(which) < len(codes) else None
+        culprit = find_culprit(codes, log) if misbehaves else None
         answers = [f"kernel {i} ok {t} {t} {t} {t} 9 0" for i, t in enumerate(map(nanoseconds, codes))]
         for i in range(len(codes)):
             say(f"checking {i}")
-            if i == culprit and how == "dies":
+            if i == culprit and misbehaves == "dies":
                 os._exit(1)
         if culprit is not None:
             answers[culprit] = {
-                "hangs": f"kernel {culprit} hung a run took longer than 10 s",
+                "hangs": f"kernel {culprit} hung it ran longer than 10 s",
                 "wrong": f"kernel {culprit} wrong output 0: element 7 is 1 and not 2",
                 "lies": f"kernel {culprit} ok -1 nan 0 0 9 0",
-            }[how]
+            }[misbehaves]
         # Before it is told: who has been told all may end this program at once.
         if log:
             with open(log, "a", encoding="utf8") as file:

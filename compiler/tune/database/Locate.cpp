@@ -57,7 +57,7 @@ Expected<std::unique_ptr<ScheduleDatabase>> openToWrite(const DatabaseFile &file
 void warn(mlir::Location loc, Error error) {
   handleAllErrors(std::move(error), [&](const Failure &failure) {
     mlir::InFlightDiagnostic warning = mlir::emitWarning(loc);
-    warning << "[F" << unsigned(failure.code) << "] " << failure.message << "; schedules come from estimates instead";
+    warning << "[F" << unsigned(failure.code) << "] " << failure.message << "; going on without it";
     if (!failure.hint.empty())
       hint(std::move(warning), failure.hint);
   });

@@ -63,7 +63,10 @@ void Measurer::readResults(Round &round) {
       // What does not speak the language is no better than what does not speak.
       round.talked = Talk::Ended;
       return;
-    }
+    } else if (Measurement &result = round.results[round.members[size_t(member)]];
+               !isCheck && !result.isOk() && !options.machine.isHere())
+      // Of several machines, it may be this one that is not well.
+      result.note = options.machine.spelling + ": " + result.note;
   }
 }
 
