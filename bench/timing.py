@@ -30,6 +30,15 @@ def wall_times(times):
     return [wall for wall, _ in times]
 
 
+def times_in_turns(sessions, inputs, rounds):
+    """Milliseconds of every run of each of the sessions, which take turns."""
+    times = {name: [] for name in sessions}
+    for _ in range(rounds):
+        for name, session in sessions.items():
+            times[name] += wall_times(turn(lambda: session.run(None, inputs)))
+    return times
+
+
 def positive(text):
     if int(text) < 1:
         raise argparse.ArgumentTypeError("at least 1 is wanted")

@@ -14,7 +14,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
-from timing import positive, quantiles, turn, wall_times  # noqa: E402
+from timing import positive, quantiles, times_in_turns  # noqa: E402
 from zoo import FEW, model_file, results_agree  # noqa: E402
 
 import fathom  # noqa: E402
@@ -27,15 +27,6 @@ def tuned(path, mode, threads):
     start = time.perf_counter()
     artifact = fathom.compile(path, tune=mode, tune_threads=threads, db="none")
     return artifact, time.perf_counter() - start
-
-
-def times_in_turns(sessions, inputs, rounds):
-    """Milliseconds of every run."""
-    times = {mode: [] for mode in sessions}
-    for _ in range(rounds):
-        for mode, session in sessions.items():
-            times[mode] += wall_times(turn(lambda: session.run(None, inputs)))
-    return times
 
 
 def compare(name, arguments):

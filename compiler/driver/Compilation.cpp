@@ -15,8 +15,9 @@ FailureOr<std::unique_ptr<Compilation>> Compilation::begin(const CompileOptions 
   context.fp = options.fp;
   context.algorithms = options.algorithms;
   context.foldFactor = options.foldBudget;
+  bool isOff = options.tuning.mode == tune::Mode::Off && !options.plan;
   FailureOr<std::unique_ptr<Chooser>> chooser =
-      chooserFor(options.plan ? &*options.plan : nullptr, context.target, loc);
+      isOff ? offChooser(context.target) : chooserFor(options.plan ? &*options.plan : nullptr, context.target, loc);
   if (failed(chooser))
     return failure();
   made->chooser = std::move(*chooser);

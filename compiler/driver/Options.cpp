@@ -31,8 +31,9 @@ static const Option table[] = {
     {"db", 0, OptionType::Text, "PATH|URL|none", "", compiles | DatabaseBit, false, true,
      "the database of schedules, a file or postgresql://...; without it the one that FATHOM_DB names, or else "
      "fathom/schedules.db in the user's data folder (XDG_DATA_HOME)"},
-    {"tune", 0, OptionType::Text, "draft|static[:N]|measure[:N]", "draft", CompileBit | TuneBit, false, true,
-     "how schedules are found: by a draft of their cost, or what a database knows (draft); by analysing the code of N "
+    {"tune", 0, OptionType::Text, "off|draft|static[:N]|measure[:N]", "draft", CompileBit | TuneBit, false, true,
+     "how schedules are found: not at all, one is fixed for each class of kernels (off); by a draft of their cost, or "
+     "what a database knows (draft); by analysing the code of N "
      "candidates of each kernel (static), 64 without a number; by measuring as many, which go into the database"},
     {"search", 0, OptionType::Choice, "random|descent|evolution|genetic", "descent", CompileBit | TuneBit, false, true,
      "what the second half of measured schedules is found by; the first is what is estimated to be fastest"},
@@ -209,12 +210,12 @@ static std::optional<uint64_t> parseSeed(StringRef text) {
   return seed;
 }
 
-// draft, or a word and perhaps a number.
+// off, draft, or a word and perhaps a number.
 static std::optional<std::pair<tune::Mode, size_t>> parseTune(StringRef text) {
   constexpr size_t most = 100000;
   size_t trials = 64;
-  if (text == "draft")
-    return std::pair(tune::Mode::Draft, trials);
+  if (text == "off" || text == "draft")
+    return std::pair(text == "off" ? tune::Mode::Off : tune::Mode::Draft, trials);
   auto [word, number] = text.split(':');
   if (text.contains(':') && (number.getAsInteger(10, trials) || trials < 1 || trials > most))
     return std::nullopt;

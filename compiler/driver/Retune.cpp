@@ -8,7 +8,7 @@ using namespace mlir;
 namespace fathom {
 
 bool mayRetune(const CompileOptions &options) {
-  if (options.plan || !options.fold)
+  if (options.plan || !options.fold || options.tuning.mode == tune::Mode::Off)
     return false;
   return options.tuning.mode != tune::Mode::Draft || tune::locate(options.database).has_value();
 }

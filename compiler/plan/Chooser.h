@@ -80,6 +80,8 @@ public:
 
 // Decides by estimated cost.
 std::unique_ptr<Chooser> draftChooser(const Target &target);
+// Decides the same for every machine, by nothing but the width of its vectors.
+std::unique_ptr<Chooser> offChooser(const Target &target);
 // Decides as the plan says, or without one by cost. What is not possible is an error, and so is what nobody asks for. A
 // plan is for one target.
 mlir::FailureOr<std::unique_ptr<Chooser>> chooserFor(const Plan *plan, const Target &target, mlir::Location loc);

@@ -8,9 +8,9 @@
 
 namespace fathom::tune {
 
-// Draft takes what a database knows, and else what the compiler chooses by itself. Static goes by the model of the
-// code, without a device.
-enum class Mode { Draft, Static, Measure };
+// Off has fixed schedules. Draft takes what a database knows, and else what the compiler chooses by itself. Static goes
+// by the model of the code, without a device.
+enum class Mode { Off, Draft, Static, Measure };
 
 struct Request {
   Mode mode = Mode::Draft;

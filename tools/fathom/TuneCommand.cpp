@@ -53,8 +53,8 @@ Expected<int> tuneCommand(const Arguments &arguments) {
   if (!options.has("tune"))
     if (Error error = options.set(*findOption("tune", TuneBit), "measure"))
       return std::move(error);
-  if (options.text("tune") == "draft")
-    return fail(usageError, "there is nothing to tune with --tune draft",
+  if (std::string mode = options.text("tune"); mode == "off" || mode == "draft")
+    return fail(usageError, "there is nothing to tune with --tune " + mode,
                 "give --tune static or measure, or leave it out");
   CompileReport report;
   std::string output = options.has("output") ? options.text("output") : "/dev/null";
