@@ -38,7 +38,9 @@ static const Option table[] = {
     {"search", 0, OptionType::Choice, "random|descent|evolution|genetic", "descent", CompileBit | TuneBit, false, true,
      "what the second half of measured schedules is found by; the first is what is estimated to be fastest"},
     {"tune-time", 0, OptionType::Number, "SECONDS", "0", CompileBit | TuneBit, false, true,
-     "begin to measure no other kernel after so long; 0: all of them"},
+     "begin to measure no other candidates after so long; 0: all of them"},
+    {"again", 0, OptionType::Flag, "", "", TuneBit, false, false,
+     "measure also what the database has times of; without it, tuning goes on where it ended"},
     {"tune-threads", 0, OptionType::Integer, "N", "1", CompileBit | TuneBit, false, true,
      "threads of a kernel that is measured; 0: all CPUs"},
     {"measure-on", 0, OptionType::Text, "ssh://HOST", "", CompileBit | TuneBit, false, true,
@@ -359,6 +361,7 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   options.threads = values.integer("jobs");
   std::tie(options.tuning.mode, options.tuning.trials) = *parseTune(values.text("tune"));
   options.tuning.search = values.text("search"), options.tuning.seconds = values.number("tune-time");
+  options.tuning.again = values.flag("again");
   options.tuning.runThreads = int(values.integer("tune-threads"));
   if (values.has("measure-on")) {
     auto machine = tune::parseMachineAddress(values.text("measure-on"));

@@ -1,11 +1,11 @@
 // The order of tuning: kernels by what they cost, candidates by the draft, then by who knows better.
 #include "compiler/tune/Tune.h"
 
-#include "compiler/support/Cancellation.h"
 #include "compiler/support/Failure.h"
 #include "compiler/support/LargeStack.h"
 #include "compiler/target/MachineFile.h"
 #include "compiler/tune/database/Locate.h"
+#include "compiler/tune/judge/ResumedJudge.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
 #include <chrono>
@@ -67,6 +67,8 @@ public:
         timer(target) {}
 
   FailureOr<std::vector<Tuned>> run() {
+    // Whoever stops tuning alone is heeded by all that works for it.
+    Cancellation::Scope scope(request.stop ? request.stop : Cancellation::current());
     std::vector<TaskUse> uses = tasksOf(program, {target, request.fp == FloatMode::Strict});
     std::vector<Tuned> results;
     std::vector<double> shares;
@@ -87,24 +89,43 @@ public:
       if (failed(started))
         return failure();
       measurer = std::move(*started);
+      readKnown();
     }
-    size_t done = 0;
-    for (size_t i : byCost(uses.size(), [&](size_t i) { return -shares[i]; })) {
-      if (isCancelled())
-        return failure();
-      if (request.progress)
-        request.progress(done++, uses.size());
-      if (shares[i] >= leastShare * total && !isLate())
-        tuneKernel(*uses[i].task, results[i]);
+    std::vector<size_t> order = byCost(uses.size(), [&](size_t i) { return -shares[i]; });
+    llvm::erase_if(order, [&](size_t i) { return shares[i] < leastShare * total; });
+    for (auto [done, i] : llvm::enumerate(order)) {
+      if (isOver())
+        break;
+      tell(done * request.trials, order.size() * request.trials);
+      tuneKernel(*uses[i].task, results[i]);
     }
+    if (isCancelled() && !request.stop)
+      return failure();
     if (measurer && !measurer->problem().empty())
       emitWarning(loc) << measurer->problem();
     return results;
   }
 
 private:
-  bool isLate() const {
-    return request.seconds > 0 && std::chrono::duration<double>(Clock::now() - start).count() > request.seconds;
+  bool isOver() const {
+    std::chrono::duration<double> passed = Clock::now() - start;
+    return isCancelled() || (request.seconds > 0 && passed.count() > request.seconds);
+  }
+
+  void tell(size_t done, size_t total) {
+    judged = done, toJudge = total;
+    if (request.progress)
+      request.progress(judged, toJudge);
+  }
+
+  void readKnown() {
+    if (!database || request.again)
+      return;
+    Lookup lookup{"", "", target.spelling(), generatorVersion.str(), request.fp, machineOf(target), request.runThreads};
+    if (auto read = KnownTimes::read(*database, lookup))
+      known = std::move(*read);
+    else
+      warn(loc, read.takeError());
   }
 
   void tuneKernel(const KernelTask &task, Tuned &result) {
@@ -135,9 +156,13 @@ private:
     MeasureOptions options;
     options.threads = request.runThreads;
     options.cold = true;
-    double plannedNs = 0;
+    // Times of an earlier run are comparable by that of the planned schedule.
+    double plannedNs = known ? known->find(task.key(), task.planned()).value_or(0) : 0;
+    bool isResumed = plannedNs > 0;
     auto heard = [&](const Schedule &schedule, const Measurement &measurement, double drift) {
       if (!measurement.isOk()) {
+        if (isCancelled())
+          return;
         result.problem = (spell(measurement.status) + ": " + measurement.note).str();
         return void(++result.failed);
       }
@@ -145,26 +170,35 @@ private:
         plannedNs = measurement.medianNs;
       keep(entryOf(task, schedule, measurement, drift));
     };
-    std::unique_ptr<Judge> judge = measureJudge(task, *measurer, options, request.compilerThreads, heard);
-    std::vector<Judged> judged;
+    std::unique_ptr<Judge> measuring =
+        measureJudge(task, *measurer, options, request.compilerThreads, heard, plannedNs);
+    std::unique_ptr<Judge> judge = resumedJudge(task, {.known = isResumed ? &*known : nullptr,
+                                                       .judge = measuring.get(),
+                                                       .isOver = [&] { return isOver(); },
+                                                       .onTrials =
+                                                           [&](size_t count) {
+                                                             result.trials += isCancelled() ? 0 : count;
+                                                             tell(judged + count, toJudge);
+                                                           },
+                                                       .taken = &result.known});
+    std::vector<Judged> tried;
     auto note = [&](ArrayRef<Schedule> schedules) {
       std::vector<double> costs = judge->costs(schedules);
       for (auto [schedule, cost] : llvm::zip_equal(schedules, costs))
-        judged.push_back({schedule, cost});
+        tried.push_back({schedule, cost});
     };
     std::vector<Schedule> first = byDraft(task, space, std::max<size_t>(1, request.trials / 2), request.seed);
     note(first);
-    size_t least = byCost(judged.size(), [&](size_t i) { return judged[i].cost; }).front();
-    if (judged[least].cost < noCost && request.trials > first.size()) {
+    size_t least = byCost(tried.size(), [&](size_t i) { return tried[i].cost; }).front();
+    if (tried[least].cost < noCost && request.trials > first.size()) {
       Trials trials(space, *judge, request.trials - first.size());
-      findSearch(request.search)->run(trials, judged[least].schedule, request.seed);
-      llvm::append_range(judged, trials.judged);
+      findSearch(request.search)->run(trials, tried[least].schedule, request.seed);
+      llvm::append_range(tried, trials.judged);
     }
-    result.trials = judged.size();
     if (plannedNs <= 0)
       return;
     result.plannedCost = result.bestCost = plannedNs;
-    for (const Judged &candidate : judged)
+    for (const Judged &candidate : tried)
       if (candidate.cost < result.bestCost)
         result.best = candidate.schedule, result.bestCost = candidate.cost;
   }
@@ -201,6 +235,8 @@ private:
   Location loc;
   Clock::time_point start;
   std::unique_ptr<Measurer> measurer;
+  std::optional<KnownTimes> known;
+  size_t judged = 0, toJudge = 0;
   BlockTimer timer;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/plan/Program.h"
+#include "compiler/support/Cancellation.h"
 #include "compiler/tune/database/ScheduleDatabase.h"
 #include "compiler/tune/judge/Judges.h"
 
@@ -22,8 +23,11 @@ struct Request {
   int runThreads = 1;           // of a kernel that is measured
   FloatMode fp = FloatMode::Fast;
   MeasurerOptions machine; // to measure on
-  // Called with the kernels that are done and how many there are.
+  bool again = false;      // measure also what the database has times of
+  // Called with the candidates that are judged and how many there are to be.
   std::function<void(size_t done, size_t total)> progress;
+  // Where it is cancelled, tuning ends with what was found so far, and nothing else does; null: nobody asks for that.
+  Cancellation *stop = nullptr;
 };
 
 // What became of a kernel.
@@ -33,6 +37,7 @@ struct Tuned {
   Schedule planned, best;
   double plannedCost = 0, bestCost = 0; // in nanoseconds where they were measured, else in cycles
   size_t trials = 0, failed = 0;
+  size_t known = 0;            // trials whose times are those of an earlier run
   std::string problem;         // of the last one that failed
   std::vector<size_t> kernels; // of the program
   std::string entry;           // of the database that the best schedule was taken from; empty: none
@@ -41,7 +46,8 @@ struct Tuned {
 };
 
 // Tunes kernel after kernel, the costliest first. What is measured goes into the database at once, where there is one,
-// so that an end before time loses no more than the group of candidates at hand. Problems are diagnostics at `loc`.
+// so that an end before time loses no more than the group of candidates at hand; the next run goes on behind it, as
+// candidates come in the same order. Problems are diagnostics at `loc`.
 mlir::FailureOr<std::vector<Tuned>> tune(const Program &program, const Request &request, const Target &target,
                                          ScheduleDatabase *database, mlir::Location loc);
 

@@ -24,8 +24,8 @@ static Error writeText(StringRef output, StringRef text) {
   return Error::success();
 }
 
-int compileTo(StringRef model, StringRef output, const OptionValues &options, CommandBit command,
-              CompileReport &report) {
+int compileTo(StringRef model, StringRef output, const OptionValues &options, CommandBit command, CompileReport &report,
+              Cancellation *stop) {
   std::unique_ptr<mlir::MLIRContext> context = createContext();
   DiagnosticLog log(*context, sys::path::filename(model), printDiagnostic);
   auto request = makeCompileRequest(options, *context, command);
@@ -42,6 +42,7 @@ int compileTo(StringRef model, StringRef output, const OptionValues &options, Co
   raw_string_ostream textStream(text);
   request->options.text = &textStream;
   request->options.progress = showProgress;
+  request->options.tuning.stop = stop;
   bool emits = request->options.stop != Stage::Artifact;
   if (!output.empty())
     if (Error error = checkOutput(*module, output, /*special=*/emits))

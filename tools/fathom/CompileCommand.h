@@ -5,9 +5,10 @@
 
 namespace fathom {
 
-// Compiles `model` to `output`, printing diagnostics. Gives 0 or the exit code of what went wrong.
+// Compiles `model` to `output`, printing diagnostics. Gives 0 or the exit code of what went wrong. Cancelling `stop`
+// ends tuning with what was found so far.
 int compileTo(llvm::StringRef model, llvm::StringRef output, const OptionValues &options, CommandBit command,
-              CompileReport &report);
+              CompileReport &report, Cancellation *stop = nullptr);
 
 // A compiled model in a temporary file that goes away with the object.
 class TemporaryArtifact {

@@ -4,6 +4,7 @@
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Process.h"
+#include <chrono>
 #include <mutex>
 
 using namespace llvm;
@@ -103,13 +104,35 @@ void printDiagnostic(const LoggedDiagnostic &diagnostic) {
 raw_ostream &notes() { return quiet ? nulls() : errs(); }
 void silence() { quiet = true; }
 
+std::string spellTimeLeft(double passedSeconds, size_t done, size_t total) {
+  constexpr double soon = 5; // nothing is known of the rate before, and nobody asks
+  if (passedSeconds < soon || !done || done >= total)
+    return "";
+  double seconds = passedSeconds / double(done) * double(total - done);
+  std::string text;
+  raw_string_ostream out(text);
+  if (seconds < 60)
+    out << format(", %.0f s left", seconds);
+  else if (seconds < 3600)
+    out << format(", %.0f min left", seconds / 60);
+  else
+    out << format(", %.1f h left", seconds / 3600);
+  return text;
+}
+
 void showProgress(StringRef stage, size_t done, size_t total) {
   if (quiet || !onTerminal())
     return;
   std::lock_guard<std::mutex> lock(lineMutex);
+  using Clock = std::chrono::steady_clock;
+  static std::string shown;
+  static Clock::time_point start;
+  if (shown != stage)
+    shown = stage.str(), start = Clock::now();
   errs() << "\r\x1b[K" << stage;
   if (total)
-    errs() << " " << done << "/" << total;
+    errs() << " " << done << "/" << total
+           << spellTimeLeft(std::chrono::duration<double>(Clock::now() - start).count(), done, total);
   lineShown = true;
 }
 

@@ -25,6 +25,8 @@ void printDiagnostic(const LoggedDiagnostic &diagnostic);
 llvm::raw_ostream &notes();
 void silence();
 
+// ", 4 min left", at the rate so far; nothing where that says nothing yet.
+std::string spellTimeLeft(double passedSeconds, size_t done, size_t total);
 // One line on a terminal that is overwritten as things go on; nothing elsewhere. May be called from several threads.
 void showProgress(llvm::StringRef stage, size_t done, size_t total);
 void clearProgress();

@@ -1,12 +1,15 @@
 // fathom tune: finds faster schedules for a model's kernels and tells what was gained.
 #include "tools/fathom/CompileCommand.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cmath>
+#include "llvm/Support/Signals.h"
+#include <csignal>
 
 using namespace llvm;
 
 namespace fathom {
 namespace {
+
+constexpr int interrupted = 128 + SIGINT; // as shells have it
 
 json::Object describe(const tune::Tuned &kernel) {
   auto schedule = [](const Schedule &knobs) {
@@ -15,16 +18,22 @@ json::Object describe(const tune::Tuned &kernel) {
       object[name] = value;
     return object;
   };
-  return json::Object{
-      {"kernel", kernel.kernel},          {"class", kernel.kernelClass},         {"uses", int64_t(kernel.uses)},
-      {"trials", int64_t(kernel.trials)}, {"failed", int64_t(kernel.failed)},    {"planned_cost", kernel.plannedCost},
-      {"best_cost", kernel.bestCost},     {"planned", schedule(kernel.planned)}, {"best", schedule(kernel.best)}};
+  return json::Object{{"kernel", kernel.kernel},
+                      {"class", kernel.kernelClass},
+                      {"uses", int64_t(kernel.uses)},
+                      {"trials", int64_t(kernel.trials)},
+                      {"failed", int64_t(kernel.failed)},
+                      {"known", int64_t(kernel.known)},
+                      {"planned_cost", kernel.plannedCost},
+                      {"best_cost", kernel.bestCost},
+                      {"planned", schedule(kernel.planned)},
+                      {"best", schedule(kernel.best)}};
 }
 
 // Costs are in thousands of nanoseconds, or of cycles.
 void printTable(ArrayRef<tune::Tuned> kernels, StringRef unit) {
-  outs() << formatv("{0,-40} {1,-14} {2,5} {3,7} {4,12} {5,12} {6,7}\n", "kernel", "class", "uses", "trials", "planned",
-                    "found", "ratio");
+  outs() << formatv("{0,-40} {1,-14} {2,5} {3,7} {4,7} {5,12} {6,12} {7,7}\n", "kernel", "class", "uses", "trials",
+                    "known", "planned", "found", "ratio");
   double planned = 0, best = 0;
   for (const tune::Tuned &kernel : kernels) {
     if (!kernel.trials)
@@ -34,9 +43,10 @@ void printTable(ArrayRef<tune::Tuned> kernels, StringRef unit) {
       notes() << kernel.kernel << ": " << kernel.failed << " candidates failed, the last one "
               << printable(kernel.problem) << "\n";
     planned += kernel.plannedCost * uses, best += kernel.bestCost * uses;
-    outs() << formatv("{0,-40} {1,-14} {2,5} {3,7} {4,12:f1} {5,12:f1} {6,7:f3}\n",
+    outs() << formatv("{0,-40} {1,-14} {2,5} {3,7} {4,7} {5,12:f1} {6,12:f1} {7,7:f3}\n",
                       StringRef(kernel.kernel).take_front(40), kernel.kernelClass, kernel.uses, kernel.trials,
-                      kernel.plannedCost / 1e3, kernel.bestCost / 1e3, kernel.plannedCost / kernel.bestCost);
+                      kernel.known, kernel.plannedCost / 1e3, kernel.bestCost / 1e3,
+                      kernel.plannedCost / kernel.bestCost);
   }
   if (best > 0)
     outs() << formatv("all of them, as often as they are used: {0:f1} {3} planned, {1:f1} found, ratio {2:f3}\n",
@@ -58,7 +68,9 @@ Expected<int> tuneCommand(const Arguments &arguments) {
                 "give --tune static or measure, or leave it out");
   CompileReport report;
   std::string output = options.has("output") ? options.text("output") : "/dev/null";
-  if (int exitCode = compileTo(arguments.positional[0], output, options, TuneBit, report))
+  static Cancellation stop;
+  sys::SetInterruptFunction([] { stop.cancel(); });
+  if (int exitCode = compileTo(arguments.positional[0], output, options, TuneBit, report, &stop))
     return exitCode;
   if (options.flag("json")) {
     json::Array kernels;
@@ -68,7 +80,10 @@ Expected<int> tuneCommand(const Arguments &arguments) {
   } else {
     printTable(report.tuned, StringRef(options.text("tune")).starts_with("static") ? "kcycles" : "us");
   }
-  return 0;
+  if (!stop.isCancelled())
+    return 0;
+  notes() << "stopped; what was measured is in the database, and the same command goes on from there\n";
+  return interrupted;
 }
 
 } // namespace fathom

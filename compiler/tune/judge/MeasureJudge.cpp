@@ -11,8 +11,6 @@ using namespace mlir;
 namespace fathom::tune {
 namespace {
 
-constexpr size_t groupSize = 12; // candidates that are run in turns
-
 std::optional<MeasuredKernel> prepare(const KernelTask &task, const Schedule &schedule) {
   llvm::Expected<KernelObject> object = objectOf(task, schedule);
   if (!object) {
@@ -33,13 +31,15 @@ std::optional<MeasuredKernel> prepare(const KernelTask &task, const Schedule &sc
 
 class MeasureJudge final : public Judge {
 public:
-  MeasureJudge(const KernelTask &task, Measurer &measurer, const MeasureOptions &options, unsigned threads, Heard heard)
-      : task(task), measurer(measurer), options(options), threads(threads), heard(std::move(heard)) {}
+  MeasureJudge(const KernelTask &task, Measurer &measurer, const MeasureOptions &options, unsigned threads, Heard heard,
+               double plannedNs)
+      : task(task), measurer(measurer), options(options), threads(threads), heard(std::move(heard)),
+        plannedNs(plannedNs) {}
 
   std::vector<double> costs(ArrayRef<Schedule> schedules) override {
     std::vector<double> costs;
-    for (; !schedules.empty(); schedules = schedules.drop_front(std::min(groupSize, schedules.size())))
-      llvm::append_range(costs, costsOfGroup(schedules.take_front(groupSize)));
+    for (; !schedules.empty(); schedules = schedules.drop_front(std::min(measuredTogether, schedules.size())))
+      llvm::append_range(costs, costsOfGroup(schedules.take_front(measuredTogether)));
     return costs;
   }
 
@@ -48,10 +48,10 @@ private:
     std::vector<double> costs(schedules.size(), noCost);
     if (isCancelled())
       return costs;
-    // The planned schedule comes first.
+    // The planned schedule comes first, and once: its time is what others' are told by.
     std::vector<std::optional<MeasuredKernel>> prepared(schedules.size() + 1);
     onLargeStacks(threads, prepared.size(), [&](size_t i) {
-      if (!isCancelled())
+      if (!isCancelled() && (!i || schedules[i - 1] != task.planned()))
         prepared[i] = prepare(task, i ? schedules[i - 1] : task.planned());
     });
     std::vector<MeasuredKernel> group;
@@ -66,6 +66,9 @@ private:
     if (!plannedNs && isComparable)
       plannedNs = measured.front().medianNs;
     double drift = isComparable ? plannedNs / measured.front().medianNs : 1;
+    for (auto [i, schedule] : llvm::enumerate(schedules))
+      if (isComparable && schedule == task.planned())
+        costs[i] = plannedNs;
     for (auto [place, measurement] : llvm::zip_equal(places, measured)) {
       if (place && isComparable && measurement.isOk())
         costs[place - 1] = measurement.medianNs * drift;
@@ -81,14 +84,14 @@ private:
   MeasureOptions options;
   unsigned threads;
   Heard heard;
-  double plannedNs = 0; // when it was measured first
+  double plannedNs; // when it was measured first; 0: it was not yet
 };
 
 } // namespace
 
 std::unique_ptr<Judge> measureJudge(const KernelTask &task, Measurer &measurer, const MeasureOptions &options,
-                                    unsigned threads, Heard heard) {
-  return std::make_unique<MeasureJudge>(task, measurer, options, threads, std::move(heard));
+                                    unsigned threads, Heard heard, double plannedNs) {
+  return std::make_unique<MeasureJudge>(task, measurer, options, threads, std::move(heard), plannedNs);
 }
 
 } // namespace fathom::tune
