@@ -1,9 +1,7 @@
 // How many schedules a second are judged, by the draft and by their code; the latter with one thread and with all, so
 // that it shows how searches scale.
-#include "compiler/driver/Compilation.h"
-#include "compiler/driver/DefaultPasses.h"
+#include "bench/tune/Problems.h"
 #include "compiler/tune/judge/Judges.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/Support/Threading.h"
 
 #include <benchmark/benchmark.h>
@@ -11,59 +9,15 @@
 namespace fathom::tune {
 namespace {
 
-struct Problem {
-  const char *name, *text;
-};
-
-constexpr Problem problems[] = {
-    {"convolution", R"(
-func.func @main(%x: tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32> {
-  %w = graph.Constant dense<0.1> : tensor<64x64x3x3xf32> as tensor<64x64x3x3xf32>
-  %none = graph.None
-  %c = graph.Conv(%x, %w, %none) {pads = array<i64: 1, 1, 1, 1>, graph.name = "c"} : (tensor<1x64x28x28xf32>, tensor<64x64x3x3xf32>, none) -> tensor<1x64x28x28xf32>
-  %y = graph.Relu(%c) {graph.name = "y"} : (tensor<1x64x28x28xf32>) -> tensor<1x64x28x28xf32>
-  return %y : tensor<1x64x28x28xf32>
-})"},
-    {"depthwise", R"(
-func.func @main(%x: tensor<1x96x28x28xf32>) -> tensor<1x96x28x28xf32> {
-  %w = graph.Constant dense<0.1> : tensor<96x1x3x3xf32> as tensor<96x1x3x3xf32>
-  %none = graph.None
-  %c = graph.Conv(%x, %w, %none) {pads = array<i64: 1, 1, 1, 1>, group = 96 : i64, graph.name = "c"} : (tensor<1x96x28x28xf32>, tensor<96x1x3x3xf32>, none) -> tensor<1x96x28x28xf32>
-  return %c : tensor<1x96x28x28xf32>
-})"},
-    {"product", R"(
-func.func @main(%x: tensor<128x768xf32>) -> tensor<128x768xf32> {
-  %w = graph.Constant dense<0.1> : tensor<768x768xf32> as tensor<768x768xf32>
-  %c = graph.MatMul(%x, %w) {graph.name = "c"} : (tensor<128x768xf32>, tensor<768x768xf32>) -> tensor<128x768xf32>
-  return %c : tensor<128x768xf32>
-})"},
-};
-
 // A problem's kernel for the machine that is named, and different schedules of it.
-class Candidates {
-public:
-  Candidates(const Problem &problem, const char *machine, size_t count) {
-    options.target = llvm::cantFail(parseTarget(machine));
-    module = mlir::parseSourceString<mlir::ModuleOp>(problem.text, mlir::ParserConfig(context.get()));
-    auto compilation = Compilation::begin(options, module->getLoc());
-    if (failed(compilation) || failed((*compilation)->run(*module, "canonicalize-ops, " + kernelPasses().str())))
-      llvm::report_fatal_error("the problem cannot be planned");
-    for (TaskUse &use : tasksOf((*compilation)->program, {options.target}))
-      if (anchorOf(mlir::cast<mlir::func::FuncOp>(use.task->site()->getParentOp())))
-        task = std::move(use.task);
+struct Candidates : ProblemKernel {
+  Candidates(const Problem &problem, const char *machine, size_t count) : ProblemKernel(problem, machine) {
     SearchSpace space(*task);
     Random random(1);
     while (schedules.size() < count)
       schedules.push_back(space.scheduleAt(*space.any(random)));
   }
 
-private:
-  std::unique_ptr<mlir::MLIRContext> context = createContext();
-  CompileOptions options;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-
-public:
-  std::unique_ptr<KernelTask> task;
   std::vector<Schedule> schedules;
 };
 

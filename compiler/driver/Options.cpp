@@ -35,8 +35,12 @@ static const Option table[] = {
      "how schedules are found: not at all, one is fixed for each class of kernels (off); by a draft of their cost, or "
      "what a database knows (draft); by analysing the code of N "
      "candidates of each kernel (static), 64 without a number; by measuring as many, which go into the database"},
-    {"search", 0, OptionType::Choice, "random|descent|evolution|genetic", "descent", CompileBit | TuneBit, false, true,
-     "what the second half of measured schedules is found by; the first is what is estimated to be fastest"},
+    {"search", 0, OptionType::Text, "random|descent|evolution|genetic|construct[:no-PART]", "descent",
+     CompileBit | TuneBit, false, true,
+     "what the second half of measured schedules is found by; the first is what is estimated to be fastest. Without a "
+     "PART of it (alignment, registers, l1, l2) construction shows what that is good for"},
+    {"show-search", 0, OptionType::Flag, "", "", CompileBit | TuneBit, false, false,
+     "print what the search looks at by itself, and its estimate, to stderr"},
     {"tune-time", 0, OptionType::Number, "SECONDS", "0", CompileBit | TuneBit, false, true,
      "begin to measure no other candidates after so long; 0: all of them"},
     {"again", 0, OptionType::Flag, "", "", TuneBit, false, false,
@@ -247,7 +251,8 @@ llvm::Error OptionValues::set(const Option &option, StringRef text) {
     break;
   case OptionType::Text:
   case OptionType::File:
-    if (text.empty() || (option.name == "weights" && !parseSeed(text)) || (option.name == "tune" && !parseTune(text)))
+    if (text.empty() || (option.name == "weights" && !parseSeed(text)) || (option.name == "tune" && !parseTune(text)) ||
+        (option.name == "search" && !tune::findSearch(text)))
       return wrong(option, text, option.value);
     if (option.name == "dim" || option.name == "shape")
       if (llvm::Error empty = checkRanges(option, text))
@@ -363,6 +368,8 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   options.tuning.search = values.text("search"), options.tuning.seconds = values.number("tune-time");
   options.tuning.again = values.flag("again");
   options.tuning.runThreads = int(values.integer("tune-threads"));
+  if (values.flag("show-search"))
+    options.tuning.told = [](StringRef line) { llvm::errs() << line << "\n"; };
   if (values.has("measure-on")) {
     auto machine = tune::parseMachineAddress(values.text("measure-on"));
     if (!machine)

@@ -192,6 +192,7 @@ private:
     size_t least = byCost(tried.size(), [&](size_t i) { return tried[i].cost; }).front();
     if (tried[least].cost < noCost && request.trials > first.size()) {
       Trials trials(space, *judge, request.trials - first.size());
+      trials.told = request.told;
       findSearch(request.search)->run(trials, tried[least].schedule, request.seed);
       llvm::append_range(tried, trials.judged);
     }

@@ -65,6 +65,15 @@ def test_a_database_decides_and_none_does_not(fathom, product, tmp_path):
     fathom("verify", product, "--db", "x.db", "-q").expect(0)
 
 
+@pytest.mark.parametrize("search, levels", [("construct", "registers cache tasks manner"), ("construct:no-l1", "registers tasks manner")])
+def test_construction_tells_what_it_visits(fathom, product, search, levels):
+    result = fathom("tune", product, "--tune", "measure:4", "--search", search, "--show-search", "--db", "none", "--json", "-q").expect(0)
+    kernels = json.loads(result.out)["kernels"]
+    assert all(kernel["failed"] == 0 and kernel["best_cost"] <= kernel["planned_cost"] for kernel in kernels)
+    visited = re.findall(r"(?m)^(\w+): \d+ cycles: \w+=\d+", result.err)
+    assert set(visited) == set(levels.split()) and len(visited) > 100
+
+
 @pytest.mark.parametrize("target", ["neoverse-v1", "sapphirerapids"])
 def test_analysing_needs_no_device_and_is_deterministic(fathom, product, target):
     first, second = (fathom("tune", product, "--tune", "static:16", "--target", target, "--db", "none", "--json", "-q").expect(0).out for _ in range(2))
@@ -104,7 +113,8 @@ def test_an_entry_that_is_not_legal_is_passed_over(fathom, product, tmp_path):
         (["--tune", "measure:0"], 2, ["[F2001]", "--tune"]),
         (["--tune", "guess"], 2, ["[F2001]", "--tune"]),
         (["--tune", "draft"], 2, ["[F2001]", "nothing to tune"]),
-        (["--search", "luck"], 2, ["[F2001]", "random"]),
+        (["--search", "luck"], 2, ["[F2001]", "random", "construct"]),
+        (["--search", "construct:no-luck"], 2, ["[F2001]", "construct"]),
         (["--measure-on", "board"], 2, ["[F2001]", "ssh://"]),
         (["--tune", "measure:2", "--measure-on", "ssh://127.0.0.1:1", "--db", "none"], None, ["127.0.0.1"]),
     ],

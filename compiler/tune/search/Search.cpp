@@ -7,10 +7,10 @@ using namespace mlir;
 
 namespace fathom::tune {
 
-static std::string textOf(const Schedule &schedule) {
+std::string textOf(const Schedule &schedule) {
   std::string text;
   for (const auto &[name, value] : schedule.knobs)
-    text += std::to_string(value) + ' ';
+    text += (text.empty() ? "" : " ") + name + '=' + std::to_string(value);
   return text;
 }
 
@@ -45,7 +45,11 @@ std::vector<Judged> Trials::best(size_t count) const {
 }
 
 ArrayRef<const Search *> allSearches() {
-  static const Search *const list[] = {&randomSearch(), &descentSearch(), &evolutionSearch(), &geneticSearch()};
+  static const std::vector<const Search *> list = [] {
+    std::vector<const Search *> list{&randomSearch(), &descentSearch(), &evolutionSearch(), &geneticSearch()};
+    llvm::append_range(list, constructSearches());
+    return list;
+  }();
   return list;
 }
 

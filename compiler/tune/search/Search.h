@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/tune/search/SearchSpace.h"
+#include <functional>
 #include <limits>
 
 namespace fathom::tune {
@@ -46,6 +47,8 @@ public:
 
   const SearchSpace &space;
   std::vector<Judged> judged; // in the order of asking
+  // Told what a search looks at by itself, before it asks; null: nobody listens.
+  std::function<void(llvm::StringRef)> told;
 
   // So many of them, the cheapest first; of equal ones the one that came first.
   std::vector<Judged> best(size_t count) const;
@@ -64,6 +67,9 @@ public:
   // Asks until it may ask no more, or knows no more to ask for. `start` is where to begin.
   virtual void run(Trials &trials, const Schedule &start, uint64_t seed) const = 0;
 };
+
+// "tile_m=4 tile_n=16"
+std::string textOf(const Schedule &schedule);
 
 // By name; null where there is none.
 const Search *findSearch(llvm::StringRef name);

@@ -9,5 +9,7 @@ const Search &randomSearch();    // Random.cpp
 const Search &descentSearch();   // Descent.cpp
 const Search &evolutionSearch(); // Evolution.cpp
 const Search &geneticSearch();   // Genetic.cpp
+// With what studies leave out of it.
+llvm::ArrayRef<const Search *> constructSearches(); // Construct.cpp
 
 } // namespace fathom::tune

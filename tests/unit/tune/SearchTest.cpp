@@ -1,8 +1,10 @@
 // Searches over the whole space, by a judge that is known: they stay within their trials, ask for legal schedules only,
 // and find more than chance does.
 #include "compiler/tune/judge/Judges.h"
+#include "compiler/tune/search/Levels.h"
 #include "tests/unit/tune/TestProgram.h"
 #include "llvm/ADT/StringSet.h"
+#include <set>
 
 namespace fathom::tune {
 namespace {
@@ -85,6 +87,69 @@ TEST_P(SearchTest, SpacesHoldWhatTheCompilerChooses) {
     SearchSpace space(*use.task);
     EXPECT_TRUE(space.scheduleAt(space.nearest(use.task->planned())) == use.task->planned()) << use.task->name().str();
   }
+}
+
+// The least cost of all legal points, where these are few.
+std::optional<double> leastOf(const KernelTask &task) {
+  SearchSpace space(task);
+  if (space.points() > 20000)
+    return std::nullopt;
+  double least = noCost;
+  SearchSpace::Point point(space.dimensions(), 0);
+  for (size_t i = 0; i < point.size();) {
+    Schedule schedule = space.scheduleAt(point);
+    if (space.isLegal(schedule))
+      least = std::min(least, task.space().score(schedule));
+    for (i = 0; i < point.size() && ++point[i] == space.valuesOf(i); ++i)
+      point[i] = 0;
+  }
+  return least;
+}
+
+TEST_P(SearchTest, ConstructionReachesTheLeastOfSmallSpaces) {
+  build(smallNetwork, GetParam());
+  size_t small = 0;
+  for (const TaskUse &use : uses)
+    if (std::optional<double> least = leastOf(*use.task)) {
+      ++small;
+      EXPECT_LE(bestOf(*findSearch("construct"), *use.task, 16, 1, use.task->planned()), *least * 1.0001)
+          << use.task->name().str();
+    }
+  EXPECT_GE(small, 2u);
+}
+
+// Than which the draft has nothing cheaper among all that the compiler looks at.
+TEST_P(SearchTest, ConstructionIsAsGoodAsTheCompilersChoice) {
+  build(smallNetwork, GetParam());
+  for (const TaskUse &use : uses) {
+    const Space &space = use.task->space();
+    double built = bestOf(*findSearch("construct"), *use.task, 8, 1, use.task->planned());
+    EXPECT_LE(built, 1.02 * space.score(space.best())) << use.task->name().str();
+  }
+}
+
+TEST_P(SearchTest, ConstructionTellsWhatItVisits) {
+  build(smallNetwork, GetParam());
+  std::set<std::string> levels;
+  size_t visits = 0;
+  std::unique_ptr<Judge> draft = draftJudge(task("b"));
+  SearchSpace space(task("b"));
+  for (llvm::StringRef name : {"construct", "construct:no-l1"}) {
+    Trials trials(space, *draft, 4);
+    levels.clear(), visits = 0;
+    trials.told = [&](llvm::StringRef line) { levels.insert(line.split(':').first.str()), ++visits; };
+    findSearch(name)->run(trials, task("b").planned(), 1);
+    EXPECT_EQ(levels.count("cache"), name == "construct" ? 1u : 0u);
+    EXPECT_TRUE(levels.count("registers") && levels.count("tasks") && levels.count("manner"));
+    EXPECT_LE(visits, 16000u);
+  }
+}
+
+TEST(Levels, EveryKnobHasOne) {
+  for (const KernelClass *klass : allKernelClasses())
+    for (const Knob &knob : klass->family.knobs())
+      EXPECT_TRUE(levelOf(knob.name)) << klass->name.str() << ": " << knob.name.str();
+  EXPECT_FALSE(levelOf("luck"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, SearchTest, testing::Values("neoverse-n1", "sapphirerapids"));
