@@ -1,10 +1,7 @@
-// Features and their sum.
+// Features of estimates.
 #include "compiler/analysis/Score.h"
 
 namespace fathom {
-
-const llvm::StringLiteral featureNames[featureCount] = {"cycles", "starts",  "instructions", "near", "far",
-                                                        "memory", "written", "packed",       "tasks"};
 
 // How fast a level is filled: as the one behind it gives.
 static double fillRate(const Target &target, size_t level) {
@@ -15,9 +12,13 @@ static double fillRate(const Target &target, size_t level) {
 Features featuresOf(const PreciseEstimate &estimate, const Target &target, int64_t threads) {
   Features features{};
   auto at = [&](Feature feature) -> double & { return features[unsigned(feature)]; };
+  auto cyclesOf = [](double instructions, double perCycle) { return instructions / std::max(0.1, perCycle); };
   at(Feature::Cycles) = estimate.cycles;
   at(Feature::Starts) = estimate.starts;
-  at(Feature::Instructions) = estimate.instructions.all() / std::max(1.0, target.issuedPerCycle);
+  at(Feature::MultiplyAdds) = cyclesOf(estimate.instructions.multiplyAdds, target.fmaPerCycle);
+  at(Feature::VectorLoads) = cyclesOf(estimate.instructions.vectorLoads, target.loadsPerCycle);
+  at(Feature::VectorStores) = cyclesOf(estimate.instructions.vectorStores, target.storesPerCycle);
+  at(Feature::Others) = cyclesOf(estimate.instructions.others, target.issuedPerCycle);
   for (auto [i, level] : llvm::enumerate(estimate.levels)) {
     Feature where = i + 1 == estimate.levels.size() ? Feature::Memory : i == 0 ? Feature::Near : Feature::Far;
     at(where) += level.filled() / fillRate(target, i);
@@ -32,24 +33,8 @@ Features featuresOf(const PreciseEstimate &estimate, const Target &target, int64
   return features;
 }
 
-// Nothing is fitted here: all is as slow as the machine file and LLVM's model of the core say, and nothing is hidden
-// behind anything else. The instructions are in the cycles already, and packing is a part of them.
-static constexpr Coefficients table[] = {
-    {"aarch64", "rates and latencies alone", {1, 1, 0, 1, 1, 1, 1, 0, 0}},
-    {"x86-64", "rates and latencies alone", {1, 1, 0, 1, 1, 1, 1, 0, 0}},
-};
-
-const Coefficients &coefficientsFor(const Target &target) { return table[target.isAArch64() ? 0 : 1]; }
-
-double score(const Features &features, const Features &coefficients) {
-  double sum = 0;
-  for (auto [feature, coefficient] : llvm::zip(features, coefficients))
-    sum += feature * coefficient;
-  return sum;
-}
-
 double score(const PreciseEstimate &estimate, const Target &target, int64_t threads) {
-  return score(featuresOf(estimate, target, threads), coefficientsFor(target).values);
+  return score(featuresOf(estimate, target, threads), coefficientsFor(target));
 }
 
 } // namespace fathom

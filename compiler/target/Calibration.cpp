@@ -197,7 +197,7 @@ constexpr CalibrationField table[] = {
 };
 
 constexpr llvm::StringLiteral defaults =
-#include "compiler/target/Calibration.inc"
+#include "compiler/target/calibration/default.inc"
     ;
 
 struct Constant {
