@@ -33,7 +33,7 @@ void byCode(benchmark::State &state, const Problem &problem, const char *machine
   Candidates candidates(problem, machine, 32);
   for (auto _ : state) {
     BlockTimer timer(candidates.task->target());
-    std::unique_ptr<Judge> judge = preciseJudge(*candidates.task, timer, 1, unsigned(state.range(0)));
+    std::unique_ptr<Judge> judge = preciseJudge(*candidates.task, timer, pureLatencies(), 1, unsigned(state.range(0)));
     benchmark::DoNotOptimize(judge->costs(candidates.schedules));
   }
   state.SetItemsProcessed(int64_t(state.iterations() * candidates.schedules.size()));

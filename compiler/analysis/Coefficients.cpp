@@ -111,7 +111,8 @@ template <> struct MappingTraits<fathom::MachineCalibration> {
     std::map<std::string, fathom::Number> constants;
     for (const auto &[name, value] : calibration.constants)
       constants[name] = {value};
-    io.mapOptional("constants", constants);
+    if (!io.outputting() || !constants.empty())
+      io.mapOptional("constants", constants);
     fathom::Calibration checked = fathom::Calibration::byDefault();
     for (const auto &[name, number] : constants) {
       if (Error error = fathom::setConstant(checked, name, number.value))

@@ -11,15 +11,16 @@ using namespace mlir;
 
 namespace fathom {
 
-static constexpr unsigned compiles = CompileBit | BenchBit | VerifyBit | ExplainBit | TuneBit;
+static constexpr unsigned keepsSchedules = CompileBit | BenchBit | VerifyBit | ExplainBit | TuneBit;
+static constexpr unsigned compiles = keepsSchedules | CalibrateBit;
 static constexpr unsigned tellsPasses = compiles | OptBit;
 static constexpr unsigned runs = RunBit | BenchBit | VerifyBit | ExplainBit;
 
 static const Option table[] = {
-    {"output", 'o', OptionType::File, "FILE", "", CompileBit | DatabaseBit | TuneBit, false, true,
+    {"output", 'o', OptionType::File, "FILE", "", CompileBit | DatabaseBit | TuneBit | CalibrateBit, false, true,
      "where the artifact goes, or text that would be printed ('-' is stdout); it appears only when it is whole"},
     {"target", 't', OptionType::Text, "TARGET", "host",
-     TuneBit | CompileBit | ExplainBit | DoctorBit | PlanBit | OptBit, false, true,
+     TuneBit | CompileBit | ExplainBit | DoctorBit | PlanBit | OptBit | CalibrateBit, false, true,
      "the machine to compile for: host, a CPU's name, TRIPLE:CPU, or a description FILE.yaml; 'help' lists the CPUs"},
     {"emit", 0, OptionType::Choice, "graph|plan|kernels|cost|loops|llvm|asm", "", CompileBit, false, true,
      "stop at this stage and print what it has, to stdout or to the file of --output"},
@@ -28,7 +29,7 @@ static const Option table[] = {
      "there is"},
     {"plan", 0, OptionType::File, "FILE", "", tellsPasses, false, true,
      "take layouts, kernels and schedules from a plan that --emit plan wrote"},
-    {"db", 0, OptionType::Text, "PATH|URL|none", "", compiles | DatabaseBit, false, true,
+    {"db", 0, OptionType::Text, "PATH|URL|none", "", keepsSchedules | DatabaseBit, false, true,
      "the database of schedules, a file or postgresql://...; without it the one that FATHOM_DB names, or else "
      "fathom/schedules.db in the user's data folder (XDG_DATA_HOME)"},
     {"tune", 0, OptionType::Text, "off|draft|static[:N]|measure[:N]", "draft", CompileBit | TuneBit, false, true,
@@ -45,10 +46,19 @@ static const Option table[] = {
      "begin to measure no other candidates after so long; 0: all of them"},
     {"again", 0, OptionType::Flag, "", "", TuneBit, false, false,
      "measure also what the database has times of; without it, tuning goes on where it ended"},
-    {"tune-threads", 0, OptionType::Integer, "N", "1", CompileBit | TuneBit, false, true,
+    {"tune-threads", 0, OptionType::Integer, "N", "1", CompileBit | TuneBit | CalibrateBit, false, true,
      "threads of a kernel that is measured; 0: all CPUs"},
-    {"measure-on", 0, OptionType::Text, "ssh://HOST", "", CompileBit | TuneBit, false, true,
+    {"measure-on", 0, OptionType::Text, "ssh://HOST", "", CompileBit | TuneBit | CalibrateBit, false, true,
      "measure there: ssh://[USER@]HOST[:PORT][/FOLDER]; without it on this machine"},
+    {"calibration", 0, OptionType::File, "FILE.yaml", "", keepsSchedules, false, true,
+     "what costs are estimated with, as fathom calibrate found it for the target: coefficients of scores and constants "
+     "of drafts"},
+    {"samples", 0, OptionType::File, "FILE", "", CalibrateBit, false, false,
+     "keep what is measured there, and measure nothing that it has; without a model, fit to what it has"},
+    {"class", 0, OptionType::Text, "CLASS", "", CalibrateBit, true, false,
+     "measure kernels of this class alone ('fathom plan knobs' lists them); it may be given again for others"},
+    {"trials", 0, OptionType::Integer, "N", "32", CalibrateBit, false, false,
+     "schedules of each kernel to measure, drawn from its whole space"},
     {"keep", 0, OptionType::Integer, "N", "10", DatabaseBit, false, false,
      "how many schedules of a kernel and machine 'prune' keeps"},
     {"fp", 0, OptionType::Choice, "strict|fast|fastest", "fast", tellsPasses, false, true,
@@ -85,7 +95,8 @@ static const Option table[] = {
      "an input's values; inputs that are not given are random"},
     {"output-dir", 0, OptionType::File, "DIR", "", RunBit, false, false,
      "write DIR/NAME.npy for every output, with _ for / in names"},
-    {"seed", 0, OptionType::Integer, "N", "0", runs, false, false, "of the random inputs"},
+    {"seed", 0, OptionType::Integer, "N", "0", runs | CalibrateBit, false, false,
+     "of the random inputs, or of the schedules that are drawn"},
     {"min-time", 0, OptionType::Number, "SECONDS", "1", BenchBit, false, false, "measure for at least this long"},
     {"warm-up", 0, OptionType::Number, "SECONDS", "0.2", BenchBit, false, false, "run this long before measuring"},
     {"measure", 0, OptionType::Flag, "", "", DoctorBit, false, false,
@@ -323,6 +334,24 @@ static LogicalResult parseRanges(const OptionValues &values, bool sizesToo, Impo
   return success();
 }
 
+static LogicalResult readCalibration(StringRef path, CompileOptions &options, Location loc) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
+  if (!file)
+    return emitError(loc, ErrorCode::FileUnreadable)
+           << "cannot read the calibration '" << path << "': " << file.getError().message();
+  auto calibration = parseCalibration((*file)->getBuffer(), path);
+  if (!calibration)
+    return hint(emitError(loc, ErrorCode::BadInput) << llvm::toString(calibration.takeError()),
+                "'fathom calibrate MODEL.onnx -o FILE.yaml' writes one");
+  if (calibration->target != options.target.spelling())
+    emitWarning(loc) << "the calibration '" << path << "' is for " << calibration->target << ", not for "
+                     << options.target.spelling();
+  options.tuning.coefficients = calibration->score;
+  for (const auto &[name, value] : calibration->constants)
+    llvm::cantFail(setConstant(options.target.calibration, name, value)); // it was checked as it was read
+  return success();
+}
+
 static LogicalResult readPlan(StringRef path, CompileOptions &options, Location loc) {
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!file)
@@ -393,6 +422,8 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
     return failure();
   options.passes = values.text("passes");
   if (failed(pipelineFor(options, loc)))
+    return failure();
+  if (values.has("calibration") && failed(readCalibration(values.text("calibration"), options, loc)))
     return failure();
   if (values.has("plan") && failed(readPlan(values.text("plan"), options, loc)))
     return failure();

@@ -26,6 +26,7 @@ enum CommandBit : unsigned {
   PassesBit = 2048,
   OptBit = 4096, // fathom-opt: what passes know of a compilation
   TuneBit = 8192,
+  CalibrateBit = 16384,
 };
 
 struct Option {

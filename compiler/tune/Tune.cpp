@@ -141,7 +141,8 @@ private:
   void analyseKernel(const KernelTask &task, const SearchSpace &space, Tuned &result) {
     constexpr double doubt = 0.03;
     std::vector<Schedule> candidates = byDraft(task, space, request.trials, request.seed);
-    std::unique_ptr<Judge> judge = preciseJudge(task, timer, request.runThreads, request.compilerThreads);
+    std::unique_ptr<Judge> judge = preciseJudge(task, timer, request.coefficients.value_or(coefficientsFor(target)),
+                                                request.runThreads, request.compilerThreads);
     std::vector<double> costs = judge->costs(candidates);
     result.trials = candidates.size();
     result.failed = llvm::count(costs, noCost);

@@ -25,6 +25,7 @@ struct Request {
   MeasurerOptions machine;                   // to measure on
   bool again = false;                        // measure also what the database has times of
   std::function<void(llvm::StringRef)> told; // what searches look at by themselves (Trials::told)
+  std::optional<Coefficients> coefficients;  // of scores, for Static; none: the architecture's
   // Called with the candidates that are judged and how many there are to be.
   std::function<void(size_t done, size_t total)> progress;
   // Where it is cancelled, tuning ends with what was found so far, and nothing else does; null: nobody asks for that.

@@ -55,6 +55,12 @@ static const Command commands[] = {
      "What\nwas measured goes into the database of schedules, from which 'fathom compile' takes it; with --output the "
      "plan is\nwritten too. Ctrl-C keeps what was found so far.",
      tuneCommand},
+    {CalibrateBit, "calibrate", "[MODEL.onnx...]", "fit the models that estimate costs to measurements of this machine",
+     "Measures schedules of the models' kernels, drawn from their whole spaces, analyses their code, and fits the\n"
+     "coefficients with which 'fathom tune --tune static' scores it. Tells how well they order the schedules of "
+     "kernels "
+     "that\nthey were not fitted to, beside pure latencies and the draft. --output writes what --calibration takes.",
+     calibrateCommand},
     {DatabaseBit, "db", "ACTION [OPERAND]", "show what a database of schedules has, and move it into others",
      "list            one line for every schedule that was found, the best of a kernel first\n"
      "show ENTRY      one of them, named by the beginning of its id, with its kernel\n"
@@ -122,7 +128,9 @@ Expected<Arguments> parseArguments(const Command &command, ArrayRef<const char *
   }
   SmallVector<StringRef> operands;
   command.operand.split(operands, ' ', -1, /*KeepEmpty=*/false);
-  size_t most = operands.size(), wanted = count_if(operands, [](StringRef word) { return !word.starts_with("["); });
+  bool anyNumber = command.operand.contains("...");
+  size_t most = anyNumber ? SIZE_MAX : operands.size(),
+         wanted = count_if(operands, [](StringRef word) { return !word.starts_with("["); });
   if (arguments.positional.size() > most)
     return usage(command, "unexpected argument '" + arguments.positional[most] + "'");
   // A list of targets needs no model.
@@ -156,7 +164,7 @@ static std::string spelling(const Option &option) {
 void printHelp(raw_ostream &out) {
   out << "fathom compiles ONNX models to native code.\n\nusage: fathom COMMAND ...\n\n";
   for (const Command &command : commands)
-    out << formatv("  {0,-8}  {1}\n", command.name, command.summary);
+    out << formatv("  {0,-9}  {1}\n", command.name, command.summary);
   out << "\n'fathom COMMAND --help' says more about each. 'fathom --version' prints the version.\n\n"
          "exit codes: 0 ok, 1 a problem of the model or its files, 2 usage, 3 unsupported, 4 results differ, 5 "
          "device,\n"

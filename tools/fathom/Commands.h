@@ -14,7 +14,8 @@ struct Arguments {
 struct Command {
   CommandBit bit;
   llvm::StringRef name;
-  llvm::StringRef operand; // what help calls the arguments, a word each, in [] what may be missing; empty: none
+  llvm::StringRef
+      operand; // what help calls the arguments, a word each, in [] what may be missing, ... for any number; empty: none
   llvm::StringRef summary;
   llvm::StringRef details;
   llvm::Expected<int> (*run)(const Arguments &arguments); // gives the exit code
@@ -47,6 +48,7 @@ llvm::Expected<int> doctorCommand(const Arguments &arguments);
 llvm::Expected<int> planCommand(const Arguments &arguments);
 llvm::Expected<int> passesCommand(const Arguments &arguments);
 llvm::Expected<int> tuneCommand(const Arguments &arguments);
+llvm::Expected<int> calibrateCommand(const Arguments &arguments);
 llvm::Expected<int> diffCommand(const Arguments &arguments);
 llvm::Expected<int> databaseCommand(const Arguments &arguments);
 

@@ -11,8 +11,9 @@ namespace {
 
 class PreciseJudge final : public Judge {
 public:
-  PreciseJudge(const KernelTask &task, BlockTimer &timer, int64_t runThreads, unsigned threads)
-      : task(task), timer(timer), runThreads(runThreads), threads(threads) {}
+  PreciseJudge(const KernelTask &task, BlockTimer &timer, const Coefficients &coefficients, int64_t runThreads,
+               unsigned threads)
+      : task(task), timer(timer), coefficients(coefficients), runThreads(runThreads), threads(threads) {}
 
   std::vector<double> costs(ArrayRef<Schedule> schedules) override {
     std::vector<double> costs(schedules.size(), noCost);
@@ -24,7 +25,7 @@ public:
       FailureOr<PreciseEstimate> estimate =
           analyze(backendOf(task.target()), kernel, task.kernelClass(), schedules[i], task.target(), timer);
       if (succeeded(estimate))
-        costs[i] = score(*estimate, task.target(), runThreads);
+        costs[i] = score(featuresOf(*estimate, task.target(), runThreads), coefficients);
     });
     return costs;
   }
@@ -32,14 +33,16 @@ public:
 private:
   const KernelTask &task;
   BlockTimer &timer;
+  Coefficients coefficients;
   int64_t runThreads;
   unsigned threads;
 };
 
 } // namespace
 
-std::unique_ptr<Judge> preciseJudge(const KernelTask &task, BlockTimer &timer, int64_t runThreads, unsigned threads) {
-  return std::make_unique<PreciseJudge>(task, timer, runThreads, threads);
+std::unique_ptr<Judge> preciseJudge(const KernelTask &task, BlockTimer &timer, const Coefficients &coefficients,
+                                    int64_t runThreads, unsigned threads) {
+  return std::make_unique<PreciseJudge>(task, timer, coefficients, runThreads, threads);
 }
 
 } // namespace fathom::tune

@@ -1,0 +1,65 @@
+// A file of samples: read as a whole, added to at its end.
+#include "compiler/tune/calibrate/SampleStore.h"
+
+#include "compiler/support/Failure.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+
+namespace fathom::tune {
+
+Expected<SampleStore> SampleStore::open(std::string path, const std::string &target, int threads) {
+  SampleStore store;
+  store.path = std::move(path);
+  store.file.target = target, store.file.threads = threads;
+  if (store.path.empty() || !sys::fs::exists(store.path))
+    return store;
+  auto text = MemoryBuffer::getFile(store.path);
+  if (!text)
+    return fail(ErrorCode::FileUnreadable,
+                "cannot read the samples '" + store.path + "': " + text.getError().message());
+  if ((*text)->getBufferSize() == 0)
+    return store;
+  Expected<SampleFile> parsed = parseSamples((*text)->getBuffer(), store.path);
+  if (!parsed)
+    return parsed.takeError();
+  if (parsed->target != target || parsed->threads != threads)
+    return fail(ErrorCode::BadInput,
+                formatv("samples '{0}' are of {1} with {2} threads, not of {3} with {4}", store.path, parsed->target,
+                        parsed->threads, target, threads),
+                "name another file, or the --target and --tune-threads that they are of");
+  // What was left of a line in the middle of which a run ended is cut off.
+  store.whole = (*text)->getBuffer().rfind('\n') + 1;
+  store.file = std::move(*parsed);
+  return store;
+}
+
+Error SampleStore::add(ArrayRef<Sample> samples) {
+  file.samples.insert(file.samples.end(), samples.begin(), samples.end());
+  if (path.empty())
+    return Error::success();
+  std::string text = whole == 0 ? headOf(file) : "";
+  for (const Sample &sample : samples)
+    text += lineOf(sample);
+  int descriptor;
+  std::error_code code = sys::fs::openFileForReadWrite(path, descriptor, sys::fs::CD_OpenAlways, sys::fs::OF_None);
+  if (!code)
+    code = sys::fs::resize_file(descriptor, whole);
+  if (code)
+    return fail(ErrorCode::FileUnwritable, "cannot write samples to '" + path + "': " + code.message());
+  raw_fd_ostream out(descriptor, /*shouldClose=*/true);
+  out.seek(whole);
+  out << text;
+  out.close();
+  if (out.has_error()) {
+    std::string reason = out.error().message();
+    out.clear_error();
+    return fail(ErrorCode::FileUnwritable, "cannot write samples to '" + path + "': " + reason);
+  }
+  whole += text.size();
+  return Error::success();
+}
+
+} // namespace fathom::tune
