@@ -1,8 +1,12 @@
-// Loads each line of a stretch of memory; the sizes of caches are as the kernel reports them.
+// Loads or evicts each line of a stretch of memory.
 #include "tools/fathom-measure/Caches.h"
 
-#include <cstdio>
-#include <cstdlib>
+#include <algorithm>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 namespace fathom::measure {
 namespace {
@@ -22,22 +26,18 @@ int32_t loadShares(const void *env, int64_t first, int64_t last, int64_t, void *
   return 0;
 }
 
-// Of the first core's largest cache.
-int64_t largestCache() {
-  int64_t largest = 32 << 20; // where nothing is reported
-  for (int index = 0; index < 8; ++index) {
-    char path[96], text[32] = "", *unit;
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
-    if (FILE *file = fopen(path, "re")) {
-      if (fgets(text, sizeof text, file)) {
-        long long size = strtoll(text, &unit, 10);
-        largest = std::max<int64_t>(largest, size << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0));
-      }
-      fclose(file);
-    }
-  }
-  return largest;
+#ifdef __x86_64__
+// Of lines that do not wait for each other, where the machine has the instruction.
+__attribute__((target("clflushopt"))) void evictSideBySide(const char *data, int64_t bytes) {
+  for (int64_t at = 0; at < bytes; at += lineBytes)
+    _mm_clflushopt(const_cast<char *>(data + at));
 }
+
+bool canEvictSideBySide() {
+  unsigned a, b, c, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & (1u << 23));
+}
+#endif
 
 } // namespace
 
@@ -46,14 +46,21 @@ void touch(ThreadPool &pool, const char *data, int64_t bytes) {
   pool.launch(loadShares, &all, all.shares);
 }
 
-bool CacheFlush::allocate() {
-  bytes = 2 * largestCache();
-  if (!memory.allocate(bytes, /*hugePages=*/true))
-    return false;
-  // Pages that were never written to are all one page of zeros, which would stay in the first cache.
-  for (int64_t at = 0; at < bytes; at += 4096)
-    memory.data()[at] = 1;
-  return true;
+void evict(const char *data, int64_t bytes) {
+#ifdef __x86_64__
+  static const bool sideBySide = canEvictSideBySide();
+  if (sideBySide)
+    evictSideBySide(data, bytes);
+  else
+    for (int64_t at = 0; at < bytes; at += lineBytes)
+      _mm_clflush(data + at);
+  _mm_mfence();
+#else
+  // Linux lets programs do so.
+  for (int64_t at = 0; at < bytes; at += lineBytes)
+    asm volatile("dc civac, %0" ::"r"(data + at) : "memory");
+  asm volatile("dsb sy" ::: "memory");
+#endif
 }
 
 } // namespace fathom::measure

@@ -8,6 +8,7 @@
 #include "tools/fathom-measure/Data.h"
 #include "tools/fathom-measure/GuardedMemory.h"
 #include "tools/fathom-measure/Statistics.h"
+#include "tools/fathom-measure/Waiting.h"
 
 #include <cmath>
 #include <cstring>
@@ -103,14 +104,15 @@ private:
     for (const Entrant &entrant : entrants)
       stride = std::max(stride, entrant.candidate.scratchBytes);
     stride = int64_t(alignUp(size_t(stride), 2 * Alignment));
-    if (!scratch.allocate(stride * group.threads, /*hugePages=*/true))
+    scratchBytes = stride * group.threads;
+    if (!scratch.allocate(scratchBytes, /*hugePages=*/true))
       return "no memory for the scratch of " + std::to_string(group.threads) + " threads";
     if (fathom_status *status = pool.start(group.threads, scratch.data(), size_t(stride))) {
       std::string problem = fathom_status_message(status);
       fathom_status_free(status);
       return problem;
     }
-    return group.cold && !caches.allocate() ? "no memory to flush the caches with" : "";
+    return "";
   }
 
   // Candidates whose buffers are alike share them, so that each finds in the caches what the one before left.
@@ -203,8 +205,11 @@ private:
   }
 
   void prepareCaches(const Entrant &entrant) {
-    if (group.cold)
-      caches.flush(pool);
+    if (group.cold) {
+      for (const Buffer *buffer : entrant.buffers)
+        evict(buffer->memory.data(), buffer->kind.bytes);
+      evict(scratch.data(), scratchBytes);
+    }
     for (Buffer *buffer : entrant.buffers) {
       if (buffer->kind.use == Use::Both)
         memcpy(buffer->memory.data(), buffer->before.data(), buffer->before.size());
@@ -213,16 +218,20 @@ private:
     }
   }
 
-  // Nanoseconds of one run.
+  // Nanoseconds of one run. What something else had this CPU meanwhile does not count; with several threads it is not
+  // known whom that kept waiting.
   double timeRun(Entrant &entrant) {
     prepareCaches(entrant);
     announce(entrant.number);
     StandardFloatMode mode;
     int32_t fault = 0;
+    int64_t waited = group.threads == 1 ? waiting.sum() : 0;
     int64_t start = nowNs();
     for (int64_t i = 0; i < entrant.repetitions; ++i)
       fault |= pool.launch(entrant.function, entrant.env.data(), entrant.candidate.tasks).Code;
     int64_t end = nowNs();
+    if (group.threads == 1)
+      end = std::max(start + 1, end - (waiting.sum() - waited));
     if (fault)
       fail(entrant, "refused", "it tells a fault, number " + std::to_string(fault));
     return double(end - start) / double(entrant.repetitions);
@@ -290,8 +299,9 @@ private:
   std::vector<Result> expected;
   bool isExpected = false;
   GuardedMemory scratch;
+  int64_t scratchBytes = 0;
   ThreadPool pool;
-  CacheFlush caches;
+  Waiting waiting;
 };
 
 } // namespace
