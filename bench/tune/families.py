@@ -87,6 +87,8 @@ def attention():
     return layers.model()
 
 
+KERNELS = 4  # of each family
+
 # By the class of the kernels: the model, and the algorithm that convolutions are compiled by.
 FAMILIES = {
     "contract": (contract, "contract"),

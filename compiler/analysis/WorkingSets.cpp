@@ -83,19 +83,4 @@ WorkingSetsByLevel placed(std::vector<double> sets, llvm::ArrayRef<double> cache
   return sums;
 }
 
-double costOf(const WorkingSetsByLevel &sets, const WorkingSetsByLevel &latencies) {
-  double cost = 0;
-  for (auto [bytes, latency] : llvm::zip(sets, latencies))
-    cost += bytes * latency;
-  return cost;
-}
-
-std::vector<double> tournament(size_t count, llvm::function_ref<double(size_t, size_t)> chanceOfFirst) {
-  std::vector<double> wins(count);
-  for (size_t i = 0; i < count; ++i)
-    for (size_t j = i + 1; j < count; ++j)
-      ++wins[chanceOfFirst(i, j) > 0.5 ? i : j];
-  return wins;
-}
-
 } // namespace fathom

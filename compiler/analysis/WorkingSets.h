@@ -1,9 +1,8 @@
 // How PolyDL (Tavarageri et al.: PolyDL: Polyhedral Optimizations for Creation of High-performance DL Primitives) ranks
-// variants of loops: a baseline for studies, which nothing else uses.
+// variants of loops: a baseline for studies (bench/tune/polydl.py), which nothing else uses.
 #pragma once
 
 #include "compiler/analysis/LoopTree.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include <array>
 
 namespace fathom {
@@ -17,11 +16,5 @@ std::vector<double> workingSets(const LoopTree &tree, int64_t line);
 constexpr size_t workingSetLevels = 4;
 using WorkingSetsByLevel = std::array<double, workingSetLevels>;
 WorkingSetsByLevel placed(std::vector<double> sets, llvm::ArrayRef<double> caches);
-
-// Its cost: each level's bytes times how long that level takes.
-double costOf(const WorkingSetsByLevel &sets, const WorkingSetsByLevel &latencies);
-
-// How often each of so many wins, where all meet: the more, the better.
-std::vector<double> tournament(size_t count, llvm::function_ref<double(size_t, size_t)> chanceOfFirst);
 
 } // namespace fathom

@@ -4,7 +4,6 @@
 #include "compiler/tune/calibrate/Fit.h"
 #include "compiler/tune/calibrate/SampleStore.h"
 #include "tools/fathom/PlannedModel.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -59,7 +58,9 @@ json::Object describe(const Coefficients &coefficients) {
 }
 
 json::Object describe(const Validation &one) {
-  return json::Object{{"kernel", one.name},
+  return json::Object{{"id", one.kernel},
+                      {"kernel", one.name},
+                      {"score", describe(one.coefficients)},
                       {"class", one.kernelClass},
                       {"samples", int64_t(one.fitted.samples)},
                       {"fitted", describe(one.fitted)},
@@ -121,10 +122,11 @@ Expected<int> calibrateCommand(const Arguments &arguments) {
   auto target = parseTarget(options.text("target"));
   if (!target)
     return fail(ErrorCode::BadTarget, toString(target.takeError()));
-  if (arguments.positional.empty() && !sys::fs::exists(options.text("samples")))
-    return fail(ErrorCode::FileUnreadable, "there are no samples '" + options.text("samples") + "'",
-                "with a model, they are measured");
-  auto store = SampleStore::open(options.text("samples"), target->spelling(), int(options.integer("tune-threads")));
+  // Without models, what the samples are of is what they say.
+  bool measures = !arguments.positional.empty();
+  std::string file = options.text("samples");
+  auto store = measures ? SampleStore::open(file, target->spelling(), int(options.integer("tune-threads")))
+                        : SampleStore::read(file);
   if (!store)
     return store.takeError();
   for (const std::string &path : arguments.positional) {
@@ -138,7 +140,7 @@ Expected<int> calibrateCommand(const Arguments &arguments) {
                 formatv("{0} samples are too few to fit {1} coefficients to", samples.size(), featureCount),
                 "give models with kernels that have a choice of schedules, or more --trials");
   MachineCalibration calibration;
-  calibration.target = target->spelling();
+  calibration.target = store->all().target;
   calibration.score = fitCoefficients(samples);
   std::vector<Validation> validations = crossValidate(samples);
   calibration.score->source =

@@ -28,7 +28,8 @@ std::vector<std::vector<Sample>> byKernel(llvm::ArrayRef<Sample> samples);
 
 // How well coefficients that were fitted to all other kernels order each one. Of a single kernel there is none.
 struct Validation {
-  std::string name, kernelClass;
+  std::string kernel, name, kernelClass;
+  Coefficients coefficients;
   Ranking fitted, latencies, draft;
 };
 std::vector<Validation> crossValidate(llvm::ArrayRef<Sample> samples);

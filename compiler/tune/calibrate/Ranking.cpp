@@ -76,8 +76,8 @@ std::vector<Validation> crossValidate(llvm::ArrayRef<Sample> samples) {
       byLatencies.push_back(score(sample.features, pureLatencies()));
       byDraft.push_back(sample.draft);
     }
-    validations.push_back({kernel.front().name, kernel.front().kernelClass, rank(byFit, measured),
-                           rank(byLatencies, measured), rank(byDraft, measured)});
+    validations.push_back({kernel.front().kernel, kernel.front().name, kernel.front().kernelClass, fitted,
+                           rank(byFit, measured), rank(byLatencies, measured), rank(byDraft, measured)});
   }
   return validations;
 }

@@ -10,29 +10,35 @@ using namespace llvm;
 
 namespace fathom::tune {
 
-Expected<SampleStore> SampleStore::open(std::string path, const std::string &target, int threads) {
-  SampleStore store;
-  store.path = std::move(path);
-  store.file.target = target, store.file.threads = threads;
-  if (store.path.empty() || !sys::fs::exists(store.path))
-    return store;
-  auto text = MemoryBuffer::getFile(store.path);
+Expected<SampleStore> SampleStore::read(std::string path) {
+  auto text = MemoryBuffer::getFile(path);
   if (!text)
-    return fail(ErrorCode::FileUnreadable,
-                "cannot read the samples '" + store.path + "': " + text.getError().message());
-  if ((*text)->getBufferSize() == 0)
-    return store;
-  Expected<SampleFile> parsed = parseSamples((*text)->getBuffer(), store.path);
+    return fail(ErrorCode::FileUnreadable, "cannot read the samples '" + path + "': " + text.getError().message(),
+                "'fathom calibrate MODEL.onnx --samples FILE' makes such a file");
+  Expected<SampleFile> parsed = parseSamples((*text)->getBuffer(), path);
   if (!parsed)
     return parsed.takeError();
-  if (parsed->target != target || parsed->threads != threads)
-    return fail(ErrorCode::BadInput,
-                formatv("samples '{0}' are of {1} with {2} threads, not of {3} with {4}", store.path, parsed->target,
-                        parsed->threads, target, threads),
-                "name another file, or the --target and --tune-threads that they are of");
+  SampleStore store;
   // What was left of a line in the middle of which a run ended is cut off.
   store.whole = (*text)->getBuffer().rfind('\n') + 1;
-  store.file = std::move(*parsed);
+  store.path = std::move(path), store.file = std::move(*parsed);
+  return store;
+}
+
+Expected<SampleStore> SampleStore::open(std::string path, const std::string &target, int threads) {
+  uint64_t bytes = 0;
+  if (path.empty() || !sys::fs::exists(path) || (!sys::fs::file_size(path, bytes) && bytes == 0)) {
+    SampleStore store;
+    store.path = std::move(path);
+    store.file.target = target, store.file.threads = threads;
+    return store;
+  }
+  Expected<SampleStore> store = read(path);
+  if (store && (store->file.target != target || store->file.threads != threads))
+    return fail(ErrorCode::BadInput,
+                formatv("samples '{0}' are of {1} with {2} threads, not of {3} with {4}", path, store->file.target,
+                        store->file.threads, target, threads),
+                "name another file, or the --target and --tune-threads that they are of");
   return store;
 }
 

@@ -7,6 +7,8 @@ namespace fathom::tune {
 
 class SampleStore {
 public:
+  // Reads a file.
+  static llvm::Expected<SampleStore> read(std::string path);
   // Reads what the file has, if there is one: samples of this target and so many threads. No path, no file.
   static llvm::Expected<SampleStore> open(std::string path, const std::string &target, int threads);
 

@@ -1,4 +1,4 @@
-// PolyDL's working sets of a product, by hand, and how they are placed and ranked.
+// PolyDL's working sets of a product, by hand, and how they are placed.
 #include "compiler/analysis/WorkingSets.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -54,13 +54,6 @@ TEST(WorkingSets, OfAStreamThereAreNone) {
 TEST(WorkingSets, FillCachesTheSmallestFirst) {
   EXPECT_THAT(placed({300, 20, 70, 15, 5000}, {100, 400}), ElementsAre(35, 370, 0, 5000));
   EXPECT_THAT(placed({}, {100}), ElementsAre(0, 0, 0, 0));
-  EXPECT_EQ(costOf({35, 370, 0, 5000}, {4, 14, 50, 200}), 35 * 4 + 370 * 14 + 5000 * 200);
-}
-
-TEST(WorkingSets, AllMeetInATournament) {
-  std::vector<double> strength{3, 1, 2};
-  EXPECT_THAT(tournament(3, [&](size_t a, size_t b) { return strength[a] > strength[b] ? 0.9 : 0.1; }),
-              ElementsAre(2, 0, 1));
 }
 
 } // namespace
