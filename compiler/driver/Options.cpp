@@ -55,6 +55,8 @@ static const Option table[] = {
      "of drafts"},
     {"samples", 0, OptionType::File, "FILE", "", CalibrateBit, false, false,
      "keep what is measured there, and measure nothing that it has; without a model, fit to what it has"},
+    {"draft", 0, OptionType::Flag, "", "", CalibrateBit, false, false,
+     "fit the constants of drafts too, of those classes of kernels that the models have"},
     {"class", 0, OptionType::Text, "CLASS", "", CalibrateBit, true, false,
      "measure kernels of this class alone ('fathom plan knobs' lists them); it may be given again for others"},
     {"trials", 0, OptionType::Integer, "N", "32", CalibrateBit, false, false,

@@ -40,6 +40,12 @@ def test_what_is_measured_is_kept_and_fitted_to(fathom, layers, tmp_path):
     fathom("calibrate", layers, "--trials", "12", *words).expect(0)
     assert (tmp_path / "s.jsonl").read_text().splitlines()[:-1] == before.decode().splitlines()[:-1]
     assert len((tmp_path / "s.jsonl").read_text().splitlines()) == len(lines)
+    # The draft learns too; its constants change what drafts say.
+    drafted = json.loads(fathom("calibrate", layers, "--trials", "12", "--draft", *words, "-o", "draft.yaml").expect(0).out)
+    assert drafted["constants"] and {kernel["kernel"] for kernel in drafted["drafts"]} == {"first", "second"}
+    explained = (json.loads(fathom("explain", layers, "--json", "-q", "--db", "none", *more).expect(0).out) for more in ([], ["--calibration", "draft.yaml"]))
+    before, after = ([kernel["estimate"]["one_thread"]["total"] for kernel in one["kernels"]] for one in explained)
+    assert len(before) == len(after) and before != after
     # Tuning takes the fit; costs are other numbers then.
     tune = ["tune", layers, "--tune", "static:4", "--db", "none", "--json", "-q"]
     own, built_in = (json.loads(fathom(*tune, *more).expect(0).out) for more in (["--calibration", "fit.yaml"], []))
@@ -71,6 +77,7 @@ def test_calibrations_that_make_no_sense(fathom, layers, tmp_path, text, exit_co
     "words, exit_code, texts",
     [
         ([], 2, ["[F2001]", "nothing to measure"]),
+        (["--samples", "few.jsonl", "--draft"], 2, ["[F2001]", "--draft"]),
         (["--samples", "none.jsonl"], 1, ["[F1001]", "none.jsonl"]),
         (["--samples", "bad.jsonl"], 1, ["[F1012]", "bad.jsonl", "line 2", "'kernel'"]),
         (["layers.onnx", "--samples", "other.jsonl"], 1, ["[F1012]", "z80", "--target"]),

@@ -1,7 +1,7 @@
 // Least squares of logarithms, step by step.
 #include "compiler/tune/calibrate/Fit.h"
 
-#include "llvm/ADT/MapVector.h"
+#include "compiler/tune/calibrate/LogError.h"
 #include <cmath>
 #include <numeric>
 
@@ -39,29 +39,17 @@ std::vector<double> nonnegativeLeastSquares(llvm::ArrayRef<std::vector<double>> 
 
 namespace {
 
-// How much the level of a kernel against others counts, beside the order within it.
-constexpr double levelShare = 0.3;
-
 // Least squares of log(score / time), where scores are rows times x.
 class LogFit {
 public:
-  LogFit(llvm::ArrayRef<Sample> samples, llvm::function_ref<bool(Feature)> isUsed) : samples(samples) {
-    llvm::StringMap<size_t> known;
-    for (const Sample &sample : samples)
-      kernelOf.push_back(known.try_emplace(sample.kernel, known.size()).first->second);
-    kernels = known.size();
-    std::vector<double> fastest(kernels, INFINITY);
-    for (auto [sample, kernel] : llvm::zip(samples, kernelOf))
-      fastest[kernel] = std::min(fastest[kernel], sample.nanoseconds);
+  LogFit(llvm::ArrayRef<Sample> samples, llvm::function_ref<bool(Feature)> isUsed) : samples(samples), error(samples) {
     for (unsigned i = 0; i < featureCount; ++i)
       if (isUsed(Feature(i)))
         used.push_back(i);
-    for (auto [sample, kernel] : llvm::zip(samples, kernelOf)) {
+    for (const Sample &sample : samples) {
       std::vector<double> &row = rows.emplace_back();
       for (unsigned i : used)
         row.push_back(sample.features[i]);
-      // What is fast is where choices are made.
-      weights.push_back(std::sqrt(fastest[kernel] / sample.nanoseconds));
     }
   }
 
@@ -71,24 +59,24 @@ public:
     std::vector<double> ones(rows.size());
     for (size_t i = 0; i < rows.size(); ++i) {
       for (double &value : shares[i])
-        value *= weights[i] / samples[i].nanoseconds;
-      ones[i] = weights[i];
+        value *= error.weight(i) / samples[i].nanoseconds;
+      ones[i] = error.weight(i);
     }
     std::vector<double> x = nonnegativeLeastSquares(shares, ones);
-    double error = errorOf(x);
+    double least = errorOf(x);
     constexpr int steps = 30;
-    for (int step = 0; step < steps && std::isfinite(error); ++step) {
+    for (int step = 0; step < steps && std::isfinite(least); ++step) {
       std::vector<double> aim = linearised(x), next = x;
-      double before = error;
+      double before = least;
       for (double length = 1; length > 1e-3; length /= 2) {
         for (size_t i = 0; i < x.size(); ++i)
           next[i] = x[i] + length * (aim[i] - x[i]);
-        if (double found = errorOf(next); found < error) {
-          x = next, error = found;
+        if (double found = errorOf(next); found < least) {
+          x = next, least = found;
           break;
         }
       }
-      if (error > before * (1 - 1e-6))
+      if (least > before * (1 - 1e-6))
         break;
     }
     Features values{};
@@ -102,28 +90,11 @@ private:
     return std::inner_product(x.begin(), x.end(), rows[sample].begin(), 0.0);
   }
 
-  // Takes the kernel's mean out of each value but for its share.
-  void center(std::vector<double> &values) const {
-    std::vector<double> sums(kernels), totals(kernels);
-    for (auto [value, kernel, weight] : llvm::zip(values, kernelOf, weights))
-      sums[kernel] += weight * weight * value, totals[kernel] += weight * weight;
-    for (auto [value, kernel] : llvm::zip(values, kernelOf))
-      value -= (1 - levelShare) * sums[kernel] / totals[kernel];
-  }
-
   double errorOf(llvm::ArrayRef<double> x) const {
-    std::vector<double> logs(rows.size());
-    for (size_t i = 0; i < rows.size(); ++i) {
-      double score = scoreOf(i, x);
-      if (!(score > 0))
-        return INFINITY;
-      logs[i] = std::log(score / samples[i].nanoseconds);
-    }
-    center(logs);
-    double sum = 0;
-    for (auto [value, weight] : llvm::zip(logs, weights))
-      sum += weight * weight * value * value;
-    return sum;
+    std::vector<double> scores(rows.size());
+    for (size_t i = 0; i < rows.size(); ++i)
+      scores[i] = scoreOf(i, x);
+    return error.of(scores);
   }
 
   // Where the logarithms' tangents at x have their least squares.
@@ -136,24 +107,22 @@ private:
       for (size_t j = 0; j < used.size(); ++j)
         columns[j][i] = rows[i][j] / score;
     }
-    center(wanted);
+    error.center(wanted);
     for (std::vector<double> &column : columns)
-      center(column);
+      error.center(column);
     std::vector<std::vector<double>> tangents(rows.size(), std::vector<double>(used.size()));
     for (size_t i = 0; i < rows.size(); ++i) {
-      wanted[i] *= weights[i];
+      wanted[i] *= error.weight(i);
       for (size_t j = 0; j < used.size(); ++j)
-        tangents[i][j] = columns[j][i] * weights[i];
+        tangents[i][j] = columns[j][i] * error.weight(i);
     }
     return nonnegativeLeastSquares(tangents, wanted);
   }
 
   llvm::ArrayRef<Sample> samples;
+  LogError error;
   std::vector<unsigned> used;
   std::vector<std::vector<double>> rows;
-  std::vector<double> weights;
-  std::vector<size_t> kernelOf;
-  size_t kernels = 0;
 };
 
 } // namespace

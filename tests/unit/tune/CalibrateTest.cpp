@@ -1,5 +1,5 @@
 // Samples as text, and fits to samples that are made up, so that what should come out is known.
-#include "compiler/tune/calibrate/Fit.h"
+#include "compiler/tune/calibrate/FitDraft.h"
 
 #include <cmath>
 #include <gmock/gmock.h>
@@ -106,6 +106,61 @@ TEST(Ranking, TellsOrderAndFirst) {
   EXPECT_DOUBLE_EQ(reverse.first, 0.25);
   // Equal predictions share a rank: they tell nothing.
   EXPECT_EQ(rank({1, 1, 1}, {1, 2, 3}).spearman, 0);
+}
+
+// A draft that says what times are made of, with two constants; others have no part.
+std::vector<double> draftOf(llvm::ArrayRef<Sample> samples, const Calibration &constants) {
+  std::vector<double> cycles;
+  for (const Sample &sample : samples)
+    cycles.push_back(constants.taskStart * sample.features[unsigned(Feature::Tasks)] +
+                     constants.producerOp * 100 * sample.features[unsigned(Feature::Cycles)]);
+  return cycles;
+}
+
+std::vector<Sample> drafted(double taskStart, double producerOp) {
+  std::vector<Sample> samples = madeUp(0);
+  Calibration constants = Calibration::byDefault();
+  constants.taskStart = taskStart, constants.producerOp = producerOp;
+  for (auto [sample, cycles] : llvm::zip(samples, draftOf(samples, constants)))
+    sample.nanoseconds = cycles;
+  return samples;
+}
+
+TEST(FitDraft, FindsTheConstantsThatCount) {
+  std::vector<Sample> samples = drafted(150, 0.55);
+  auto model = [&](const Calibration &constants) { return draftOf(samples, constants); };
+  std::vector<const CalibrationField *> found = constantsThatCount(Calibration::byDefault(), model);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0]->name, "task-start");
+  EXPECT_EQ(found[1]->name, "producer-op");
+}
+
+TEST(FitDraft, MovesThemToWhatWasMeasured) {
+  std::vector<Sample> samples = drafted(450, 0.3);
+  auto model = [&](const Calibration &constants) { return draftOf(samples, constants); };
+  Calibration fitted = fitDraft(samples, Calibration::byDefault(), model);
+  // What counts is their ratio, and a little how far they are from where they were.
+  EXPECT_NEAR(std::log(fitted.taskStart / fitted.producerOp), std::log(450 / 0.3), 0.2);
+  EXPECT_EQ(fitted.spreading, Calibration::byDefault().spreading);
+}
+
+TEST(FitDraft, LeavesRightOnesAsTheyAre) {
+  Calibration start = Calibration::byDefault();
+  std::vector<Sample> samples = drafted(start.taskStart, start.producerOp);
+  Calibration fitted = fitDraft(samples, start, [&](const Calibration &c) { return draftOf(samples, c); });
+  EXPECT_EQ(valuesOf(fitted), valuesOf(start));
+}
+
+TEST(FitDraft, IsJudgedByKernelsThatItHasNotSeen) {
+  std::vector<Sample> samples = drafted(450, 0.3);
+  auto model = [&](const Calibration &constants) { return draftOf(samples, constants); };
+  std::vector<DraftValidation> validations = crossValidateDraft(samples, Calibration::byDefault(), model);
+  ASSERT_EQ(validations.size(), 4u);
+  for (const DraftValidation &one : validations) {
+    EXPECT_EQ(one.fitted.samples, 40u);
+    EXPECT_LT(one.fitted.factor, one.before.factor);
+    EXPECT_GT(one.fitted.spearman, one.before.spearman);
+  }
 }
 
 std::string textOf(llvm::ArrayRef<Sample> samples) {
