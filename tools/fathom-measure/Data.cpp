@@ -2,7 +2,9 @@
 #include "tools/fathom-measure/Data.h"
 
 #include "runtime/abi.h"
+#include "runtime/fathom_rt.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -125,6 +127,38 @@ void fill(char *data, int64_t bytes, int32_t type, uint64_t seed) {
     return;
   default:
     memset(data, 0, size_t(bytes));
+  }
+}
+
+double Panels::extent() const {
+  double last = double(offset);
+  for (size_t d = 0; d < dims.size(); ++d) {
+    auto [size, stride] = dims[d];
+    bool isBlocked = int64_t(d) == blockedDim;
+    int64_t steps = isBlocked ? std::min(size, block) - 1 : size - 1, blocks = isBlocked ? (size - 1) / block : 0;
+    last += double(blocks) * double(blockStride) + double(steps) * double(stride);
+  }
+  return last + 1;
+}
+
+void fillPanels(char *data, int64_t bytes, int32_t type, uint64_t seed, const Panels &panels) {
+  size_t width = size_t(fathom_dtype_bytes(type)), count = 1;
+  for (auto [size, stride] : panels.dims)
+    count *= size_t(size);
+  std::vector<char> elements(count * width);
+  fill(elements.data(), int64_t(elements.size()), type, seed);
+  memset(data, 0, size_t(bytes));
+  std::vector<int64_t> index(panels.dims.size());
+  for (size_t i = 0; i < count; ++i) {
+    int64_t at = panels.offset;
+    for (size_t d = 0; d < index.size(); ++d) {
+      bool isBlocked = int64_t(d) == panels.blockedDim;
+      at += isBlocked ? index[d] / panels.block * panels.blockStride + index[d] % panels.block * panels.dims[d].second
+                      : index[d] * panels.dims[d].second;
+    }
+    memcpy(data + size_t(at) * width, elements.data() + i * width, width);
+    for (size_t d = index.size(); d-- > 0 && ++index[d] == panels.dims[d].first;)
+      index[d] = 0;
   }
 }
 

@@ -55,6 +55,7 @@ public:
     return text;
   }
   void fail() { failed = true; }
+  bool hasFailed() const { return failed; }
 
 private:
   std::vector<std::string> words;
@@ -92,6 +93,25 @@ ObjectFile readObject(Reader &reader, int64_t bytes) {
   return ObjectFile(descriptor);
 }
 
+// All elements lie in the buffer, each in a place of its own only if who asks is right.
+void readPanels(Reader &reader, const BufferKind &buffer, Panels &panels) {
+  constexpr int64_t mostDims = 64;
+  panels.offset = reader.integer(0, mostBytes);
+  panels.blockedDim = reader.integer(-1, mostDims - 1);
+  panels.block = reader.integer(0, mostBytes);
+  panels.blockStride = reader.integer(0, mostBytes);
+  int64_t rank = reader.integer(1, mostDims), elements = buffer.bytes / fathom_dtype_bytes(buffer.type), count = 1;
+  while (!reader.hasFailed() && int64_t(panels.dims.size()) < rank) {
+    int64_t size = reader.integer(1, mostBytes), stride = reader.integer(0, mostBytes);
+    panels.dims.emplace_back(size, stride);
+    if (reader.hasFailed() || count > elements / size)
+      return reader.fail();
+    count *= size;
+  }
+  if (panels.blockedDim >= rank || (panels.blockedDim >= 0 && !panels.block) || panels.extent() > double(elements))
+    reader.fail();
+}
+
 // A line about the group or its last candidate.
 void readLine(Reader &reader, Group &group) {
   std::string what = reader.word();
@@ -123,7 +143,10 @@ void readLine(Reader &reader, Group &group) {
     if (!parseUse(reader.word(), buffer.use) || !buffer.type)
       reader.fail();
     candidate->buffers.push_back(buffer);
-  } else if (what == "symbol" && candidate)
+    candidate->panels.emplace_back();
+  } else if (what == "panels" && candidate && !candidate->buffers.empty() && candidate->buffers.back().type)
+    readPanels(reader, candidate->buffers.back(), candidate->panels.back());
+  else if (what == "symbol" && candidate)
     candidate->symbols.push_back(reader.integer(INT64_MIN, INT64_MAX));
   else
     reader.fail();

@@ -2,6 +2,8 @@
 // docs/dev/rooms/tune.md has the protocol.
 #pragma once
 
+#include "tools/fathom-measure/Data.h"
+
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -46,6 +48,7 @@ struct Candidate {
   int64_t tasks = 1, scratchBytes = 0;
   ObjectFile object;
   std::vector<BufferKind> buffers;
+  std::vector<Panels> panels; // of each buffer
   std::vector<int64_t> symbols;
 };
 

@@ -28,9 +28,11 @@ struct Buffer {
   GuardedMemory memory;
   std::vector<char> before; // what a kernel that changes it begins with
 
-  void refill() {
+  void refill(const Panels &panels) {
     if (kind.use == Use::Written)
       memset(memory.data(), 0, size_t(kind.bytes));
+    else if (!panels.dims.empty())
+      fillPanels(memory.data(), kind.bytes, kind.type, position, panels);
     else
       fill(memory.data(), kind.bytes, kind.type, position);
     if (kind.use == Use::Both)
@@ -125,7 +127,7 @@ private:
     // The runtime maps weights from a file, on small pages.
     if (!fresh->memory.allocate(kind.bytes, /*hugePages=*/kind.use != Use::Constant))
       return nullptr;
-    fresh->refill();
+    fresh->refill({});
     buffers.push_back(std::move(fresh));
     return buffers.back().get();
   }
@@ -165,7 +167,7 @@ private:
       return;
     if (group.tolerance >= 0)
       for (Buffer *buffer : entrant.buffers)
-        buffer->refill();
+        buffer->refill(entrant.candidate.panels[buffer->position]);
     timeRun(entrant);
     if (entrant.isRunning && group.tolerance >= 0)
       compare(entrant);

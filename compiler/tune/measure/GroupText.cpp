@@ -48,8 +48,11 @@ bool writeKernel(const MeasuredKernel &kernel, std::string &text, std::string &p
   text = formatv("kernel {0} {1} {2}\nobject {3}\n", kernel.symbol, kernel.tasks, kernel.scratchBytes,
                  kernel.object.size());
   text += kernel.object;
-  for (const MeasuredBuffer &buffer : kernel.buffers)
+  for (const MeasuredBuffer &buffer : kernel.buffers) {
     text += formatv("buffer {0} {1} {2}\n", buffer.bytes, fathom_dtype_name(buffer.type), spell(buffer.use));
+    if (!buffer.panels.empty())
+      text += formatv("panels {0:$[ ]}\n", make_range(buffer.panels.begin(), buffer.panels.end()));
+  }
   for (int64_t symbol : kernel.symbols)
     text += formatv("symbol {0}\n", symbol);
   return true;

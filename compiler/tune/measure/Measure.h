@@ -16,6 +16,10 @@ struct MeasuredBuffer {
   int64_t bytes;
   fathom_abi_dtype type;
   BufferUse use;
+  // Where the elements of a weight in panels lie, so that kernels with panels of their own compute the same: an offset;
+  // the dimension that is in blocks, or -1, how long these are and how far apart; the rank; each dimension's size and
+  // stride. Empty: in the order of the memory.
+  std::vector<int64_t> panels = {};
 };
 
 // A function of type fathom_task_fn in a shared object, and what its argument block points to.

@@ -100,7 +100,7 @@ SmallVector<TaskBuffer> KernelTask::buffers(const Schedule &schedule) const {
   auto add = [&](Value value, bool isResult, bool isPacked) {
     auto type = cast<RankedTensorType>(value.getType());
     buffers.push_back(
-        {size::evaluate(bufferBytes(type), sizes).value_or(0), type.getElementType(), isResult, isPacked});
+        {size::evaluate(bufferBytes(type), sizes).value_or(0), type.getElementType(), isResult, isPacked, type});
   };
   for (auto [argument, order] : llvm::zip_equal(kernel.getArguments(), packedOrders))
     add(argument, false, !order.empty());

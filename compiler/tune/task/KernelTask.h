@@ -19,6 +19,7 @@ struct TaskBuffer {
   mlir::Type element;
   bool isResult;
   bool isPacked; // a weight in panels
+  mlir::RankedTensorType type;
 };
 
 class KernelTask {

@@ -89,6 +89,39 @@ TEST_F(Measure, ComparesWithTheFirstThatRuns) {
   EXPECT_EQ(results[3].note, "output 0 is not of the first candidate's kind");
 }
 
+// A kernel that takes its weights in panels of so many columns, and is told that they are of others.
+MeasuredKernel kernelOfPanels(int64_t takes, int64_t told) {
+  MeasuredKernel kernel = kernelOf("panels", takes);
+  int64_t width = std::max(takes, told), panels = (16 + width - 1) / width;
+  kernel.buffers[0] = {
+      4 * 16 * panels * width, FATHOM_ABI_F32, BufferUse::Constant, {0, 1, told, 16 * told, 2, 16, told, 16, 1}};
+  return kernel;
+}
+
+TEST_F(Measure, ComparesKernelsWithPanelsOfTheirOwn) {
+  MeasureOptions options = quick();
+  options.tolerance = 1e-4;
+  EXPECT_EQ(spell(measure({kernelOfPanels(4, 4), kernelOfPanels(5, 5), kernelOfPanels(16, 16), kernelOfPanels(8, 4)},
+                          options)),
+            (Words{"ok", "ok", "ok", "wrong"}));
+}
+
+TEST_F(Measure, BelievesNoPanelsThatLeaveTheBuffer) {
+  for (std::vector<int64_t> panels : {std::vector<int64_t>{0, 1, 4, 65, 2, 16, 4, 16, 1},
+                                      {1, 1, 4, 64, 2, 16, 4, 16, 1},
+                                      {0, 1, 0, 64, 2, 16, 4, 16, 1},
+                                      {0, 2, 4, 64, 2, 16, 4, 16, 1},
+                                      {0, -1, 0, 0, 1, INT64_MAX, 1},
+                                      {0, -1, 0, 0, 2, 16, INT64_MAX, 16, 1},
+                                      {0, -1, 0, 0, INT64_MAX, 1, 1},
+                                      {0, -1, 0, 0, 1, 0, 1}}) {
+    MeasuredKernel kernel = kernelOfPanels(4, 4);
+    kernel.buffers[0].panels = panels;
+    EXPECT_EQ(spell(measure({kernel}, quick())), (Words{"lost"}));
+  }
+  EXPECT_EQ(spell(measure({kernelOf("copy")}, quick())), (Words{"ok"}));
+}
+
 TEST_F(Measure, GivesWhatIsChangedInPlaceAsItWas) {
   MeasuredKernel kernel = kernelOf("in_place");
   kernel.buffers[1].use = BufferUse::Both;

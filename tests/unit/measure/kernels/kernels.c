@@ -37,6 +37,16 @@ KERNEL(copy) {
   return 0;
 }
 
+// Takes a matrix of 16 by 16 out of panels of `work` columns.
+KERNEL(panels) {
+  const struct arguments *a = env;
+  for (int64_t task = first; task < last; ++task) {
+    int64_t row = task / 16, column = task % 16;
+    a->out[task] = a->in[column / a->work * 16 * a->work + row * a->work + column % a->work];
+  }
+  return 0;
+}
+
 KERNEL(crash) {
   *(volatile int *)8 = 1;
   return 0;
