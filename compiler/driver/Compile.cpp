@@ -108,6 +108,63 @@ static void print(ArrayRef<MachineCode> codes, raw_ostream *text) {
       *text << code.text;
 }
 
+// Code, or its text; and of code an artifact.
+static LogicalResult generateAll(Program &program, const CompileOptions &options, StringRef path,
+                                 CompileReport &report) {
+  std::vector<MachineCode> codes;
+  {
+    Stopwatch watch(report, "code");
+    if (failed(generateKernels(program, options, codes)))
+      return failure();
+  }
+  if (!program.backend->makesArtifacts())
+    return print(codes, options.text), success();
+  MemoryPlan memory = planMemory(program);
+  report.weightBytes = memory.weightBytes, report.arenaBytes = memory.fixedBytes;
+  report.sourceWeightBytes = program.sourceWeightBytes;
+  Stopwatch watch(report, "package");
+  ArtifactInfo info{describeArtifact(program, memory, options), options.weightsSeed};
+  FailureOr<MachineCode> host = generateHost(program, memory, options, info);
+  if (failed(host))
+    return failure();
+  codes.push_back(std::move(*host));
+  if (options.stop != Stage::Artifact)
+    return print(codes, options.text), success();
+  std::vector<Object> objects;
+  for (MachineCode &code : codes)
+    objects.push_back(std::move(code.object));
+  objects.push_back(hostBackendOf(options.target).supportObject(options.target));
+  if (llvm::Error error = writeArtifact(objects, memory, options.target, info, path))
+    return emitError(program.module.getLoc(), ErrorCode::FileUnwritable) << llvm::toString(std::move(error));
+  return success();
+}
+
+// What passes know of a compilation of this graph.
+static void describeGraph(ModuleOp module, const Pipeline &pipeline, const CompileOptions &options,
+                          Compilation &compilation) {
+  PassContext &context = compilation.context;
+  context.algorithms.folds = context.evaluator && pipeline.has("fold-constant");
+  context.foldBudget = FoldBudget::forModel(module, options.foldBudget);
+}
+
+// An artifact of a graph before layouts, whose layouts, kernels and schedules a plan says.
+static LogicalResult buildPlanned(ModuleOp graph, Pipeline &pipeline, size_t begin, const Plan &plan,
+                                  const CompileOptions &given, int64_t sourceWeightBytes, StringRef path) {
+  CompileOptions options = given;
+  options.plan = plan, options.stop = Stage::Artifact, options.text = nullptr, options.progress = nullptr;
+  auto compilation = Compilation::begin(options, graph.getLoc());
+  if (failed(compilation))
+    return failure();
+  describeGraph(graph, pipeline, options, **compilation);
+  Program &program = (*compilation)->program;
+  program.sourceWeightBytes = sourceWeightBytes;
+  OwningOpRef<ModuleOp> copy = graph.clone();
+  CompileReport report;
+  if (failed(pipeline.run(*copy, (*compilation)->context, begin, pipeline.size())))
+    return failure();
+  return generateAll(program, options, path, report);
+}
+
 static LogicalResult runStages(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
   const Backend &backend = backendOf(options.target);
   if (options.stop == Stage::Artifact && !backend.makesArtifacts())
@@ -121,8 +178,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
   if (failed(compilation))
     return failure();
   PassContext &context = (*compilation)->context;
-  context.algorithms.folds = context.evaluator && pipeline->has("fold-constant");
-  context.foldBudget = FoldBudget::forModel(module, options.foldBudget);
+  describeGraph(module, *pipeline, options, **compilation);
   // A pass that runs several times has one entry.
   llvm::StringMap<size_t> entries;
   context.onPass = [&](StringRef pass, double seconds) {
@@ -152,7 +208,10 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
   if (graph) {
     Stopwatch watch(report, "tune");
     auto plan = [&] { return pipeline->run(module, context, graphEnd, pipeline->size()); };
-    if (failed(retune(module, *graph, options, **compilation, plan, report)))
+    auto build = [&](const Plan &plan, StringRef path) {
+      return buildPlanned(*graph, *pipeline, graphEnd, plan, options, program.sourceWeightBytes, path);
+    };
+    if (failed(retune(module, *graph, options, **compilation, plan, build, report)))
       return failure();
   }
   report.kernels = program.kernels.size(), report.codes = program.codes.size();
@@ -167,34 +226,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
   if (options.stop == Stage::Cost)
     return emitCosts(program, options, report);
 
-  std::vector<MachineCode> codes;
-  {
-    Stopwatch watch(report, "code");
-    if (failed(generateKernels(program, options, codes)))
-      return failure();
-  }
-  if (!backend.makesArtifacts())
-    return print(codes, options.text), success();
-  MemoryPlan memory = planMemory(program);
-  report.weightBytes = memory.weightBytes, report.arenaBytes = memory.fixedBytes;
-  report.sourceWeightBytes = program.sourceWeightBytes;
-  Stopwatch watch(report, "package");
-  ArtifactInfo info{describeArtifact(program, memory, options), options.weightsSeed};
-  FailureOr<MachineCode> host = generateHost(program, memory, options, info);
-  if (failed(host))
-    return failure();
-  codes.push_back(std::move(*host));
-  if (options.stop != Stage::Artifact)
-    return print(codes, options.text), success();
-  std::vector<Object> objects;
-  for (MachineCode &code : codes)
-    objects.push_back(std::move(code.object));
-  objects.push_back(hostBackendOf(options.target).supportObject(options.target));
-  if (llvm::Error error = writeArtifact(objects, memory, options.target, info, path)) {
-    emitError(module.getLoc(), ErrorCode::FileUnwritable) << llvm::toString(std::move(error));
-    return failure();
-  }
-  return success();
+  return generateAll(program, options, path, report);
 }
 
 LogicalResult compileModule(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {

@@ -1,6 +1,7 @@
 // The stages from a graph to an artifact: one function that reads top to bottom.
 #pragma once
 
+#include "compiler/driver/InPlace.h"
 #include "compiler/import/Import.h"
 #include "compiler/package/Artifact.h"
 #include "compiler/passes/AlgorithmOptions.h"
@@ -41,6 +42,7 @@ struct CompileReport {
   size_t kernels = 0, codes = 0;
   int64_t weightBytes = 0, sourceWeightBytes = 0, arenaBytes = 0;
   std::vector<tune::Tuned> tuned; // kernels that tuning or a database was asked for
+  std::optional<InPlace> inPlace; // where whole models were compared
 };
 
 // A context with every dialect that compilation needs.

@@ -44,6 +44,8 @@ static const Option table[] = {
      "print what the search looks at by itself, and its estimate, to stderr"},
     {"tune-time", 0, OptionType::Number, "SECONDS", "0", CompileBit | TuneBit, false, true,
      "begin to measure no other candidates after so long; 0: all of them"},
+    {"apart", 0, OptionType::Flag, "", "", CompileBit | TuneBit, false, true,
+     "take what is faster apart from the model, without comparing whole models"},
     {"again", 0, OptionType::Flag, "", "", TuneBit, false, false,
      "measure also what the database has times of; without it, tuning goes on where it ended"},
     {"tune-threads", 0, OptionType::Integer, "N", "1", CompileBit | TuneBit | CalibrateBit, false, true,
@@ -397,7 +399,7 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   options.threads = values.integer("jobs");
   std::tie(options.tuning.mode, options.tuning.trials) = *parseTune(values.text("tune"));
   options.tuning.search = values.text("search"), options.tuning.seconds = values.number("tune-time");
-  options.tuning.again = values.flag("again");
+  options.tuning.apart = values.flag("apart"), options.tuning.again = values.flag("again");
   options.tuning.runThreads = int(values.integer("tune-threads"));
   if (values.flag("show-search"))
     options.tuning.told = [](StringRef line) { llvm::errs() << line << "\n"; };

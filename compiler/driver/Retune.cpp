@@ -1,7 +1,11 @@
 // From a planned program to one with better schedules: their panels change layouts, so that it is planned again.
 #include "compiler/driver/Retune.h"
 
+#include "compiler/support/Failure.h"
+#include "compiler/tune/Verdicts.h"
 #include "compiler/tune/database/Locate.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 
 using namespace mlir;
 
@@ -26,26 +30,61 @@ static std::unique_ptr<tune::ScheduleDatabase> openToKeep(const CompileOptions &
   return std::move(*database);
 }
 
-static FailureOr<std::vector<tune::Tuned>> better(const Program &program, const CompileOptions &options, Location loc) {
+static llvm::Expected<ModelRun> run(const Plan &plan, BuildArtifact build, int threads) {
+  llvm::SmallString<128> path;
+  if (std::error_code code = llvm::sys::fs::createTemporaryFile("fathom-tune", "fathom", path))
+    return fail(ErrorCode::FileUnwritable, "cannot create a temporary file: " + code.message());
+  llvm::FileRemover remover(path);
+  if (failed(build(plan, path)))
+    return fail(ErrorCode::FileUnwritable, "the model cannot be made");
+  return ModelRun::load(path, threads);
+}
+
+// Leaves out what is faster only apart from the model, and remembers that.
+static void compareInPlace(const Program &program, const tune::Request &request, const Target &target,
+                           tune::ScheduleDatabase *database, BuildArtifact build, CompileReport &report, Location loc) {
+  auto comparison = compareByRunning(
+      [&](ArrayRef<tune::Tuned> tuned) { return run(tune::planWith(program, tuned), build, request.runThreads); });
+  auto chosen = chooseInPlace(report.tuned, *comparison);
+  if (!chosen) {
+    emitRemark(loc) << "whole models are not compared, and kernels keep what is faster apart from it: "
+                    << llvm::toString(chosen.takeError());
+    return;
+  }
+  report.inPlace = *chosen;
+  if (database)
+    if (llvm::Error error = tune::keepVerdicts(*database, report.tuned, target, request))
+      tune::warn(loc, std::move(error));
+}
+
+static LogicalResult findBetter(const Program &program, const CompileOptions &options, BuildArtifact build,
+                                CompileReport &report, Location loc) {
   if (options.tuning.mode == tune::Mode::Draft) {
-    auto database = tune::openForCompile(options.database, loc);
-    return database ? tune::known(program, options.target, options.fp, *database, loc) : std::vector<tune::Tuned>();
+    if (auto database = tune::openForCompile(options.database, loc))
+      report.tuned = tune::known(program, options.target, options.fp, *database, loc);
+    return success();
   }
   tune::Request request = options.tuning;
   request.fp = options.fp, request.compilerThreads = options.threads;
   if (options.progress)
     request.progress = [&](size_t done, size_t total) { options.progress("tune", done, total); };
   auto database = openToKeep(options, loc);
-  return tune::tune(program, request, options.target, database.get(), loc);
-}
-
-LogicalResult retune(ModuleOp module, ModuleOp graph, const CompileOptions &options, Compilation &compilation,
-                     llvm::function_ref<LogicalResult()> plan, CompileReport &report) {
-  Program &program = compilation.program;
-  FailureOr<std::vector<tune::Tuned>> tuned = better(program, options, module.getLoc());
+  FailureOr<std::vector<tune::Tuned>> tuned = tune::tune(program, request, options.target, database.get(), loc);
   if (failed(tuned))
     return failure();
   report.tuned = std::move(*tuned);
+  bool isStopped = request.stop && request.stop->isCancelled();
+  bool isAnyBetter = llvm::any_of(report.tuned, [](const tune::Tuned &kernel) { return kernel.isBetter(); });
+  if (isAnyBetter && !isStopped && request.measures() && request.machine.machine.isHere() && !request.apart)
+    compareInPlace(program, request, options.target, database.get(), build, report, loc);
+  return success();
+}
+
+LogicalResult retune(ModuleOp module, ModuleOp graph, const CompileOptions &options, Compilation &compilation,
+                     llvm::function_ref<LogicalResult()> plan, BuildArtifact build, CompileReport &report) {
+  Program &program = compilation.program;
+  if (failed(findBetter(program, options, build, report, module.getLoc())))
+    return failure();
   if (llvm::none_of(report.tuned, [](const tune::Tuned &kernel) { return kernel.isBetter(); }))
     return success();
   compilation.tunedPlan = tune::planWith(program, report.tuned);

@@ -8,9 +8,12 @@ namespace fathom {
 // Whether there may be any: not where a plan says all, nor where constants are computed for this machine.
 bool mayRetune(const CompileOptions &options);
 
+// Makes an artifact of the graph with a plan.
+using BuildArtifact = llvm::function_ref<llvm::LogicalResult(const Plan &plan, llvm::StringRef path)>;
+
 // `module` is planned; `graph` is it as it was before, and is used up. `plan` plans the module as the context says.
 llvm::LogicalResult retune(mlir::ModuleOp module, mlir::ModuleOp graph, const CompileOptions &options,
                            Compilation &compilation, llvm::function_ref<llvm::LogicalResult()> plan,
-                           CompileReport &report);
+                           BuildArtifact build, CompileReport &report);
 
 } // namespace fathom

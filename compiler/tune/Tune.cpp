@@ -4,6 +4,7 @@
 #include "compiler/support/Failure.h"
 #include "compiler/support/LargeStack.h"
 #include "compiler/target/MachineFile.h"
+#include "compiler/tune/Verdicts.h"
 #include "compiler/tune/database/Locate.h"
 #include "compiler/tune/judge/ResumedJudge.h"
 #include "llvm/TargetParser/Host.h"
@@ -53,7 +54,7 @@ std::vector<Schedule> byDraft(const KernelTask &task, const SearchSpace &space, 
 Tuned startOf(const TaskUse &use) {
   const KernelTask &task = *use.task;
   Tuned start;
-  start.kernel = task.name().str(), start.kernelClass = task.kernelClass().name.str();
+  start.key = task.key().str(), start.kernel = task.name().str(), start.kernelClass = task.kernelClass().name.str();
   start.uses = use.kernels.size(), start.kernels = use.kernels;
   start.planned = start.best = task.planned();
   start.plannedCost = start.bestCost = task.space().score(task.planned());
@@ -251,23 +252,33 @@ FailureOr<std::vector<Tuned>> tune(const Program &program, const Request &reques
 
 std::vector<Tuned> known(const Program &program, const Target &target, FloatMode fp, ScheduleDatabase &database,
                          Location loc) {
+  std::vector<TaskUse> uses = tasksOf(program, {target, fp == FloatMode::Strict});
   std::vector<Tuned> results;
-  for (const TaskUse &use : tasksOf(program, {target, fp == FloatMode::Strict})) {
-    llvm::Expected<std::optional<Entry>> entry = database.best(lookupFor(*use.task, fp));
-    if (!entry) {
-      warn(loc, entry.takeError());
-      return {};
+  for (const TaskUse &use : uses)
+    results.push_back(startOf(use));
+  std::string hash = modelHash(results);
+  for (auto [use, result] : llvm::zip_equal(uses, results)) {
+    // What was measured in this very model comes before what was measured apart.
+    std::optional<Entry> entry;
+    for (const std::string &key : {keyInModel(hash, result.key), result.key}) {
+      Lookup lookup = lookupFor(*use.task, fp);
+      lookup.kernel = key;
+      llvm::Expected<std::optional<Entry>> best = database.best(lookup);
+      if (!best) {
+        warn(loc, best.takeError());
+        return {};
+      }
+      if ((entry = std::move(*best)))
+        break;
     }
-    Tuned result = startOf(use);
+    if (!entry)
+      continue;
     // What is not legal here any more is passed over.
-    if (*entry) {
-      if (llvm::Error error = checkSchedule(use.task->kernelClass(), (*entry)->schedule, use.task->site(), target))
-        warn(loc, fail(ErrorCode::BadEntry, "entry " + (*entry)->id().substr(0, 12) + " of kernel '" + result.kernel +
-                                                "': " + llvm::toString(std::move(error))));
-      else
-        result.best = inOrder((*entry)->schedule, use.task->kernelClass()), result.entry = (*entry)->id();
-    }
-    results.push_back(std::move(result));
+    if (llvm::Error error = checkSchedule(use.task->kernelClass(), entry->schedule, use.task->site(), target))
+      warn(loc, fail(ErrorCode::BadEntry, "entry " + entry->id().substr(0, 12) + " of kernel '" + result.kernel +
+                                              "': " + llvm::toString(std::move(error))));
+    else
+      result.best = inOrder(entry->schedule, use.task->kernelClass()), result.entry = entry->id();
   }
   return results;
 }

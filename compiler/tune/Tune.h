@@ -24,25 +24,38 @@ struct Request {
   FloatMode fp = FloatMode::Fast;
   MeasurerOptions machine;                   // to measure on
   bool again = false;                        // measure also what the database has times of
+  bool apart = false;                        // take what is faster apart from the model
   std::function<void(llvm::StringRef)> told; // what searches look at by themselves (Trials::told)
   std::optional<Coefficients> coefficients;  // of scores, for Static; none: the architecture's
   // Called with the candidates that are judged and how many there are to be.
   std::function<void(size_t done, size_t total)> progress;
   // Where it is cancelled, tuning ends with what was found so far, and nothing else does; null: nobody asks for that.
   Cancellation *stop = nullptr;
+
+  bool measures() const { return mode == Mode::Measure; }
+};
+
+// How long a kernel takes in its model, as often as that runs it, with the planned and with the best schedule.
+struct KernelInPlace {
+  double plannedNs = 0, bestNs = 0;
+  bool isTaken = true; // else the kernel stays as it was planned
+
+  double gain() const { return plannedNs - bestNs; }
 };
 
 // What became of a kernel.
 struct Tuned {
   std::string kernel, kernelClass;
+  std::string key; // what it computes, as text
   size_t uses = 1;
   Schedule planned, best;
   double plannedCost = 0, bestCost = 0; // in nanoseconds where they were measured, else in cycles
   size_t trials = 0, failed = 0;
-  size_t known = 0;            // trials whose times are those of an earlier run
-  std::string problem;         // of the last one that failed
-  std::vector<size_t> kernels; // of the program
-  std::string entry;           // of the database that the best schedule was taken from; empty: none
+  size_t known = 0;                     // trials whose times are those of an earlier run
+  std::string problem;                  // of the last one that failed
+  std::vector<size_t> kernels;          // of the program
+  std::optional<KernelInPlace> inPlace; // where it was compared in the model
+  std::string entry;                    // of the database that the best schedule was taken from; empty: none
 
   bool isBetter() const { return !(planned == best); }
 };

@@ -11,6 +11,12 @@ namespace {
 
 constexpr int interrupted = 128 + SIGINT; // as shells have it
 
+json::Value describe(const std::optional<tune::KernelInPlace> &inPlace) {
+  if (!inPlace)
+    return nullptr;
+  return json::Object{{"planned_ns", inPlace->plannedNs}, {"best_ns", inPlace->bestNs}, {"taken", inPlace->isTaken}};
+}
+
 json::Object describe(const tune::Tuned &kernel) {
   auto schedule = [](const Schedule &knobs) {
     json::Object object;
@@ -26,14 +32,22 @@ json::Object describe(const tune::Tuned &kernel) {
                       {"known", int64_t(kernel.known)},
                       {"planned_cost", kernel.plannedCost},
                       {"best_cost", kernel.bestCost},
+                      {"in_place", describe(kernel.inPlace)},
                       {"planned", schedule(kernel.planned)},
                       {"best", schedule(kernel.best)}};
 }
 
+// Planned over best in the model.
+std::string spell(const std::optional<tune::KernelInPlace> &inPlace) {
+  if (!inPlace)
+    return "";
+  return formatv("{0:f3}{1}", inPlace->plannedNs / inPlace->bestNs, inPlace->isTaken ? "" : " no").str();
+}
+
 // Costs are in thousands of nanoseconds, or of cycles.
 void printTable(ArrayRef<tune::Tuned> kernels, StringRef unit) {
-  outs() << formatv("{0,-40} {1,-14} {2,5} {3,7} {4,7} {5,12} {6,12} {7,7}\n", "kernel", "class", "uses", "trials",
-                    "known", "planned", "found", "ratio");
+  outs() << formatv("{0,-40} {1,-14} {2,5} {3,7} {4,7} {5,12} {6,12} {7,7} {8,9}\n", "kernel", "class", "uses",
+                    "trials", "known", "planned", "found", "ratio", "in place");
   double planned = 0, best = 0;
   for (const tune::Tuned &kernel : kernels) {
     if (!kernel.trials)
@@ -43,10 +57,10 @@ void printTable(ArrayRef<tune::Tuned> kernels, StringRef unit) {
       notes() << kernel.kernel << ": " << kernel.failed << " candidates failed, the last one "
               << printable(kernel.problem) << "\n";
     planned += kernel.plannedCost * uses, best += kernel.bestCost * uses;
-    outs() << formatv("{0,-40} {1,-14} {2,5} {3,7} {4,7} {5,12:f1} {6,12:f1} {7,7:f3}\n",
+    outs() << formatv("{0,-40} {1,-14} {2,5} {3,7} {4,7} {5,12:f1} {6,12:f1} {7,7:f3} {8,9}\n",
                       StringRef(kernel.kernel).take_front(40), kernel.kernelClass, kernel.uses, kernel.trials,
                       kernel.known, kernel.plannedCost / 1e3, kernel.bestCost / 1e3,
-                      kernel.plannedCost / kernel.bestCost);
+                      kernel.plannedCost / kernel.bestCost, spell(kernel.inPlace));
   }
   if (best > 0)
     outs() << formatv("all of them, as often as they are used: {0:f1} {3} planned, {1:f1} found, ratio {2:f3}\n",
@@ -76,9 +90,16 @@ Expected<int> tuneCommand(const Arguments &arguments) {
     json::Array kernels;
     for (const tune::Tuned &kernel : report.tuned)
       kernels.push_back(describe(kernel));
-    printJson(json::Object{{"kernels", std::move(kernels)}}, /*oneLine=*/true);
+    json::Value model = nullptr;
+    if (report.inPlace)
+      model = json::Object{{"planned_ns", report.inPlace->plannedNs}, {"chosen_ns", report.inPlace->chosenNs}};
+    printJson(json::Object{{"kernels", std::move(kernels)}, {"model", std::move(model)}}, /*oneLine=*/true);
   } else {
     printTable(report.tuned, StringRef(options.text("tune")).starts_with("static") ? "kcycles" : "us");
+    if (report.inPlace)
+      outs() << formatv("the whole model: {0:f1} us planned, {1:f1} us with what it keeps, ratio {2:f3}\n",
+                        report.inPlace->plannedNs / 1e3, report.inPlace->chosenNs / 1e3,
+                        report.inPlace->plannedNs / report.inPlace->chosenNs);
   }
   if (!stop.isCancelled())
     return 0;
