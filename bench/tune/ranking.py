@@ -37,9 +37,9 @@ FATHOM = BUILD / "bin" / "fathom"
 GROUPS = {
     "movement": ["near", "far", "memory", "written", "packed"],
     "instructions": ["multiply-adds", "vector-loads", "vector-stores", "others"],
-    "pipeline": ["cycles", "starts"],
+    "pipeline": ["busy", "waits", "hidden", "starts"],
 }
-LATENCIES = {"cycles": 1, "starts": 1, "near": 1, "far": 1, "memory": 1, "written": 1}
+LATENCIES = {"busy": 1, "waits": 1, "hidden": 1, "starts": 1, "near": 1, "far": 1, "memory": 1, "written": 1}
 FITTED, OTHERS = "precise, fitted to other kernels", "precise, fitted to other families"
 COLUMNS = "top-10", "top-50", "order", "order in front"
 

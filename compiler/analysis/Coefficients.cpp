@@ -8,9 +8,9 @@
 
 namespace fathom {
 
-const llvm::StringLiteral featureNames[featureCount] = {"cycles",        "starts",  "multiply-adds", "vector-loads",
-                                                        "vector-stores", "others",  "near",          "far",
-                                                        "memory",        "written", "packed",        "tasks"};
+const llvm::StringLiteral featureNames[featureCount] = {
+    "busy",   "waits", "hidden", "starts", "multiply-adds", "vector-loads", "vector-stores",
+    "others", "near",  "far",    "memory", "written",       "packed",       "tasks"};
 
 std::optional<Feature> findFeature(llvm::StringRef name) {
   for (auto [i, known] : llvm::enumerate(featureNames))

@@ -11,7 +11,9 @@ namespace fathom {
 
 // Of an estimate, each in cycles as the machine's description and LLVM's model of the core have them.
 enum class Feature {
-  Cycles,       // in the pipeline, as LLVM's model has it
+  Busy,         // in the pipeline, as LLVM's model has it: where units and the front end have nothing else to do,
+  Waits,        // where results are waited for,
+  Hidden,       // and where a core that looks ahead need not wait
   Starts,       // until a loop is under way, each time that it begins
   MultiplyAdds, // that instructions of a kind take where they keep their units busy
   VectorLoads,

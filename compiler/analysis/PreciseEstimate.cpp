@@ -46,7 +46,7 @@ KernelCalls callsOf(func::FuncOp kernel, const Grid &grid) {
 }
 
 // Joins blocks with the parts that they are of. What is seldom executed is not worth an exact look.
-void addCode(PreciseEstimate &estimate, const RecordedCode &code, BlockTimer &timer) {
+void addCode(PreciseEstimate &estimate, const RecordedCode &code, const Target &target, BlockTimer &timer) {
   constexpr double seldom = 0.005; // of all instructions
   estimate.loops = code.loops, estimate.unknownLoops = code.unknownLoops, estimate.copiedLoops = code.copiedLoops;
   auto entriesOf = [&](unsigned part) {
@@ -69,6 +69,13 @@ void addCode(PreciseEstimate &estimate, const RecordedCode &code, BlockTimer &ti
     BlockTiming timing = isSeldom ? timer.roughly(block.instructions) : timer.time(block.instructions);
     part.instructions += timer.count(block.instructions) * times;
     part.cycles += timing.cycles * times;
+    double busy = std::min(timing.cycles, std::max(timing.dispatch, timing.unit));
+    // Where executions follow each other within what the core looks ahead, they overlap.
+    double length = double(block.instructions.size()) * times / std::max(1.0, entriesOf(block.part));
+    double ahead = std::clamp(1 - length / double(target.reorderWindow), 0.0, 1.0);
+    part.busy += busy * times;
+    part.waits += (timing.cycles - busy) * times * (1 - ahead);
+    part.hidden += (timing.cycles - busy) * times * ahead;
     // A loop begins anew each time; other code goes on from what is before it.
     if (block.isLoop)
       part.starts += timing.start * entriesOf(block.part);
@@ -78,6 +85,7 @@ void addCode(PreciseEstimate &estimate, const RecordedCode &code, BlockTimer &ti
   for (const PartEstimate &part : estimate.parts) {
     estimate.instructions += part.instructions;
     estimate.cycles += part.cycles, estimate.starts += part.starts;
+    estimate.busy += part.busy, estimate.waits += part.waits, estimate.hidden += part.hidden;
   }
 }
 
@@ -139,7 +147,7 @@ FailureOr<PreciseEstimate> analyze(const Backend &backend, func::FuncOp kernel, 
   if (times)
     times->llvm += whole - recording, times->code += recording;
   Lap lap(times ? &times->pipeline : nullptr);
-  addCode(estimate, code, timer);
+  addCode(estimate, code, target, timer);
   return estimate;
 }
 

@@ -15,7 +15,10 @@ struct PartEstimate {
   double iterations = 0;
   InstructionCounts instructions;
   double cycles = 0, starts = 0; // of executions that follow each other; more of each first one
-  std::string bottleneck;        // of the longest block
+  // Of the cycles: those in which units and the front end have nothing else to do, and the rest, in which results are
+  // waited for; of that, what a core can hide that looks ahead to the loop's next execution.
+  double busy = 0, waits = 0, hidden = 0;
+  std::string bottleneck; // of the longest block
 };
 
 struct PreciseEstimate {
@@ -23,7 +26,7 @@ struct PreciseEstimate {
   std::vector<PartEstimate> parts;  // by the tree's nodes
   std::vector<DataMovement> levels; // by the machine's caches: what each is filled with from the one behind it
   InstructionCounts instructions;
-  double cycles = 0, starts = 0;
+  double cycles = 0, starts = 0, busy = 0, waits = 0, hidden = 0;
   double packedBytes = 0;       // that are written to the scratch
   int64_t tasks = 1, calls = 1; // a call is a run of tasks that share work
   // Conditions that depend on data were guessed otherwise.

@@ -13,7 +13,9 @@ Features featuresOf(const PreciseEstimate &estimate, const Target &target, int64
   Features features{};
   auto at = [&](Feature feature) -> double & { return features[unsigned(feature)]; };
   auto cyclesOf = [](double instructions, double perCycle) { return instructions / std::max(0.1, perCycle); };
-  at(Feature::Cycles) = estimate.cycles;
+  at(Feature::Busy) = estimate.busy;
+  at(Feature::Waits) = estimate.waits;
+  at(Feature::Hidden) = estimate.hidden;
   at(Feature::Starts) = estimate.starts;
   at(Feature::MultiplyAdds) = cyclesOf(estimate.instructions.multiplyAdds, target.fmaPerCycle);
   at(Feature::VectorLoads) = cyclesOf(estimate.instructions.vectorLoads, target.loadsPerCycle);

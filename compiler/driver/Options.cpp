@@ -57,6 +57,8 @@ static const Option table[] = {
      "of drafts"},
     {"samples", 0, OptionType::File, "FILE", "", CalibrateBit, false, false,
      "keep what is measured there, and measure nothing that it has; without a model, fit to what it has"},
+    {"analyse-again", 0, OptionType::Flag, "", "", CalibrateBit, false, false,
+     "ask the models again about the samples that there are, as after a change of the compiler; times stay"},
     {"draft", 0, OptionType::Flag, "", "", CalibrateBit, false, false,
      "fit the constants of drafts too, of those classes of kernels that the models have"},
     {"class", 0, OptionType::Text, "CLASS", "", CalibrateBit, true, false,

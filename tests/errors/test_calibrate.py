@@ -20,28 +20,35 @@ def layers(tmp_path):
 
 def test_what_is_measured_is_kept_and_fitted_to(fathom, layers, tmp_path):
     words = ["--class", "contract", "--samples", "s.jsonl", "-q", "--json"]
-    fitted = json.loads(fathom("calibrate", layers, "--trials", "12", *words, "-o", "fit.yaml").expect(0).out)
+    fitted = json.loads(fathom("calibrate", layers, "--trials", "14", *words, "-o", "fit.yaml").expect(0).out)
     lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
-    assert lines[0]["fathom-samples"] == 1 and fitted["samples"] == len(lines) - 1 == 24
+    assert lines[0]["fathom-samples"] == 1 and fitted["samples"] == len(lines) - 1 == 28
     assert {line["class"] for line in lines[1:]} == {"contract"}
-    assert all(line["nanoseconds"] > 0 and line["features"]["cycles"] > 0 for line in lines[1:])
-    assert len({json.dumps([line["kernel"], line["schedule"]]) for line in lines[1:]}) == 24
+    assert all(line["nanoseconds"] > 0 and line["features"]["busy"] > 0 for line in lines[1:])
+    assert len({json.dumps([line["kernel"], line["schedule"]]) for line in lines[1:]}) == 28
     # Two kernels: each is predicted by what was fitted to the other.
     assert {kernel["kernel"] for kernel in fitted["kernels"]} == {"first", "second"}
     assert all(-1 <= kernel[model]["spearman"] <= 1 and kernel[model]["factor"] >= 1 for kernel in fitted["kernels"] for model in ("fitted", "latencies", "draft"))
     assert all(value >= 0 for value in fitted["score"]["coefficients"].values()) and fitted["score"]["nanoseconds"] > 0
     # What is there is measured no more: the file stays, and the fit is the same without the model.
     before = (tmp_path / "s.jsonl").read_bytes()
-    again = json.loads(fathom("calibrate", layers, "--trials", "12", *words).expect(0).out)
+    again = json.loads(fathom("calibrate", layers, "--trials", "14", *words).expect(0).out)
     alone = json.loads(fathom("calibrate", "--samples", "s.jsonl", "-q", "--json").expect(0).out)
     assert again == alone == fitted and (tmp_path / "s.jsonl").read_bytes() == before
     # A run that was killed in the middle of a line goes on from the line before.
     (tmp_path / "s.jsonl").write_bytes(before[:-30])
-    fathom("calibrate", layers, "--trials", "12", *words).expect(0)
+    fathom("calibrate", layers, "--trials", "14", *words).expect(0)
     assert (tmp_path / "s.jsonl").read_text().splitlines()[:-1] == before.decode().splitlines()[:-1]
     assert len((tmp_path / "s.jsonl").read_text().splitlines()) == len(lines)
+    # What the models say is told anew where that is asked for; times stay.
+    for line in lines[1:]:
+        line["features"] = {}
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    fathom("calibrate", "--samples", "t.jsonl").expect(1, "[F1012]", "line 2", "'busy'")
+    anew = fathom("calibrate", layers, "--trials", "14", "--class", "contract", "--samples", "t.jsonl", "-q", "--json", "--analyse-again").expect(0)
+    assert json.loads(anew.out) == fitted
     # The draft learns too; its constants change what drafts say.
-    drafted = json.loads(fathom("calibrate", layers, "--trials", "12", "--draft", *words, "-o", "draft.yaml").expect(0).out)
+    drafted = json.loads(fathom("calibrate", layers, "--trials", "14", "--draft", *words, "-o", "draft.yaml").expect(0).out)
     assert drafted["constants"] and {kernel["kernel"] for kernel in drafted["drafts"]} == {"first", "second"}
     explained = (json.loads(fathom("explain", layers, "--json", "-q", "--db", "none", *more).expect(0).out) for more in ([], ["--calibration", "draft.yaml"]))
     before, after = ([kernel["estimate"]["one_thread"]["total"] for kernel in one["kernels"]] for one in explained)
@@ -52,7 +59,7 @@ def test_what_is_measured_is_kept_and_fitted_to(fathom, layers, tmp_path):
     assert own["kernels"][0]["planned_cost"] != built_in["kernels"][0]["planned_cost"]
 
 
-FIT = "fathom-calibration: 1\ntarget: TARGET\nscore: { source: a test, coefficients: { cycles: 1 } }\n"
+FIT = "fathom-calibration: 1\ntarget: TARGET\nscore: { source: a test, coefficients: { busy: 1 } }\n"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +68,7 @@ FIT = "fathom-calibration: 1\ntarget: TARGET\nscore: { source: a test, coefficie
         (None, 1, ["[F1001]", "c.yaml"]),
         ("", 1, ["[F1012]", "c.yaml", "nothing in it"]),
         (FIT.replace("calibration: 1", "calibration: 9"), 1, ["[F1012]", "version 9"]),
-        (FIT.replace("cycles", "speed"), 1, ["[F1012]", "'speed'"]),
+        (FIT.replace("busy", "speed"), 1, ["[F1012]", "'speed'"]),
         (FIT + "constants: { task-start: -1 }\n", 1, ["[F1012]", "task-start", "outside"]),
         (FIT, 0, ["warning", "is for TARGET"]),
     ],

@@ -95,10 +95,16 @@ Expected<int> measureModel(PlannedModel &model, StringRef path, const OptionValu
   std::vector<std::string> classes = options.all("class");
   if (!classes.empty())
     erase_if(tasks, [&](const KernelTask *task) { return !is_contained(classes, task->kernelClass().name); });
-  Error problem = Error::success();
   size_t without = 0;
+  if (options.flag("analyse-again"))
+    if (Error error = store.changeAll([&](MutableArrayRef<Sample> samples) {
+          for (const KernelTask *task : tasks)
+            analyseAgain(*task, samples, collecting, timer);
+        }))
+      return std::move(error);
   for (auto [i, task] : enumerate(tasks)) {
     showProgress("measure", i, tasks.size());
+    Error problem = Error::success();
     without += collect(*task, store.all(), collecting, **measurer, timer, [&](ArrayRef<Sample> samples) {
       problem = store.add(samples);
       return !problem;
@@ -190,7 +196,8 @@ Expected<int> calibrateCommand(const Arguments &arguments) {
   // Without models, what the samples are of is what they say.
   bool measures = !arguments.positional.empty();
   std::string file = options.text("samples");
-  auto store = measures ? SampleStore::open(file, target->spelling(), int(options.integer("tune-threads")))
+  auto store = measures ? SampleStore::open(file, target->spelling(), int(options.integer("tune-threads")),
+                                            options.flag("analyse-again"))
                         : SampleStore::read(file);
   if (!store)
     return store.takeError();

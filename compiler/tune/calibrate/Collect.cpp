@@ -93,4 +93,13 @@ size_t collect(const KernelTask &task, const SampleFile &file, const CollectOpti
   return without;
 }
 
+void analyseAgain(const KernelTask &task, MutableArrayRef<Sample> samples, const CollectOptions &options,
+                  BlockTimer &timer) {
+  std::string id = kernelId(task);
+  onLargeStacks(options.compilerThreads, samples.size(), [&](size_t i) {
+    if (samples[i].kernel == id && !isCancelled())
+      analyseInto(samples[i], task, options, timer);
+  });
+}
+
 } // namespace fathom::tune

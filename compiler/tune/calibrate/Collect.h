@@ -25,4 +25,8 @@ std::string kernelId(const KernelTask &task);
 size_t collect(const KernelTask &task, const SampleFile &file, const CollectOptions &options, Measurer &measurer,
                BlockTimer &timer, llvm::function_ref<bool(llvm::ArrayRef<Sample>)> keep);
 
+// Asks the models again about a kernel's samples, as after a change of these.
+void analyseAgain(const KernelTask &task, llvm::MutableArrayRef<Sample> samples, const CollectOptions &options,
+                  BlockTimer &timer);
+
 } // namespace fathom::tune

@@ -51,7 +51,7 @@ namespace {
 // Reads the members of a line; the first problem is the one that is told.
 class LineReader {
 public:
-  explicit LineReader(const json::Object &line) : line(line) {}
+  LineReader(const json::Object &line, bool analysesAgain) : line(line), analysesAgain(analysesAgain) {}
 
   Sample sample() {
     Sample sample;
@@ -63,7 +63,7 @@ public:
     readSchedule(sample.schedule);
     if (const json::Object *features = line.getObject("features"))
       for (auto [name, value] : zip(featureNames, sample.features))
-        value = number(name, *features);
+        value = analysesAgain && !features->get(name) ? 0 : number(name, *features);
     else
       complain("'features' is missing or not an object");
     const json::Array *sets = line.getArray("working_sets");
@@ -109,6 +109,7 @@ private:
   }
 
   const json::Object &line;
+  bool analysesAgain;
 };
 
 // LLVM's parser calls itself for each level of brackets.
@@ -124,7 +125,7 @@ bool nestsDeeply(StringRef line) {
 
 } // namespace
 
-Expected<SampleFile> parseSamples(StringRef text, StringRef fileName) {
+Expected<SampleFile> parseSamples(StringRef text, StringRef fileName, bool analysesAgain) {
   SampleFile file;
   size_t number = 0;
   auto wrong = [&](const Twine &problem) {
@@ -150,7 +151,7 @@ Expected<SampleFile> parseSamples(StringRef text, StringRef fileName) {
       file.threads = int(object->getInteger("threads").value_or(1));
       continue;
     }
-    LineReader reader(*object);
+    LineReader reader(*object, analysesAgain);
     file.samples.push_back(reader.sample());
     if (!reader.problem.empty())
       return wrong(reader.problem);

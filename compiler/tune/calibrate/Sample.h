@@ -27,8 +27,9 @@ struct SampleFile {
   bool has(llvm::StringRef kernel, const Schedule &schedule) const;
 };
 
-// A file that ends in the middle of a line, as that of a run that was killed, is read without that line.
-llvm::Expected<SampleFile> parseSamples(llvm::StringRef text, llvm::StringRef fileName);
+// A file that ends in the middle of a line, as that of a run that was killed, is read without that line. Where samples
+// are analysed again, features that are missing are 0.
+llvm::Expected<SampleFile> parseSamples(llvm::StringRef text, llvm::StringRef fileName, bool analysesAgain = false);
 
 // Lines with their ends.
 std::string headOf(const SampleFile &file);

@@ -1,6 +1,7 @@
 // A file of samples: read as a whole, added to at its end.
 #include "compiler/tune/calibrate/SampleStore.h"
 
+#include "compiler/package/OutputFile.h"
 #include "compiler/support/Failure.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -10,12 +11,12 @@ using namespace llvm;
 
 namespace fathom::tune {
 
-Expected<SampleStore> SampleStore::read(std::string path) {
+Expected<SampleStore> SampleStore::read(std::string path, bool analysesAgain) {
   auto text = MemoryBuffer::getFile(path);
   if (!text)
     return fail(ErrorCode::FileUnreadable, "cannot read the samples '" + path + "': " + text.getError().message(),
                 "'fathom calibrate MODEL.onnx --samples FILE' makes such a file");
-  Expected<SampleFile> parsed = parseSamples((*text)->getBuffer(), path);
+  Expected<SampleFile> parsed = parseSamples((*text)->getBuffer(), path, analysesAgain);
   if (!parsed)
     return parsed.takeError();
   SampleStore store;
@@ -25,7 +26,7 @@ Expected<SampleStore> SampleStore::read(std::string path) {
   return store;
 }
 
-Expected<SampleStore> SampleStore::open(std::string path, const std::string &target, int threads) {
+Expected<SampleStore> SampleStore::open(std::string path, const std::string &target, int threads, bool analysesAgain) {
   uint64_t bytes = 0;
   if (path.empty() || !sys::fs::exists(path) || (!sys::fs::file_size(path, bytes) && bytes == 0)) {
     SampleStore store;
@@ -33,13 +34,26 @@ Expected<SampleStore> SampleStore::open(std::string path, const std::string &tar
     store.file.target = target, store.file.threads = threads;
     return store;
   }
-  Expected<SampleStore> store = read(path);
+  Expected<SampleStore> store = read(path, analysesAgain);
   if (store && (store->file.target != target || store->file.threads != threads))
     return fail(ErrorCode::BadInput,
                 formatv("samples '{0}' are of {1} with {2} threads, not of {3} with {4}", path, store->file.target,
                         store->file.threads, target, threads),
                 "name another file, or the --target and --tune-threads that they are of");
   return store;
+}
+
+Error SampleStore::changeAll(function_ref<void(MutableArrayRef<Sample>)> change) {
+  change(file.samples);
+  if (path.empty())
+    return Error::success();
+  std::string text = headOf(file);
+  for (const Sample &sample : file.samples)
+    text += lineOf(sample);
+  if (Error error = writeFile(path, [&](raw_ostream &out) { out << text; }))
+    return fail(ErrorCode::FileUnwritable, toString(std::move(error)));
+  whole = text.size();
+  return Error::success();
 }
 
 Error SampleStore::add(ArrayRef<Sample> samples) {

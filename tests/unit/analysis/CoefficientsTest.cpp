@@ -11,7 +11,8 @@ using testing::HasSubstr;
 
 TEST(Coefficients, OfPureLatenciesCountCyclesAndMovementOnce) {
   const Features &values = pureLatencies().values;
-  for (Feature feature : {Feature::Cycles, Feature::Starts, Feature::Near, Feature::Far, Feature::Memory})
+  for (Feature feature :
+       {Feature::Busy, Feature::Waits, Feature::Hidden, Feature::Starts, Feature::Near, Feature::Far, Feature::Memory})
     EXPECT_EQ(values[unsigned(feature)], 1);
   // The instructions are in the cycles already.
   for (Feature feature : {Feature::MultiplyAdds, Feature::VectorLoads, Feature::VectorStores, Feature::Others})
@@ -23,16 +24,16 @@ TEST(Coefficients, AreThereForEveryTargetWithASource) {
   for (const char *name : {"neoverse-v1", "x86-64-v3"}) {
     Target target = llvm::cantFail(parseTarget(name));
     EXPECT_FALSE(coefficientsFor(target).source.empty());
-    EXPECT_GT(score({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, coefficientsFor(target)), 0);
+    EXPECT_GT(score({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, coefficientsFor(target)), 0);
   }
 }
 
 TEST(Coefficients, ScoreIsASum) {
   Coefficients coefficients;
-  coefficients.values[unsigned(Feature::Cycles)] = 2;
+  coefficients.values[unsigned(Feature::Busy)] = 2;
   coefficients.values[unsigned(Feature::Memory)] = 0.5;
   Features features{};
-  features[unsigned(Feature::Cycles)] = 10, features[unsigned(Feature::Memory)] = 8;
+  features[unsigned(Feature::Busy)] = 10, features[unsigned(Feature::Memory)] = 8;
   features[unsigned(Feature::Tasks)] = 1000;
   EXPECT_EQ(score(features, coefficients), 24);
 }

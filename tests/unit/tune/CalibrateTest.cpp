@@ -42,7 +42,7 @@ std::vector<Sample> madeUp(double noise) {
       for (double &feature : sample.features)
         feature = anything(random) * (kernel + 1);
       auto of = [&](Feature feature) { return sample.features[unsigned(feature)]; };
-      sample.nanoseconds = 0.5 * (2 * of(Feature::Cycles) + of(Feature::Memory)) * std::exp(factor(random));
+      sample.nanoseconds = 0.5 * (2 * of(Feature::Busy) + of(Feature::Memory)) * std::exp(factor(random));
       sample.draft = anything(random);
     }
   return samples;
@@ -52,7 +52,7 @@ TEST(FitCoefficients, FindsWhatSamplesWereMadeOf) {
   Coefficients fitted = fitCoefficients(madeUp(0));
   double unit = *fitted.nanoseconds;
   for (unsigned i = 0; i < featureCount; ++i) {
-    double wanted = Feature(i) == Feature::Cycles ? 1 : Feature(i) == Feature::Memory ? 0.5 : 0;
+    double wanted = Feature(i) == Feature::Busy ? 1 : Feature(i) == Feature::Memory ? 0.5 : 0;
     EXPECT_NEAR(fitted.values[i] * unit, wanted, 0.01) << featureNames[i].str();
   }
 }
@@ -69,7 +69,7 @@ TEST(FitCoefficients, GivesTimesAndNotOnlyAnOrder) {
 TEST(FitCoefficients, LeavesOutFeatures) {
   Coefficients fitted = fitCoefficients(madeUp(0), [](Feature feature) { return feature != Feature::Memory; });
   EXPECT_EQ(fitted.values[unsigned(Feature::Memory)], 0);
-  EXPECT_GT(fitted.values[unsigned(Feature::Cycles)], 0);
+  EXPECT_GT(fitted.values[unsigned(Feature::Busy)], 0);
 }
 
 TEST(FitCoefficients, OfNothingOrOfZerosHasNoTime) {
@@ -113,7 +113,7 @@ std::vector<double> draftOf(llvm::ArrayRef<Sample> samples, const Calibration &c
   std::vector<double> cycles;
   for (const Sample &sample : samples)
     cycles.push_back(constants.taskStart * sample.features[unsigned(Feature::Tasks)] +
-                     constants.producerOp * 100 * sample.features[unsigned(Feature::Cycles)]);
+                     constants.producerOp * 100 * sample.features[unsigned(Feature::Busy)]);
   return cycles;
 }
 
@@ -204,7 +204,7 @@ TEST(Samples, ThatAreWrongAreNamedWithTheirLine) {
       {with("\"fathom-samples\":1", "\"fathom-samples\":2"), "fathom-samples"},
       {with("\"class\":\"contract\",", ""), "'class'"},
       {with("\"nanoseconds\":", "\"nanoseconds\":-"), "'nanoseconds'"},
-      {with("\"cycles\":", "\"cycles\":\"many\",\"c\":"), "'cycles'"},
+      {with("\"busy\":", "\"busy\":\"many\",\"c\":"), "'busy'"},
       {with("[\"tile_m\",1]", "[\"tile_m\"]"), "'schedule'"},
       {with("\"working_sets\":[0", "\"working_sets\":[0,0"), "'working_sets'"},
       {std::string(100000, '[') + "\n", "too deeply"},
