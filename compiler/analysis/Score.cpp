@@ -1,6 +1,8 @@
 // Features of estimates.
 #include "compiler/analysis/Score.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 namespace fathom {
 
 // How fast a level is filled: as the one behind it gives.
@@ -37,6 +39,25 @@ Features featuresOf(const PreciseEstimate &estimate, const Target &target, int64
 
 double score(const PreciseEstimate &estimate, const Target &target, int64_t threads) {
   return score(featuresOf(estimate, target, threads), coefficientsFor(target));
+}
+
+void printScore(const Features &features, const Coefficients &coefficients, llvm::raw_ostream &out) {
+  double all = score(features, coefficients);
+  out << llvm::formatv("predicted: {0:f0} cycles", all);
+  if (coefficients.nanoseconds)
+    out << llvm::formatv(", {0:f1} us", all * *coefficients.nanoseconds / 1e3);
+  llvm::SmallVector<std::pair<double, unsigned>> shares;
+  for (unsigned i = 0; i < featureCount; ++i)
+    shares.emplace_back(-features[i] * coefficients.values[i] / std::max(all, 1e-9), i);
+  llvm::sort(shares);
+  constexpr double least = 0.005;
+  llvm::StringRef separator = ": ";
+  for (auto [share, i] : shares)
+    if (-share >= least) {
+      out << separator << featureNames[i] << llvm::formatv(" {0:f0} %", -100 * share);
+      separator = ", ";
+    }
+  out << "\nby " << coefficients.source << "\n";
 }
 
 } // namespace fathom

@@ -10,6 +10,9 @@ namespace fathom {
 // each core.
 Features featuresOf(const PreciseEstimate &estimate, const Target &target, int64_t threads = 1);
 
+// What each feature has of the score, the largest share first.
+void printScore(const Features &features, const Coefficients &coefficients, llvm::raw_ostream &out);
+
 // With the coefficients of the target's architecture.
 double score(const PreciseEstimate &estimate, const Target &target, int64_t threads = 1);
 

@@ -1,7 +1,7 @@
 // Kernels are estimated in parallel and printed in order.
 #include "compiler/driver/EmitCosts.h"
 
-#include "compiler/analysis/PreciseEstimate.h"
+#include "compiler/analysis/Score.h"
 #include "compiler/support/Cancellation.h"
 #include "compiler/support/Diagnostics.h"
 #include "compiler/support/LargeStack.h"
@@ -35,6 +35,8 @@ LogicalResult emitCosts(const Program &program, const CompileOptions &options, C
       return void(failedAny = true);
     llvm::raw_string_ostream text(texts[i]);
     text << code.kernelClass->name << " '" << told[i]->name << "' (" << code.symbol << ")\n";
+    printScore(featuresOf(*estimate, options.target),
+               options.tuning.coefficients.value_or(coefficientsFor(options.target)), text);
     print(*estimate, options.target, text);
     text << "\n";
   });

@@ -125,7 +125,8 @@ static const Option table[] = {
      "touch "
      "and move through each cache, instructions, cycles and what bounds them (a name of --emit plan)"},
     {"run", 0, OptionType::Flag, "", "", ExplainBit, false, false,
-     "run the model and tell the time of every kernel, beside what this machine could do at most"},
+     "run the model and tell the time of every kernel, beside what this machine could do at most; with --cost, of that "
+     "kernel alone"},
     {"json", 0, OptionType::Flag, "", "", compiles | RunBit | CheckBit | InspectBit | DoctorBit | DiffBit | DatabaseBit,
      false, false, "print the result as one line of JSON"},
     {"quiet", 'q', OptionType::Flag, "", "", compiles | RunBit | DatabaseBit, false, false,

@@ -1,5 +1,6 @@
 """fathom explain: the nodes of kernels, their work, and what it refuses."""
 import json
+import platform
 import re
 
 import numpy as np
@@ -286,3 +287,28 @@ def test_the_phases_of_a_transposed_convolution(fathom, save, tmp_path):
         "4 phases of 1 tap, each matrix products by groups of pixels, read in place, and weights",
     ]
     assert any("applied to the result of ConvTranspose while it is in registers" in op["why"] for op in kernels[0]["ops"])
+
+
+def test_a_kernels_cost_is_told_beside_its_time(fathom, save):
+    path = save(gemm_model(40))
+    told = fathom("explain", path, "--cost", "b", "--run", "--db", "none").expect(0).out
+    predicted, source, *tree, measured = told.strip().splitlines()[1:]
+    shares = re.findall(r"([a-z-]+) (\d+) %", predicted)
+    assert predicted.startswith("predicted: ") and 90 <= sum(int(share) for _, share in shares) <= 105
+    assert source.startswith("by ") and any("multiply-adds" in line for line in tree)
+    assert re.fullmatch(r"measured: [\d.]+ us, quartiles [\d.]+ and [\d.]+, of [1-9]\d* runs with one thread, .*", measured)
+
+
+def test_a_cost_is_measured_on_its_own_architecture_alone(fathom, save):
+    other = "x86-64-v3" if platform.machine() == "aarch64" else "neoverse-n1"
+    path = save(gemm_model(40))
+    fathom("explain", path, "--cost", "b", "--target", other, "--db", "none").expect(0)
+    fathom("explain", path, "--cost", "b", "--run", "--target", other, "--db", "none").expect(1, "[F1010]", "another architecture")
+
+
+def test_a_cost_by_a_machines_own_calibration(fathom, save, tmp_path):
+    (tmp_path / "c.yaml").write_text(
+        "fathom-calibration: 1\ntarget: a\nscore: { source: a test, nanoseconds: 2, coefficients: { multiply-adds: 3 } }\n"
+    )
+    told = fathom("explain", save(gemm_model(40)), "--cost", "b", "--calibration", "c.yaml", "--db", "none").expect(0).out
+    assert re.search(r"predicted: \d+ cycles, [\d.]+ us: multiply-adds 100 %\nby a test\n", told)

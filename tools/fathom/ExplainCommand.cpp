@@ -1,6 +1,7 @@
 // fathom explain: what became of every node, what each kernel has to do, and how long it took.
 #include "tools/fathom/ArtifactReader.h"
 #include "tools/fathom/CompileCommand.h"
+#include "tools/fathom/ExplainCost.h"
 #include "tools/fathom/ExplainNodes.h"
 #include "tools/fathom/MachinePeak.h"
 #include "tools/fathom/PreparedRun.h"
@@ -190,10 +191,8 @@ void printKernel(const json::Object &kernel, size_t index) {
 
 Expected<int> explainCommand(const Arguments &arguments) {
   const OptionValues &options = arguments.options;
-  if (options.has("cost")) {
-    CompileReport report;
-    return compileTo(arguments.positional[0], "", options, ExplainBit, report);
-  }
+  if (options.has("cost"))
+    return explainCost(arguments.positional[0], options);
   GivenArtifact given;
   Expected<int> exitCode = given.open(arguments.positional[0], options, ExplainBit);
   if (!exitCode || *exitCode)
