@@ -36,10 +36,9 @@ static const Option table[] = {
      "how schedules are found: not at all, one is fixed for each class of kernels (off); by a draft of their cost, or "
      "what a database knows (draft); by analysing the code of N "
      "candidates of each kernel (static), 64 without a number; by measuring as many, which go into the database"},
-    {"search", 0, OptionType::Text, "random|descent|evolution|genetic|construct[:no-PART]", "descent",
+    {"search", 0, OptionType::Text, "random|descent|evolution|genetic|construct|autotvm|chameleon", "descent",
      CompileBit | TuneBit, false, true,
-     "what the second half of measured schedules is found by; the first is what is estimated to be fastest. Without a "
-     "PART of it (alignment, registers, l1, l2) construction shows what that is good for"},
+     "what the second half of measured schedules is found by; the first is what is estimated to be fastest"},
     {"show-search", 0, OptionType::Flag, "", "", CompileBit | TuneBit, false, false,
      "print what the search looks at by itself, and its estimate, to stderr"},
     {"tune-time", 0, OptionType::Number, "SECONDS", "0", CompileBit | TuneBit, false, true,

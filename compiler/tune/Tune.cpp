@@ -80,6 +80,12 @@ public:
       total += shares.back();
     }
     if (request.mode == Mode::Measure) {
+      if (llvm::Error problem = findSearch(request.search)->problem()) {
+        llvm::handleAllErrors(std::move(problem), [&](const Failure &failure) {
+          (void)LogicalResult(hint(emitError(loc, failure.code) << failure.message, failure.hint));
+        });
+        return failure();
+      }
       bool isAArch64 = llvm::Triple(llvm::sys::getProcessTriple()).isAArch64();
       if (request.machine.machine.isHere() && isAArch64 != target.isAArch64())
         return LogicalResult(hint(emitError(loc, ErrorCode::BadTarget)
@@ -194,7 +200,7 @@ private:
     size_t least = byCost(tried.size(), [&](size_t i) { return tried[i].cost; }).front();
     if (tried[least].cost < noCost && request.trials > first.size()) {
       Trials trials(space, *judge, request.trials - first.size());
-      trials.told = request.told;
+      trials.told = request.told, trials.history = &history, trials.threads = request.compilerThreads;
       findSearch(request.search)->run(trials, tried[least].schedule, request.seed);
       llvm::append_range(tried, trials.judged);
     }
@@ -241,6 +247,7 @@ private:
   std::optional<KnownTimes> known;
   size_t judged = 0, toJudge = 0;
   BlockTimer timer;
+  History history;
 };
 
 } // namespace

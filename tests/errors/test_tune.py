@@ -74,6 +74,22 @@ def test_construction_tells_what_it_visits(fathom, product, search, levels):
     assert set(visited) == set(levels.split()) and len(visited) > 100
 
 
+@pytest.mark.parametrize("search", ["autotvm", "chameleon"])
+def test_a_search_that_learns_measures(fathom, product, search):
+    found = json.loads(fathom("tune", product, "--tune", "measure:6", "--search", search, "--db", "none", "--json", "-q").expect(0).out)
+    assert all(kernel["failed"] == 0 and kernel["trials"] >= 2 for kernel in found["kernels"])
+
+
+@pytest.mark.parametrize("search", ["autotvm", "chameleon:knobs"])
+def test_a_search_without_its_library_is_refused(product, tmp_path, search):
+    """A file of the library's name that is none is what the loader finds first."""
+    (tmp_path / "libxgboost.so.0").write_text("nothing")
+    words = ["tune", product, "--tune", "measure:2", "--db", "none", "-q"]
+    lacking = {"LD_LIBRARY_PATH": str(tmp_path)}
+    run_tool(*words, "--search", search, env=lacking, cwd=tmp_path).expect(5, "[F5001]", "libxgboost.so.0", "--search")
+    run_tool(*words, "--search", "random", env=lacking, cwd=tmp_path).expect(0)
+
+
 @pytest.mark.parametrize("target", ["neoverse-v1", "sapphirerapids"])
 def test_analysing_needs_no_device_and_is_deterministic(fathom, product, target):
     first, second = (fathom("tune", product, "--tune", "static:16", "--target", target, "--db", "none", "--json", "-q").expect(0).out for _ in range(2))

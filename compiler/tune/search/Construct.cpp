@@ -5,6 +5,7 @@
 #include "compiler/tune/search/Levels.h"
 #include "compiler/tune/search/Searches.h"
 
+#include <map>
 #include <queue>
 #include <set>
 
@@ -49,10 +50,7 @@ public:
       llvm::append_range(found, tiles);
     }
     llvm::sort(found);
-    std::vector<Point> points;
-    for (const Tile &tile : found)
-      points.push_back(tile.point);
-    trials.ask(points);
+    trials.ask(inTurns(found));
   }
 
 private:
@@ -70,6 +68,24 @@ private:
   bool isOf(size_t dimension, Level level) const {
     Level own = levelOf(space.nameOf(dimension)).value_or(Level::Manner);
     return own == level || (own == without.level && int(level) == int(own) + 1);
+  }
+
+  // The best of every register tile, then the second best of each: where the judge knows better, it has a choice.
+  std::vector<Point> inTurns(llvm::ArrayRef<Tile> tiles) const {
+    std::map<Point, size_t> turns; // by what is decided first
+    std::vector<std::pair<size_t, const Tile *>> order;
+    for (const Tile &tile : tiles) {
+      Point first = tile.point;
+      for (size_t i = 0; i < first.size(); ++i)
+        if (!isOf(i, Level::Form) && !isOf(i, Level::Registers))
+          first[i] = 0;
+      order.emplace_back(turns[first]++, &tile);
+    }
+    llvm::stable_sort(order, llvm::less_first());
+    std::vector<Point> points;
+    for (const auto &[turn, tile] : order)
+      points.push_back(tile->point);
+    return points;
   }
 
   bool isBeyond(size_t dimension, Level level) const {
@@ -152,7 +168,8 @@ private:
     }
     llvm::sort(visited);
     visited.erase(llvm::unique(visited, [](const Tile &a, const Tile &b) { return a.isLike(b); }), visited.end());
-    visited.resize(std::min(visited.size(), level == Level::Manner ? std::max(mostHints, trials.left()) : mostHints));
+    if (level != Level::Manner)
+      visited.resize(std::min(visited.size(), mostHints));
     return visited;
   }
 

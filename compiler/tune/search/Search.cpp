@@ -48,6 +48,8 @@ ArrayRef<const Search *> allSearches() {
   static const std::vector<const Search *> list = [] {
     std::vector<const Search *> list{&randomSearch(), &descentSearch(), &evolutionSearch(), &geneticSearch()};
     llvm::append_range(list, constructSearches());
+    llvm::append_range(list, autoTvmSearches());
+    llvm::append_range(list, chameleonSearches());
     return list;
   }();
   return list;

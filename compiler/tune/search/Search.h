@@ -35,6 +35,13 @@ template <typename Cost> std::vector<size_t> byCost(size_t count, Cost costOf) {
   return order;
 }
 
+// What searches learned that learn: rows of numbers that kernels have in common, and how good these schedules are for
+// their kernels, from 0 to 1.
+struct History {
+  std::vector<std::vector<float>> rows;
+  std::vector<float> labels;
+};
+
 // What a search has asked so far. It asks for nothing twice and for no more than it may.
 class Trials {
 public:
@@ -47,6 +54,10 @@ public:
 
   const SearchSpace &space;
   std::vector<Judged> judged; // in the order of asking
+  // Threads that a search may have for itself; 0: all CPUs.
+  unsigned threads = 0;
+  // What other kernels taught, for searches that learn; null: nothing is kept.
+  History *history = nullptr;
   // Told what a search looks at by itself, before it asks; null: nobody listens.
   std::function<void(llvm::StringRef)> told;
 
@@ -64,6 +75,8 @@ public:
   virtual ~Search() = default;
   virtual llvm::StringRef name() const = 0;
   virtual llvm::StringRef meaning() const = 0;
+  // What it lacks on this machine.
+  virtual llvm::Error problem() const { return llvm::Error::success(); }
   // Asks until it may ask no more, or knows no more to ask for. `start` is where to begin.
   virtual void run(Trials &trials, const Schedule &start, uint64_t seed) const = 0;
 };

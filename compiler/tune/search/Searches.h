@@ -9,7 +9,9 @@ const Search &randomSearch();    // Random.cpp
 const Search &descentSearch();   // Descent.cpp
 const Search &evolutionSearch(); // Evolution.cpp
 const Search &geneticSearch();   // Genetic.cpp
-// With what studies leave out of it.
+// With what studies leave out of it, or do otherwise.
 llvm::ArrayRef<const Search *> constructSearches(); // Construct.cpp
+llvm::ArrayRef<const Search *> autoTvmSearches();   // AutoTvm.cpp
+llvm::ArrayRef<const Search *> chameleonSearches(); // Chameleon.cpp
 
 } // namespace fathom::tune
