@@ -45,6 +45,8 @@ static const Option table[] = {
      "begin to measure no other candidates after so long; 0: all of them"},
     {"apart", 0, OptionType::Flag, "", "", CompileBit | TuneBit, false, true,
      "take what is faster apart from the model, without comparing whole models"},
+    {"part", 0, OptionType::Text, "I/N", "1/1", TuneBit, false, false,
+     "only the Ith of N parts of the kernels: for several machines that share the work"},
     {"again", 0, OptionType::Flag, "", "", TuneBit, false, false,
      "measure also what the database has times of; without it, tuning goes on where it ended"},
     {"tune-threads", 0, OptionType::Integer, "N", "1", CompileBit | TuneBit | CalibrateBit, false, true,
@@ -247,6 +249,16 @@ static std::optional<std::pair<tune::Mode, size_t>> parseTune(StringRef text) {
   return std::pair(word == "static" ? tune::Mode::Static : tune::Mode::Measure, trials);
 }
 
+// Of N parts, the Ith: from 0 on, where the text counts from 1.
+static std::optional<std::pair<size_t, size_t>> parsePart(StringRef text) {
+  constexpr size_t most = 100000;
+  size_t part, parts;
+  auto [left, right] = text.split('/');
+  if (left.getAsInteger(10, part) || right.getAsInteger(10, parts) || part < 1 || part > parts || parts > most)
+    return std::nullopt;
+  return std::pair(part - 1, parts);
+}
+
 llvm::Error OptionValues::set(const Option &option, StringRef text) {
   auto &values = given[option.name];
   if (!values.empty() && !option.repeats)
@@ -269,7 +281,7 @@ llvm::Error OptionValues::set(const Option &option, StringRef text) {
   case OptionType::Text:
   case OptionType::File:
     if (text.empty() || (option.name == "weights" && !parseSeed(text)) || (option.name == "tune" && !parseTune(text)) ||
-        (option.name == "search" && !tune::findSearch(text)))
+        (option.name == "search" && !tune::findSearch(text)) || (option.name == "part" && !parsePart(text)))
       return wrong(option, text, option.value);
     if (option.name == "dim" || option.name == "shape")
       if (llvm::Error empty = checkRanges(option, text))
@@ -402,6 +414,9 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   std::tie(options.tuning.mode, options.tuning.trials) = *parseTune(values.text("tune"));
   options.tuning.search = values.text("search"), options.tuning.seconds = values.number("tune-time");
   options.tuning.apart = values.flag("apart"), options.tuning.again = values.flag("again");
+  options.tuning.keepsEstimates = command & TuneBit;
+  if (command & TuneBit)
+    std::tie(options.tuning.part, options.tuning.parts) = *parsePart(values.text("part"));
   options.tuning.runThreads = int(values.integer("tune-threads"));
   if (values.flag("show-search"))
     options.tuning.told = [](StringRef line) { llvm::errs() << line << "\n"; };

@@ -100,6 +100,11 @@ public:
     }
     std::vector<size_t> order = byCost(uses.size(), [&](size_t i) { return -shares[i]; });
     llvm::erase_if(order, [&](size_t i) { return shares[i] < leastShare * total; });
+    // In turns, so that each part has some that cost much.
+    std::vector<size_t> mine;
+    for (size_t place = request.part; place < order.size(); place += request.parts)
+      mine.push_back(order[place]);
+    order.swap(mine);
     for (auto [done, i] : llvm::enumerate(order)) {
       if (isOver())
         break;
@@ -157,6 +162,11 @@ private:
     result.plannedCost = result.bestCost = costs.front();
     if (costs[least] < costs.front() * (1 - doubt))
       result.best = candidates[least], result.bestCost = costs[least];
+    if (!request.keepsEstimates || result.bestCost >= noCost)
+      return;
+    Entry entry = entryOf(task, result.best);
+    entry.found = Found::Static, entry.cycles = result.bestCost;
+    keep(entry);
   }
 
   // The first half of the trials is what the draft finds cheapest; the other half a search from the best of these.
@@ -176,7 +186,11 @@ private:
       }
       if (!plannedNs && schedule == task.planned())
         plannedNs = measurement.medianNs;
-      keep(entryOf(task, schedule, measurement, drift));
+      Entry entry = entryOf(task, schedule);
+      entry.found = Found::Measured, entry.cycles = task.space().score(schedule);
+      entry.samples = measurement.runs, entry.nanoseconds = measurement.medianNs * drift;
+      entry.spread = measurement.upperQuartileNs - measurement.lowerQuartileNs;
+      keep(entry);
     };
     std::unique_ptr<Judge> measuring =
         measureJudge(task, *measurer, options, request.compilerThreads, heard, plannedNs);
@@ -212,15 +226,13 @@ private:
         result.best = candidate.schedule, result.bestCost = candidate.cost;
   }
 
-  Entry entryOf(const KernelTask &task, const Schedule &schedule, const Measurement &measurement, double drift) {
+  // Without what it costs.
+  Entry entryOf(const KernelTask &task, const Schedule &schedule) const {
     Entry entry;
     entry.kernel = task.key().str(), entry.kernelClass = task.kernelClass().name.str();
     llvm::append_range(entry.sizes, task.sizes());
     entry.target = target.spelling(), entry.machine = machineOf(target), entry.generator = generatorVersion.str();
     entry.fp = request.fp, entry.threads = request.runThreads, entry.schedule = schedule;
-    entry.found = Found::Measured, entry.cycles = task.space().score(schedule);
-    entry.samples = measurement.runs, entry.nanoseconds = measurement.medianNs * drift;
-    entry.spread = measurement.upperQuartileNs - measurement.lowerQuartileNs;
     entry.time =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
     entry.provenance = "kernel " + task.name().str();

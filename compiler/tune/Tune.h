@@ -23,6 +23,8 @@ struct Request {
   int runThreads = 1;           // of a kernel that is measured
   FloatMode fp = FloatMode::Fast;
   MeasurerOptions machine;                   // to measure on
+  size_t part = 0, parts = 1;                // of the kernels, where others tune the rest
+  bool keepsEstimates = false;               // whether those go into the database, too
   bool again = false;                        // measure also what the database has times of
   bool apart = false;                        // take what is faster apart from the model
   std::function<void(llvm::StringRef)> told; // what searches look at by themselves (Trials::told)
