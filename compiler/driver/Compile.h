@@ -41,8 +41,9 @@ struct CompileReport {
   std::vector<std::pair<std::string, double>> stages, passes; // name, seconds
   size_t kernels = 0, codes = 0;
   int64_t weightBytes = 0, sourceWeightBytes = 0, arenaBytes = 0;
-  std::vector<tune::Tuned> tuned; // kernels that tuning or a database was asked for
-  std::optional<InPlace> inPlace; // where whole models were compared
+  std::vector<tune::Tuned> tuned;               // kernels that tuning or a database was asked for
+  std::optional<tune::TransferSources> sources; // of schedules that were carried over
+  std::optional<InPlace> inPlace;               // where whole models were compared
 };
 
 // A context with every dialect that compilation needs.

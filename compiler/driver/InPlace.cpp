@@ -72,8 +72,41 @@ std::vector<size_t> byGain(ArrayRef<Tuned> tuned) {
 }
 
 void leave(Tuned &kernel) {
-  kernel.best = kernel.planned;
+  kernel.best = kernel.planned, kernel.from.clear();
   kernel.inPlace->isTaken = false;
+}
+
+// The candidates of all kernels that come first are compared in one model, those that come second in another, ...
+llvm::Error chooseCandidates(std::vector<Tuned> &tuned, ModelComparison &comparison) {
+  size_t rounds = 0;
+  for (Tuned &kernel : tuned) {
+    if (kernel.candidates.empty() && kernel.isBetter())
+      kernel.candidates.push_back({kernel.best, kernel.from});
+    rounds = std::max(rounds, kernel.candidates.size());
+  }
+  std::vector<Tuned> tried = tuned;
+  for (size_t round = 0; round < rounds; ++round) {
+    for (Tuned &kernel : tried)
+      kernel.best = round < kernel.candidates.size() ? kernel.candidates[round].schedule : kernel.planned;
+    auto times = comparison.kernels(tried);
+    if (!times)
+      return times.takeError();
+    for (Tuned &kernel : tuned) {
+      if (round >= kernel.candidates.size())
+        continue;
+      tune::KernelInPlace place;
+      for (size_t i : kernel.kernels)
+        place.plannedNs += (*times)[0][i], place.bestNs += (*times)[1][i];
+      if (kernel.inPlace && place.share() >= kernel.inPlace->share())
+        continue;
+      kernel.inPlace = place;
+      kernel.best = kernel.candidates[round].schedule, kernel.from = kernel.candidates[round].from;
+    }
+  }
+  for (Tuned &kernel : tuned)
+    if (kernel.inPlace && kernel.inPlace->gain() <= 0)
+      leave(kernel);
+  return llvm::Error::success();
 }
 
 } // namespace
@@ -84,18 +117,8 @@ std::unique_ptr<ModelComparison> compareByRunning(BuildModel build) {
 
 llvm::Expected<InPlace> chooseInPlace(std::vector<Tuned> &given, ModelComparison &comparison) {
   std::vector<Tuned> tuned = given;
-  auto times = comparison.kernels(tuned);
-  if (!times)
-    return times.takeError();
-  for (Tuned &kernel : tuned) {
-    if (!kernel.isBetter())
-      continue;
-    kernel.inPlace.emplace();
-    for (size_t i : kernel.kernels)
-      kernel.inPlace->plannedNs += (*times)[0][i], kernel.inPlace->bestNs += (*times)[1][i];
-    if (kernel.inPlace->gain() <= 0)
-      leave(kernel);
-  }
+  if (llvm::Error error = chooseCandidates(tuned, comparison))
+    return std::move(error);
   while (true) {
     auto result = comparison.models(tuned);
     if (!result)

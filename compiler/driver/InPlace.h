@@ -27,8 +27,9 @@ public:
 using BuildModel = std::function<llvm::Expected<ModelRun>(llvm::ArrayRef<tune::Tuned>)>;
 std::unique_ptr<ModelComparison> compareByRunning(BuildModel build);
 
-// Takes back the best schedules of those kernels that take no less time in the model, and then, while the whole model
-// is slower than as planned, of those that gain least. Of an error nothing is changed.
+// Of each kernel's candidates, or else of its best schedule alone, takes the one that gains most in the model; none
+// where none gains. Then takes back, while the whole model is slower than as planned, those that gain least. Of an
+// error nothing is changed.
 llvm::Expected<InPlace> chooseInPlace(std::vector<tune::Tuned> &tuned, ModelComparison &comparison);
 
 } // namespace fathom

@@ -32,10 +32,12 @@ static const Option table[] = {
     {"db", 0, OptionType::Text, "PATH|URL|none", "", keepsSchedules | DatabaseBit, false, true,
      "the database of schedules, a file or postgresql://...; without it the one that FATHOM_DB names, or else "
      "fathom/schedules.db in the user's data folder (XDG_DATA_HOME)"},
-    {"tune", 0, OptionType::Text, "off|draft|static[:N]|measure[:N]", "draft", CompileBit | TuneBit, false, true,
+    {"tune", 0, OptionType::Text, "off|draft|static[:N]|measure[:N]|transfer[:MODEL]", "draft", CompileBit | TuneBit,
+     false, true,
      "how schedules are found: not at all, one is fixed for each class of kernels (off); by a draft of their cost, or "
-     "what a database knows (draft); by analysing the code of N "
-     "candidates of each kernel (static), 64 without a number; by measuring as many, which go into the database"},
+     "what a database knows (draft); by analysing the code of N candidates of each kernel (static), 64 without a "
+     "number; by measuring as many, which go into the database; from what a database has of the kernels of another "
+     "model (transfer): MODEL, all of them with 'all', or the one that goes best with this one"},
     {"search", 0, OptionType::Text, "random|descent|evolution|genetic|construct|autotvm|chameleon", "descent",
      CompileBit | TuneBit, false, true,
      "what the second half of measured schedules is found by; the first is what is estimated to be fastest"},
@@ -235,18 +237,28 @@ static std::optional<uint64_t> parseSeed(StringRef text) {
   return seed;
 }
 
-// off, draft, or a word and perhaps a number.
-static std::optional<std::pair<tune::Mode, size_t>> parseTune(StringRef text) {
-  constexpr size_t most = 100000;
+struct TuneWords {
+  tune::Mode mode;
   size_t trials = 64;
+  std::string source = {}; // of schedules: a model, or all
+};
+
+// off, draft, a word and perhaps a number, or a word and perhaps a name.
+static std::optional<TuneWords> parseTune(StringRef text) {
+  constexpr size_t most = 100000;
   if (text == "off" || text == "draft")
-    return std::pair(text == "off" ? tune::Mode::Off : tune::Mode::Draft, trials);
-  auto [word, number] = text.split(':');
-  if (text.contains(':') && (number.getAsInteger(10, trials) || trials < 1 || trials > most))
+    return TuneWords{text == "off" ? tune::Mode::Off : tune::Mode::Draft};
+  auto [word, rest] = text.split(':');
+  if (text.contains(':') && rest.empty())
     return std::nullopt;
+  if (word == "transfer")
+    return TuneWords{.mode = tune::Mode::Transfer, .source = rest.str()};
+  TuneWords words{word == "static" ? tune::Mode::Static : tune::Mode::Measure};
   if (word != "static" && word != "measure")
     return std::nullopt;
-  return std::pair(word == "static" ? tune::Mode::Static : tune::Mode::Measure, trials);
+  if (!rest.empty() && (rest.getAsInteger(10, words.trials) || words.trials < 1 || words.trials > most))
+    return std::nullopt;
+  return words;
 }
 
 // Of N parts, the Ith: from 0 on, where the text counts from 1.
@@ -411,7 +423,8 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   options.foldBudget = values.number("fold-budget");
   options.database = values.text("db");
   options.threads = values.integer("jobs");
-  std::tie(options.tuning.mode, options.tuning.trials) = *parseTune(values.text("tune"));
+  TuneWords words = *parseTune(values.text("tune"));
+  options.tuning.mode = words.mode, options.tuning.trials = words.trials, options.tuning.source = words.source;
   options.tuning.search = values.text("search"), options.tuning.seconds = values.number("tune-time");
   options.tuning.apart = values.flag("apart"), options.tuning.again = values.flag("again");
   options.tuning.keepsEstimates = command & TuneBit;

@@ -6,6 +6,8 @@
 #include "compiler/tune/database/Locate.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace mlir;
 
@@ -68,14 +70,17 @@ static LogicalResult findBetter(const Program &program, const CompileOptions &op
   request.fp = options.fp, request.compilerThreads = options.threads;
   if (options.progress)
     request.progress = [&](size_t done, size_t total) { options.progress("tune", done, total); };
+  request.sourceChosen = [&](const tune::TransferSources &sources) { report.sources = sources; };
   auto database = openToKeep(options, loc);
   FailureOr<std::vector<tune::Tuned>> tuned = tune::tune(program, request, options.target, database.get(), loc);
   if (failed(tuned))
     return failure();
   report.tuned = std::move(*tuned);
   bool isStopped = request.stop && request.stop->isCancelled();
-  bool isAnyBetter = llvm::any_of(report.tuned, [](const tune::Tuned &kernel) { return kernel.isBetter(); });
-  if (isAnyBetter && !isStopped && request.measures() && request.machine.machine.isHere() && !request.apart)
+  bool isAnyToCompare = llvm::any_of(
+      report.tuned, [](const tune::Tuned &kernel) { return kernel.isBetter() || !kernel.candidates.empty(); });
+  bool runsHere = llvm::Triple(llvm::sys::getProcessTriple()).isAArch64() == options.target.isAArch64();
+  if (isAnyToCompare && !isStopped && request.comparesModels() && request.machine.machine.isHere() && runsHere)
     compareInPlace(program, request, options.target, database.get(), build, report, loc);
   return success();
 }

@@ -122,7 +122,10 @@ const FamilyOf<Problem, AttentionSchedule>
                   withAndWithout(s, body, &AttentionSchedule::loadAhead);
                   s = given, s.expTogether = given.expTogether / 2;
                   body(s);
-                }});
+                },
+            .extents = [](const Problem &p, const AttentionSchedule &) -> Extents {
+              return {{"rows", p.cost.rows}, {"keys", p.cost.keys}};
+            }});
 
 } // namespace
 

@@ -275,7 +275,12 @@ const FamilyOf<Problem, ContractSchedule> family(
      .variants =
          [](const ContractSchedule &s, auto body) {
            withAndWithout(s, body, &ContractSchedule::fetchAhead, &ContractSchedule::loadAhead);
-         }});
+         },
+     .extents = [](const Problem &p, const ContractSchedule &s) -> Extents {
+       return {{"rows", p.product.rows},
+               {"panels", int64_t(llvm::divideCeil(p.product.columns, std::max<int64_t>(1, s.tileN)))},
+               {"depth", p.product.run}};
+     }});
 
 } // namespace
 

@@ -78,14 +78,15 @@ void candidates(const cost::DepthwiseConv &p, const Target &target,
     }
 }
 
-const FamilyOf<cost::DepthwiseConv, DepthwiseSchedule> family({.problem = problemOf,
-                                                               .candidates = candidates,
-                                                               .estimate = cost::estimate,
-                                                               .violation = violation,
-                                                               .variants = [](const DepthwiseSchedule &s, auto body) {
-                                                                 withAndWithout(s, body,
-                                                                                &DepthwiseSchedule::fetchBlock);
-                                                               }});
+const FamilyOf<cost::DepthwiseConv, DepthwiseSchedule> family(
+    {.problem = problemOf,
+     .candidates = candidates,
+     .estimate = cost::estimate,
+     .violation = violation,
+     .variants = [](const DepthwiseSchedule &s, auto body) { withAndWithout(s, body, &DepthwiseSchedule::fetchBlock); },
+     .extents = [](const cost::DepthwiseConv &p, const DepthwiseSchedule &) -> Extents {
+       return {{"channels", p.channels}, {"rows", p.rows}};
+     }});
 
 } // namespace
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "compiler/cost/Estimate.h"
-#include "compiler/schedule/Field.h"
+#include "compiler/schedule/Relative.h"
 #include "mlir/IR/Operation.h"
 #include <limits>
 #include <memory>
@@ -25,6 +25,8 @@ public:
   virtual std::string violation(const Schedule &schedule) const = 0;
   // Estimated cycles at the sizes that are likely, of one thread and of all the target's cores together.
   virtual double score(const Schedule &schedule) const = 0;
+  // What sizes of a schedule are fractions of.
+  virtual Extents extents(const Schedule &schedule) const = 0;
   // Whether the problem is that of another space of the same family, or was before the width of its panels was decided:
   // the best schedule there is the best one here, if it is legal. False for families without panels.
   virtual bool isWithin(const Space &other) const = 0;
@@ -63,6 +65,10 @@ public:
     std::string (*violation)(const Problem &problem, const S &schedule, const Target &target);
     // A candidate, which comes first, and what else may be in the space beside it.
     void (*variants)(const S &schedule, Body body) = [](const S &schedule, Body body) { body(schedule); };
+    // What knobs say they are parts of.
+    Extents (*extents)(const Problem &problem, const S &schedule) = [](const Problem &, const S &) {
+      return Extents();
+    };
   };
 
   explicit FamilyOf(const Declaration &declared) : declared(declared) {}
@@ -119,6 +125,9 @@ private:
       return family.declared.violation(problem, typed<S>(schedule), target);
     }
     double score(const Schedule &schedule) const override { return cost::overThreads(estimate(schedule), target); }
+    Extents extents(const Schedule &schedule) const override {
+      return family.declared.extents(problem, typed<S>(schedule));
+    }
     bool isWithin(const Space &other) const override {
       if constexpr (requires(const Problem &p) { p.panel; }) {
         const Problem &wider = static_cast<const OfProblem &>(other).problem;

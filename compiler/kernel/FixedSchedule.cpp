@@ -67,8 +67,12 @@ RelativeSchedule fixedSchedule(const KernelClass &klass) {
 
 Schedule legalFixed(const KernelClass &klass, const Space &space, const Space &choices, const Target &target) {
   Schedule wished = klass.family.initial();
-  for (const auto &[knob, value] : resolve(fixedSchedule(klass), {target.lanes(32)}).knobs)
+  for (const auto &[knob, value] : resolve(fixedSchedule(klass), klass.family.knobs(), {target.lanes(32)}).knobs)
     wished.set(knob, value);
+  return legalNear(wished, klass, space, choices);
+}
+
+Schedule legalNear(const Schedule &wished, const KernelClass &klass, const Space &space, const Space &choices) {
   if (isLegal(klass, wished, space))
     return wished;
   std::optional<Schedule> nearest;
@@ -85,6 +89,14 @@ Schedule legalFixed(const KernelClass &klass, const Space &space, const Space &c
       chosen = closer;
   }
   return chosen;
+}
+
+Scale scaleOf(const Space &space, const Target &target) {
+  Scale scale{target.lanes(32)};
+  for (const CacheLevel &level : target.caches)
+    scale.cacheBytes.push_back(level.bytes);
+  scale.extents = [&space](const Schedule &schedule) { return space.extents(schedule); };
+  return scale;
 }
 
 Target plainMachine(const Target &target) {

@@ -51,11 +51,15 @@ void overChunks(const PackedProductSchedule &s, llvm::function_ref<void(const Pa
   }
 }
 
-const FamilyOf<cost::PackedProduct, PackedProductSchedule> family({.problem = problemOf,
-                                                                   .candidates = candidates,
-                                                                   .estimate = cost::estimate,
-                                                                   .violation = violation,
-                                                                   .variants = overChunks});
+const FamilyOf<cost::PackedProduct, PackedProductSchedule>
+    family({.problem = problemOf,
+            .candidates = candidates,
+            .estimate = cost::estimate,
+            .violation = violation,
+            .variants = overChunks,
+            .extents = [](const cost::PackedProduct &p, const PackedProductSchedule &) -> Extents {
+              return {{"columns", p.columns}};
+            }});
 
 } // namespace
 

@@ -72,7 +72,14 @@ std::string violation(const cost::Reorder &, const ReorderSchedule &s, const Tar
 }
 
 const FamilyOf<cost::Reorder, ReorderSchedule>
-    family({.problem = problemOf, .candidates = candidates, .estimate = cost::estimate, .violation = violation});
+    family({.problem = problemOf,
+            .candidates = candidates,
+            .estimate = cost::estimate,
+            .violation = violation,
+            .extents = [](const cost::Reorder &p, const ReorderSchedule &s) -> Extents {
+              int64_t inner = s.alongInner ? p.along : p.across;
+              return {{"runs", p.matrices * int64_t(llvm::divideCeil(inner, std::max<int64_t>(1, s.run)))}};
+            }});
 
 } // namespace
 

@@ -163,7 +163,15 @@ const FamilyOf<Problem, SpatialPackSchedule>
                            const Target &target) { return cost::estimate(*p.conv, s, target); },
             .violation = violation,
             .variants = [](const SpatialPackSchedule &s,
-                           auto body) { withAndWithout(s, body, &SpatialPackSchedule::loadAhead); }});
+                           auto body) { withAndWithout(s, body, &SpatialPackSchedule::loadAhead); },
+            .extents = [](const Problem &p, const SpatialPackSchedule &s) -> Extents {
+              if (!p.conv)
+                return {};
+              return {{"columns", p.conv->columns},
+                      {"channels", p.conv->channels},
+                      {"rows", p.conv->rows},
+                      {"panels", s.panel() > 0 ? cost::panelsOf(*p.conv, s) : 0}};
+            }});
 
 } // namespace
 

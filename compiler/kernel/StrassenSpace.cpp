@@ -110,7 +110,11 @@ const FamilyOf<Problem, StrassenSchedule>
             .variants =
                 [](const StrassenSchedule &s, auto body) {
                   withAndWithout(s, body, &StrassenSchedule::fetchAhead, &StrassenSchedule::loadAhead);
-                }});
+                },
+            .extents = [](const Problem &p, const StrassenSchedule &s) -> Extents {
+              return {{"rows", p.product.pairs()},
+                      {"panels", int64_t(llvm::divideCeil(p.product.halfColumns(), std::max<int64_t>(1, s.tileN)))}};
+            }});
 
 } // namespace
 

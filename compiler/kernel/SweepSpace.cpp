@@ -198,11 +198,19 @@ template <typename S> std::string rowViolation(const Problem &, const S &s, cons
   return llvm::formatv("lanes = {0} must be a power of two", s.lanes).str();
 }
 
+template <typename S> Extents extents(const Problem &p, const S &) {
+  return {{"all", (p.sweep.cutsRows ? p.sweep.length : p.sweep.rows) * p.unit}};
+}
+
 template <typename S>
 constexpr typename FamilyOf<Problem, S>::Declaration sweep(Problem (*problem)(Operation *, const Target &),
                                                            std::string (*violation)(const Problem &, const S &,
                                                                                     const Target &) = noConstraint<S>) {
-  return {.problem = problem, .candidates = candidates<S>, .estimate = estimate<S>, .violation = violation};
+  return {.problem = problem,
+          .candidates = candidates<S>,
+          .estimate = estimate<S>,
+          .violation = violation,
+          .extents = extents<S>};
 }
 
 const FamilyOf<Problem, MapSchedule> map(sweep<MapSchedule>(mapProblem));
@@ -212,7 +220,8 @@ const FamilyOf<Problem, PoolSchedule> pool(sweep<PoolSchedule>(poolProblem));
 const FamilyOf<Problem, ScanSchedule> scan({.problem = scanProblem,
                                             .candidates = candidates<ScanSchedule>,
                                             .estimate = scanEstimate,
-                                            .violation = rowViolation<ScanSchedule>});
+                                            .violation = rowViolation<ScanSchedule>,
+                                            .extents = extents<ScanSchedule>});
 const FamilyOf<Problem, SequentialSchedule> sequential(sweep<SequentialSchedule>(sequentialProblem));
 
 } // namespace

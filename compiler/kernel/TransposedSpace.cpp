@@ -129,7 +129,12 @@ const FamilyOf<Problem, TransposedSchedule>
                            const Target &target) { return cost::estimate(p.conv, s, target); },
             .violation = violation,
             .variants = [](const TransposedSchedule &s,
-                           auto body) { withAndWithout(s, body, &TransposedSchedule::loadAhead); }});
+                           auto body) { withAndWithout(s, body, &TransposedSchedule::loadAhead); },
+            .extents = [](const Problem &p, const TransposedSchedule &s) -> Extents {
+              return {{"phases", p.conv.phases()},
+                      {"rows", p.conv.rows},
+                      {"panels", s.tileN > 0 ? cost::panelsOf(p.conv, s) : 0}};
+            }});
 
 } // namespace
 

@@ -45,7 +45,13 @@ std::string violation(const cost::Trees &, const TreesSchedule &s, const Target 
 }
 
 const FamilyOf<cost::Trees, TreesSchedule>
-    family({.problem = problemOf, .candidates = candidates, .estimate = cost::estimate, .violation = violation});
+    family({.problem = problemOf,
+            .candidates = candidates,
+            .estimate = cost::estimate,
+            .violation = violation,
+            .extents = [](const cost::Trees &p, const TreesSchedule &) -> Extents {
+              return {{"rows", p.rows}};
+            }});
 
 } // namespace
 

@@ -114,7 +114,11 @@ const FamilyOf<Problem, WinogradSchedule>
             .variants =
                 [](const WinogradSchedule &s, auto body) {
                   withAndWithout(s, body, &WinogradSchedule::fetchAhead, &WinogradSchedule::loadAhead);
-                }});
+                },
+            .extents = [](const Problem &p, const WinogradSchedule &s) -> Extents {
+              return {{"tiles", p.conv.tiles},
+                      {"panels", int64_t(llvm::divideCeil(p.conv.columns, std::max<int64_t>(1, s.tileN)))}};
+            }});
 
 } // namespace
 

@@ -22,10 +22,14 @@ inline llvm::ArrayRef<Field<AttentionSchedule>> AttentionSchedule::fields() {
   using S = AttentionSchedule;
   static constexpr Field<S> table[] = {
       {"tile_m", &S::tileM, 1, 32, "query rows whose scores are kept together, and rows of the register tile"},
-      {"tile_n", &S::tileN, 1, 256, "columns of the register tile: of a packed panel of keys, then of values"},
+      Field<S>{"tile_n", &S::tileN, 1, 256, "columns of the register tile: of a packed panel of keys, then of values"}
+          .inVectors(),
       {"unroll_k", &S::unrollK, 1, 16, "steps of a reduction per iteration"},
       {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
-      Field<S>{"block_n", &S::blockN, 1, 1 << 20, "keys whose scores are kept together"}.inUnitsOf("tile_n"),
+      Field<S>{"block_n", &S::blockN, 1, 1 << 20, "keys whose scores are kept together"}
+          .inUnitsOf("tile_n")
+          .wholeOf("keys")
+          .shareOfCache(1, "tile_m"),
       {"fetch_ahead", &S::fetchAhead,
        "1: a tile of rows fetches the panel behind the current one (where the number of rows is not known, tiles that "
        "are not full do); 0: none does"},
@@ -34,7 +38,7 @@ inline llvm::ArrayRef<Field<AttentionSchedule>> AttentionSchedule::fields() {
       {"exp_together", &S::expTogether, 1, 16,
        "vectors of scores whose exponentials, each a chain of operations that wait for one another, are taken together",
        3},
-      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "query rows of a task"}.inUnitsOf("tile_m")};
+      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "query rows of a task"}.inUnitsOf("tile_m").partOf("rows")};
   return table;
 }
 

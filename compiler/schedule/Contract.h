@@ -35,7 +35,8 @@ inline llvm::ArrayRef<Field<ContractSchedule>> ContractSchedule::fields() {
   using S = ContractSchedule;
   static constexpr Field<S> table[] = {
       {"tile_m", &S::tileM, 1, 32, "rows (pixels) of the register tile"},
-      {"tile_n", &S::tileN, 1, 256, "columns (channels) of the register tile and of a packed panel"},
+      Field<S>{"tile_n", &S::tileN, 1, 256, "columns (channels) of the register tile and of a packed panel"}
+          .inVectors(),
       {"unroll_k", &S::unrollK, 1, 16, "steps of the reduction per iteration"},
       {"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning},
       {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
@@ -44,7 +45,9 @@ inline llvm::ArrayRef<Field<ContractSchedule>> ContractSchedule::fields() {
       {"row_apart", &S::rowApart, 0, 256,
        "elements between packed rows, which would share few sets of a cache; 0 where rows of a tile lie side by side",
        2},
-      {"block_k", &S::blockK, 1, 1 << 20, "steps of the reduction per packed block"},
+      Field<S>{"block_k", &S::blockK, 1, 1 << 20, "steps of the reduction per packed block"}
+          .wholeOf("depth")
+          .shareOfCache(1, "tile_n"),
       {"rows_outer", &S::rowsOuter, "1: panels stream past a tile of rows; 0: rows stream past a panel"},
       {"through_scratch", &S::throughScratch,
        "1: a tile is stored and read again before its consumers; 0: they take it from registers"},
@@ -53,8 +56,8 @@ inline llvm::ArrayRef<Field<ContractSchedule>> ContractSchedule::fields() {
        "panels that a tile is multiplied with together, each in a part of the weights of its own"},
       {"fetch_ahead", &S::fetchAhead,
        "1: tiles of rows that pass a panel fetch the next one meanwhile; 0: they do not"},
-      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "rows of a task"}.inUnitsOf("tile_m"),
-      Field<S>{"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}.inUnitsOf("streams")};
+      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "rows of a task"}.inUnitsOf("tile_m").partOf("rows"),
+      Field<S>{"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}.inUnitsOf("streams").partOf("panels")};
   return table;
 }
 

@@ -13,6 +13,16 @@ constexpr int64_t mostPerTask = 1 << 30; // elements, rows, panels or whatever t
 // done before.
 constexpr int planVersion = 3;
 
+// What a knob's value is a part of, so that it can be carried to another problem or machine; without any of these, it
+// is a number.
+struct Relation {
+  llvm::StringLiteral extent = ""; // of the problem; empty: none
+  bool isWholeOnly = false;        // only of values that are no less than the extent
+  bool inVectors = false;          // where it is whole vectors
+  int cache = 0;                   // the level of which it is a share, from 1 on; 0: none
+  llvm::StringLiteral with = "";   // the knob that says how many elements one of it takes there
+};
+
 struct Knob {
   llvm::StringLiteral name;
   int64_t min, max;
@@ -20,19 +30,43 @@ struct Knob {
   int since = 1; // the first version of plans that has it
   // The knob whose value this one's is a multiple of; empty: none.
   llvm::StringLiteral unit = "";
+  Relation relation = {};
 };
 
 // A field of the schedule type S, which has a table of all of them: S::fields().
 template <typename S> struct Field : Knob {
   constexpr Field(llvm::StringLiteral name, int64_t S::*number, int64_t min, int64_t max, llvm::StringLiteral meaning,
                   int since = 1)
-      : Knob{name, min, max, meaning, since, ""}, number(number) {}
+      : Knob{name, min, max, meaning, since, "", {}}, number(number) {}
   constexpr Field(llvm::StringLiteral name, bool S::*flag, llvm::StringLiteral meaning, int since = 1)
-      : Knob{name, 0, 1, meaning, since, ""}, flag(flag) {}
+      : Knob{name, 0, 1, meaning, since, "", {}}, flag(flag) {}
 
   constexpr Field inUnitsOf(llvm::StringLiteral other) const {
     Field field = *this;
     field.unit = other;
+    return field;
+  }
+
+  constexpr Field inVectors() const {
+    Field field = *this;
+    field.relation.inVectors = true;
+    return field;
+  }
+  constexpr Field partOf(llvm::StringLiteral extent) const {
+    Field field = *this;
+    field.relation.extent = extent;
+    return field;
+  }
+  // Of an extent, where it is no less.
+  constexpr Field wholeOf(llvm::StringLiteral extent) const {
+    Field field = partOf(extent);
+    field.relation.isWholeOnly = true;
+    return field;
+  }
+  // One of it takes as many elements as the other knob says.
+  constexpr Field shareOfCache(int level, llvm::StringLiteral with) const {
+    Field field = *this;
+    field.relation.cache = level, field.relation.with = with;
     return field;
   }
 

@@ -21,7 +21,7 @@ inline llvm::ArrayRef<Field<PackedProductSchedule>> PackedProductSchedule::field
       {"row_n", &S::rowN, 1, 16, "columns that a single row is multiplied with together"},
       {"chunk", &S::chunk, 16, 32,
        "weights of a column that are unpacked together, as far as a block has them: 16 or 32", 2},
-      {"grain", &S::grain, 1, mostPerTask, "columns of a task"}};
+      Field<S>{"grain", &S::grain, 1, mostPerTask, "columns of a task"}.partOf("columns")};
   return table;
 }
 

@@ -21,7 +21,7 @@ inline llvm::ArrayRef<Field<ReorderSchedule>> ReorderSchedule::fields() {
       {"run", &S::run, 2, 1 << 20, "elements that squares pass before the next ones beside them"},
       {"along_inner", &S::alongInner,
        "1: squares pass along the results' neighbours in memory; 0: along the operands'"},
-      {"grain", &S::grain, 1, mostPerTask, "runs of a task"}};
+      Field<S>{"grain", &S::grain, 1, mostPerTask, "runs of a task"}.partOf("runs")};
   return table;
 }
 

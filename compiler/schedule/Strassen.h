@@ -23,7 +23,9 @@ inline llvm::ArrayRef<Field<StrassenSchedule>> StrassenSchedule::fields() {
       {"stored", &S::stored, 4, 7,
        "factors of the weights that are stored; the others are added up while the kernel runs"},
       {"tile_m", &S::tileM, 1, 32, "pairs of rows of the register tile"},
-      {"tile_n", &S::tileN, 1, 256, "columns of the register tile and of a packed panel, both of half the product"},
+      Field<S>{"tile_n", &S::tileN, 1, 256,
+               "columns of the register tile and of a packed panel, both of half the product"}
+          .inVectors(),
       {"unroll_k", &S::unrollK, 1, 16, "steps of the reduction per iteration"},
       {"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning},
       {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
@@ -31,8 +33,8 @@ inline llvm::ArrayRef<Field<StrassenSchedule>> StrassenSchedule::fields() {
       {"factor_apart", &S::factorApart, 0, 1024,
        "elements between the factors of the left side, which are written together", 2},
       {"fetch_pairs", &S::fetchPairs, 0, 64, "pairs of rows ahead of which what is added to them is fetched", 2},
-      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "pairs of rows of a task"}.inUnitsOf("tile_m"),
-      {"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}};
+      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "pairs of rows of a task"}.inUnitsOf("tile_m").partOf("rows"),
+      Field<S>{"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}.partOf("panels")};
   return table;
 }
 

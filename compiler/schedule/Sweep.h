@@ -27,7 +27,7 @@ struct MapSchedule : SweepSchedule {
 inline llvm::ArrayRef<Field<MapSchedule>> MapSchedule::fields() {
   using S = MapSchedule;
   static constexpr Field<S> table[] = {
-      {"lanes", &S::lanes, 1, mostLanes, "elements computed together"},
+      Field<S>{"lanes", &S::lanes, 1, mostLanes, "elements computed together"}.inVectors(),
       {"short_loop", &S::shortLoop, 1, 1 << 20,
        "elements of the innermost loop below which the next loop joins it: finding a row's indices costs more", 2},
       {"interleaved", &S::interleaved, 0, 4,
@@ -38,7 +38,7 @@ inline llvm::ArrayRef<Field<MapSchedule>> MapSchedule::fields() {
        "the most entries of a table that lanes along a resized axis look elements and weights up in, instead of "
        "computing them",
        3},
-      {"grain", &S::grain, 1, mostPerTask, "elements of a task"}};
+      Field<S>{"grain", &S::grain, 1, mostPerTask, "elements of a task"}.partOf("all")};
   return table;
 }
 
@@ -48,8 +48,9 @@ struct ConcatSchedule : SweepSchedule {
 
 inline llvm::ArrayRef<Field<ConcatSchedule>> ConcatSchedule::fields() {
   using S = ConcatSchedule;
-  static constexpr Field<S> table[] = {{"lanes", &S::lanes, 1, mostLanes, "elements copied together"},
-                                       {"grain", &S::grain, 1, mostPerTask, "rows of a task"}};
+  static constexpr Field<S> table[] = {
+      Field<S>{"lanes", &S::lanes, 1, mostLanes, "elements copied together"}.inVectors(),
+      Field<S>{"grain", &S::grain, 1, mostPerTask, "rows of a task"}.partOf("all")};
   return table;
 }
 
@@ -63,10 +64,10 @@ struct RowSchedule : SweepSchedule {
 inline llvm::ArrayRef<Field<RowSchedule>> RowSchedule::fields() {
   using S = RowSchedule;
   static constexpr Field<S> table[] = {
-      {"lanes", &S::lanes, 1, mostLanes, "elements combined together"},
+      Field<S>{"lanes", &S::lanes, 1, mostLanes, "elements combined together"}.inVectors(),
       {"fetch_steps", &S::fetchSteps, 0, 1024,
        "steps ahead of which lines are fetched, where every step reads a few of a row and passes the others", 2},
-      {"grain", &S::grain, 1, mostPerTask, "rows, or elements along kept lanes, of a task"}};
+      Field<S>{"grain", &S::grain, 1, mostPerTask, "rows, or elements along kept lanes, of a task"}.partOf("all")};
   return table;
 }
 
@@ -76,8 +77,9 @@ struct PoolSchedule : SweepSchedule {
 
 inline llvm::ArrayRef<Field<PoolSchedule>> PoolSchedule::fields() {
   using S = PoolSchedule;
-  static constexpr Field<S> table[] = {{"lanes", &S::lanes, 1, mostLanes, "channels computed together"},
-                                       {"grain", &S::grain, 1, mostPerTask, "windows of a task"}};
+  static constexpr Field<S> table[] = {
+      Field<S>{"lanes", &S::lanes, 1, mostLanes, "channels computed together"}.inVectors(),
+      Field<S>{"grain", &S::grain, 1, mostPerTask, "windows of a task"}.partOf("all")};
   return table;
 }
 
@@ -88,8 +90,10 @@ struct ScanSchedule : SweepSchedule {
 inline llvm::ArrayRef<Field<ScanSchedule>> ScanSchedule::fields() {
   using S = ScanSchedule;
   static constexpr Field<S> table[] = {
-      {"lanes", &S::lanes, 1, mostLanes, "elements summed up together: of a row, or of as many rows side by side"},
-      {"grain", &S::grain, 1, mostPerTask, "rows, or elements along kept lanes, of a task"}};
+      Field<S>{"lanes", &S::lanes, 1, mostLanes,
+               "elements summed up together: of a row, or of as many rows side by side"}
+          .inVectors(),
+      Field<S>{"grain", &S::grain, 1, mostPerTask, "rows, or elements along kept lanes, of a task"}.partOf("all")};
   return table;
 }
 
@@ -100,7 +104,8 @@ struct SequentialSchedule : SweepSchedule {
 
 inline llvm::ArrayRef<Field<SequentialSchedule>> SequentialSchedule::fields() {
   using S = SequentialSchedule;
-  static constexpr Field<S> table[] = {{"grain", &S::grain, 1, mostPerTask, "independent rows of a task"}};
+  static constexpr Field<S> table[] = {
+      Field<S>{"grain", &S::grain, 1, mostPerTask, "independent rows of a task"}.partOf("all")};
   return table;
 }
 

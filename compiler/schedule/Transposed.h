@@ -16,16 +16,17 @@ inline llvm::ArrayRef<Field<TransposedSchedule>> TransposedSchedule::fields() {
   using S = TransposedSchedule;
   static constexpr Field<S> table[] = {
       {"tile_m", &S::tileM, 1, 32, "pixels of a phase in the register tile"},
-      {"tile_n", &S::tileN, 1, 256, "output channels of a group in the register tile and in a packed panel"},
+      Field<S>{"tile_n", &S::tileN, 1, 256, "output channels of a group in the register tile and in a packed panel"}
+          .inVectors(),
       {"unroll_k", &S::unrollK, 1, 16, "steps of the reduction per iteration"},
       {"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning},
       {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
       {"through_scratch", &S::throughScratch,
        "1: a tile is stored and read again before its consumers; 0: they take it from registers"},
       {"store_vectors", &S::storeVectors, 1, 64, storeVectorsMeaning, 3},
-      {"task_p", &S::taskP, 1, 1 << 12, "phases of a task"},
-      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "pixels of a phase in a task"}.inUnitsOf("tile_m"),
-      {"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}};
+      Field<S>{"task_p", &S::taskP, 1, 1 << 12, "phases of a task"}.partOf("phases"),
+      Field<S>{"task_m", &S::taskM, 1, mostPerTask, "pixels of a phase in a task"}.inUnitsOf("tile_m").partOf("rows"),
+      Field<S>{"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}.partOf("panels")};
   return table;
 }
 

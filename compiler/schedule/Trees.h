@@ -20,7 +20,7 @@ inline llvm::ArrayRef<Field<TreesSchedule>> TreesSchedule::fields() {
       {"trees", &S::trees, 1, 32, "trees that a single row descends together"},
       {"steps", &S::steps, 1, 32, "levels that are descended before it is seen whether all have reached a leaf"},
       Field<S>{"block", &S::block, 1, 1 << 20, "rows that pass a tree before the next one is taken"}.inUnitsOf("rows"),
-      {"grain", &S::grain, 1, mostPerTask, "rows of a task"}};
+      Field<S>{"grain", &S::grain, 1, mostPerTask, "rows of a task"}.partOf("rows")};
   return table;
 }
 

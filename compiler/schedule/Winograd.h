@@ -22,7 +22,8 @@ inline llvm::ArrayRef<Field<WinogradSchedule>> WinogradSchedule::fields() {
   static constexpr Field<S> table[] = {
       {"tile", &S::tile, 2, 4, "pixels of a tile's side: 2 or 4"},
       {"tile_m", &S::tileM, 1, 32, "tiles of the register tile"},
-      {"tile_n", &S::tileN, 1, 256, "columns (channels) of the register tile and of a packed panel"},
+      Field<S>{"tile_n", &S::tileN, 1, 256, "columns (channels) of the register tile and of a packed panel"}
+          .inVectors(),
       {"unroll_k", &S::unrollK, 1, 16, "steps of the reduction per iteration"},
       {"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning},
       {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
@@ -30,8 +31,8 @@ inline llvm::ArrayRef<Field<WinogradSchedule>> WinogradSchedule::fields() {
        "1: tiles that pass the weights of a position fetch the next ones meanwhile; 0: they do not"},
       {"position_apart", &S::positionApart, 0, 1024,
        "elements between the transformed tiles of one position and the next, which are written together", 2},
-      {"task_t", &S::taskTiles, 1, 1 << 20, "tiles of a task"},
-      {"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}};
+      Field<S>{"task_t", &S::taskTiles, 1, 1 << 20, "tiles of a task"}.partOf("tiles"),
+      Field<S>{"task_n", &S::taskN, 1, mostPerTask, "panels of a task"}.partOf("panels")};
   return table;
 }
 

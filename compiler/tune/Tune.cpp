@@ -22,6 +22,12 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t draftTrials = 2000;
 // Kernels whose share of the model's estimated time is less are left as they are.
 constexpr double leastShare = 0.003;
+// What the model of the code cannot tell apart, as a share.
+constexpr double doubt = 0.03;
+// Of carried schedules, so many whose code is analysed, and of these so many that are compared in the model: those
+// that are not slower beyond what the model may err.
+constexpr size_t mostAnalysed = 16, mostCompared = 3;
+constexpr double mostSlower = 1.3;
 
 std::string machineOf(const Target &target) { return hashOf(printMachineFile(target)); }
 
@@ -105,6 +111,8 @@ public:
     for (size_t place = request.part; place < order.size(); place += request.parts)
       mine.push_back(order[place]);
     order.swap(mine);
+    if (request.mode == Mode::Transfer && failed(chooseSource(results, shares, total)))
+      return failure();
     for (auto [done, i] : llvm::enumerate(order)) {
       if (isOver())
         break;
@@ -141,6 +149,8 @@ private:
   }
 
   void tuneKernel(const KernelTask &task, Tuned &result) {
+    if (request.mode == Mode::Transfer)
+      return carryKernel(task, result);
     SearchSpace space(task);
     if (request.mode == Mode::Measure)
       measureKernel(task, space, result);
@@ -148,10 +158,69 @@ private:
       analyseKernel(task, space, result);
   }
 
+  LogicalResult chooseSource(ArrayRef<Tuned> results, ArrayRef<double> costs, double total) {
+    if (!database)
+      return hint(emitError(loc, ErrorCode::BadDatabase) << "there is no database to take schedules from",
+                  "name one with --db; 'fathom tune MODEL' fills it");
+    auto read = Pool::read(*database, generatorVersion, request.fp);
+    if (!read) {
+      warn(loc, read.takeError());
+      return success();
+    }
+    ClassShares shares;
+    for (auto [result, cost] : llvm::zip_equal(results, costs))
+      shares[opClassOf(result.key)] += total > 0 ? cost / total : 0;
+    TransferSources sources{scoreSources(*read, shares, request.model)};
+    sources.isWholePool = request.source == "all";
+    if (!sources.isWholePool)
+      sources.chosen = !request.source.empty()   ? request.source
+                       : !sources.scores.empty() ? sources.scores.front().model
+                                                 : "";
+    std::vector<std::string> models = read->models();
+    if (!request.source.empty() && !sources.isWholePool && !llvm::is_contained(models, request.source))
+      return hint(emitError(loc, ErrorCode::BadDatabase) << "the database '" << database->name()
+                                                         << "' has no schedules of a model '" << request.source << "'",
+                  models.empty() ? "it has none of any model" : "it has those of " + llvm::join(models, ", "));
+    if (request.sourceChosen)
+      request.sourceChosen(sources);
+    if (!sources.isWholePool && sources.chosen.empty())
+      warn(loc, fail(ErrorCode::BadDatabase, "the database '" + database->name() + "' has no other model's schedules"));
+    else
+      pool = std::move(*read), carrier.emplace(program.module->getContext()), source = sources.chosen;
+    return success();
+  }
+
+  // Schedules of other kernels, of which the draft and then the model of the code leave a few.
+  void carryKernel(const KernelTask &task, Tuned &result) {
+    if (!pool)
+      return;
+    std::vector<Carried> carried = carrier->candidates(task, *pool, source);
+    if (carried.empty())
+      return;
+    std::vector<size_t> byDraft =
+        byCost(carried.size(), [&](size_t i) { return task.space().score(carried[i].schedule); });
+    byDraft.resize(std::min(byDraft.size(), mostAnalysed));
+    std::vector<Schedule> schedules{task.planned()};
+    for (size_t i : byDraft)
+      schedules.push_back(carried[i].schedule);
+    std::unique_ptr<Judge> judge = preciseJudge(task, timer, request.coefficients.value_or(coefficientsFor(target)),
+                                                request.runThreads, request.compilerThreads);
+    std::vector<double> costs = judge->costs(schedules);
+    result.trials = schedules.size() - 1;
+    result.failed = llvm::count(costs, noCost);
+    result.plannedCost = result.bestCost = costs.front();
+    for (size_t place : byCost(costs.size(), [&](size_t i) { return costs[i]; }))
+      if (place && costs[place] < costs.front() * mostSlower && result.candidates.size() < mostCompared) {
+        if (result.candidates.empty() && costs[place] < costs.front() * (1 - doubt))
+          result.best = schedules[place], result.bestCost = costs[place],
+          result.from = carried[byDraft[place - 1]].from;
+        result.candidates.push_back(carried[byDraft[place - 1]]);
+      }
+  }
+
   // Of what the draft finds cheapest, the schedule whose code is cheapest by its own model, if it is so beyond what the
   // model can tell.
   void analyseKernel(const KernelTask &task, const SearchSpace &space, Tuned &result) {
-    constexpr double doubt = 0.03;
     std::vector<Schedule> candidates = byDraft(task, space, request.trials, request.seed);
     std::unique_ptr<Judge> judge = preciseJudge(task, timer, request.coefficients.value_or(coefficientsFor(target)),
                                                 request.runThreads, request.compilerThreads);
@@ -235,7 +304,7 @@ private:
     entry.fp = request.fp, entry.threads = request.runThreads, entry.schedule = schedule;
     entry.time =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-    entry.provenance = "kernel " + task.name().str();
+    entry.provenance = provenanceOf(task.name(), request.model);
     return entry;
   }
 
@@ -257,6 +326,9 @@ private:
   Clock::time_point start;
   std::unique_ptr<Measurer> measurer;
   std::optional<KnownTimes> known;
+  std::optional<Pool> pool; // for Transfer, with the model of it that is taken
+  std::optional<Carrier> carrier;
+  std::string source;
   size_t judged = 0, toJudge = 0;
   BlockTimer timer;
   History history;

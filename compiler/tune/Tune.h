@@ -6,12 +6,20 @@
 #include "compiler/support/Cancellation.h"
 #include "compiler/tune/database/ScheduleDatabase.h"
 #include "compiler/tune/judge/Judges.h"
+#include "compiler/tune/transfer/Carry.h"
 
 namespace fathom::tune {
 
 // Off has fixed schedules. Draft takes what a database knows, and else what the compiler chooses by itself. Static goes
-// by the model of the code, without a device.
-enum class Mode { Off, Draft, Static, Measure };
+// by the model of the code, without a device. Transfer takes schedules that a database has of other models' kernels.
+enum class Mode { Off, Draft, Static, Measure, Transfer };
+
+// The models that schedules can be taken from, the best first, and which one was chosen; empty: all.
+struct TransferSources {
+  std::vector<SourceScore> scores;
+  std::string chosen;
+  bool isWholePool = false;
+};
 
 struct Request {
   Mode mode = Mode::Draft;
@@ -29,12 +37,17 @@ struct Request {
   bool apart = false;                        // take what is faster apart from the model
   std::function<void(llvm::StringRef)> told; // what searches look at by themselves (Trials::told)
   std::optional<Coefficients> coefficients;  // of scores, for Static; none: the architecture's
+  // For Transfer: a model whose schedules are taken, "all", or empty for the one that goes best with this one.
+  std::string source;
+  std::string model; // the name of the one that is tuned; it is no source of its own
+  std::function<void(const TransferSources &)> sourceChosen;
   // Called with the candidates that are judged and how many there are to be.
   std::function<void(size_t done, size_t total)> progress;
   // Where it is cancelled, tuning ends with what was found so far, and nothing else does; null: nobody asks for that.
   Cancellation *stop = nullptr;
 
-  bool measures() const { return mode == Mode::Measure; }
+  // Whether what is found is compared in the model, where that can be run.
+  bool comparesModels() const { return (mode == Mode::Measure || mode == Mode::Transfer) && !apart; }
 };
 
 // How long a kernel takes in its model, as often as that runs it, with the planned and with the best schedule.
@@ -43,6 +56,7 @@ struct KernelInPlace {
   bool isTaken = true; // else the kernel stays as it was planned
 
   double gain() const { return plannedNs - bestNs; }
+  double share() const { return bestNs / std::max(1.0, plannedNs); }
 };
 
 // What became of a kernel.
@@ -56,6 +70,8 @@ struct Tuned {
   size_t known = 0;                     // trials whose times are those of an earlier run
   std::string problem;                  // of the last one that failed
   std::vector<size_t> kernels;          // of the program
+  std::vector<Carried> candidates;      // to be compared in the model; none: the best one
+  std::string from;                     // the kernel whose schedule the best one is; empty: none
   std::optional<KernelInPlace> inPlace; // where it was compared in the model
   std::string entry;                    // of the database that the best schedule was taken from; empty: none
 

@@ -36,7 +36,7 @@ llvm::Error keepVerdicts(ScheduleDatabase &database, ArrayRef<Tuned> kernels, co
     entry.kernel = keyInModel(hash, kernel.key), entry.kernelClass = kernel.kernelClass;
     entry.target = target.spelling(), entry.machine = hashOf(printMachineFile(target));
     entry.generator = generatorVersion.str(), entry.fp = request.fp, entry.threads = request.runThreads;
-    entry.schedule = kernel.best, entry.found = Found::Measured;
+    entry.schedule = kernel.best, entry.found = request.mode == Mode::Transfer ? Found::Transferred : Found::Measured;
     entry.samples = 1, entry.nanoseconds = kernel.inPlace->isTaken ? kernel.inPlace->bestNs : kernel.inPlace->plannedNs;
     entry.time = std::chrono::duration_cast<std::chrono::seconds>(now).count();
     entry.provenance = "kernel " + kernel.kernel + " in its model";

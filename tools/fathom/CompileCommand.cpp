@@ -42,7 +42,7 @@ int compileTo(StringRef model, StringRef output, const OptionValues &options, Co
   raw_string_ostream textStream(text);
   request->options.text = &textStream;
   request->options.progress = showProgress;
-  request->options.tuning.stop = stop;
+  request->options.tuning.stop = stop, request->options.tuning.model = sys::path::stem(model).str();
   bool emits = request->options.stop != Stage::Artifact;
   if (!output.empty())
     if (Error error = checkOutput(*module, output, /*special=*/emits))
@@ -76,6 +76,18 @@ static std::string spellGrowth(int64_t packed, int64_t source) {
   return source > 0 ? formatv("{0:f2} x the model's", double(packed) / source).str() : "none in the model";
 }
 
+void printSources(const tune::TransferSources &sources, raw_ostream &out) {
+  out << "schedules are taken from "
+      << (sources.isWholePool      ? "all models"
+          : sources.chosen.empty() ? "no model"
+                                   : sources.chosen);
+  if (!sources.scores.empty())
+    out << "; scores:";
+  for (const tune::SourceScore &source : sources.scores)
+    out << formatv(" {0} {1:f3}", source.model, source.score);
+  out << "\n";
+}
+
 static void printReport(StringRef model, StringRef output, const CompileReport &report,
                         const ArtifactSummary &artifact) {
   raw_ostream &out = notes();
@@ -92,6 +104,8 @@ static void printReport(StringRef model, StringRef output, const CompileReport &
   out << "  kernels   " << report.kernels << ", of " << report.codes << " pieces of code\n";
   out << "  weights   " << spellBytes(report.weightBytes) << ", "
       << spellGrowth(report.weightBytes, report.sourceWeightBytes) << "\n";
+  if (report.sources)
+    printSources(*report.sources, out);
   auto arena = artifact.manifest.getInteger("arena_bytes");
   out << "  arena     " << (arena ? spellBytes(*arena) : "depends on the symbolic dimensions") << "\n";
 }

@@ -10,6 +10,9 @@ namespace fathom {
 int compileTo(llvm::StringRef model, llvm::StringRef output, const OptionValues &options, CommandBit command,
               CompileReport &report, Cancellation *stop = nullptr);
 
+// The models whose schedules can be carried over, and the one that was chosen.
+void printSources(const tune::TransferSources &sources, llvm::raw_ostream &out);
+
 // A compiled model in a temporary file that goes away with the object.
 class TemporaryArtifact {
 public:

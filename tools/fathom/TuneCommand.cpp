@@ -27,6 +27,7 @@ json::Object describe(const tune::Tuned &kernel) {
   return json::Object{{"kernel", kernel.kernel},
                       {"class", kernel.kernelClass},
                       {"uses", int64_t(kernel.uses)},
+                      {"from", kernel.from},
                       {"trials", int64_t(kernel.trials)},
                       {"failed", int64_t(kernel.failed)},
                       {"known", int64_t(kernel.known)},
@@ -90,12 +91,23 @@ Expected<int> tuneCommand(const Arguments &arguments) {
     json::Array kernels;
     for (const tune::Tuned &kernel : report.tuned)
       kernels.push_back(describe(kernel));
-    json::Value model = nullptr;
+    json::Value model = nullptr, sources = nullptr;
+    if (report.sources) {
+      json::Object scores;
+      for (const tune::SourceScore &source : report.sources->scores)
+        scores[source.model] = source.score;
+      sources = json::Object{{"chosen", report.sources->isWholePool ? "all" : report.sources->chosen},
+                             {"scores", std::move(scores)}};
+    }
     if (report.inPlace)
       model = json::Object{{"planned_ns", report.inPlace->plannedNs}, {"chosen_ns", report.inPlace->chosenNs}};
-    printJson(json::Object{{"kernels", std::move(kernels)}, {"model", std::move(model)}}, /*oneLine=*/true);
+    printJson(
+        json::Object{{"kernels", std::move(kernels)}, {"model", std::move(model)}, {"sources", std::move(sources)}},
+        /*oneLine=*/true);
   } else {
-    printTable(report.tuned, StringRef(options.text("tune")).starts_with("static") ? "kcycles" : "us");
+    if (report.sources)
+      printSources(*report.sources, outs());
+    printTable(report.tuned, options.text("tune").substr(0, 7) == "measure" ? "us" : "kcycles");
     if (report.inPlace)
       outs() << formatv("the whole model: {0:f1} us planned, {1:f1} us with what it keeps, ratio {2:f3}\n",
                         report.inPlace->plannedNs / 1e3, report.inPlace->chosenNs / 1e3,

@@ -2,6 +2,7 @@
 #include "compiler/driver/InPlace.h"
 
 #include <gtest/gtest.h>
+#include <numeric>
 
 namespace fathom {
 namespace {
@@ -79,6 +80,55 @@ TEST(InPlace, TakesBackUntilTheModelIsNoSlower) {
   EXPECT_EQ(kept(tuned), std::vector<bool>(4, false));
   EXPECT_EQ(times.chosenNs, times.plannedNs);
   EXPECT_LE(slow.comparisons, 4);
+}
+
+// By what a kernel takes with each grain.
+class ModelOfGrains final : public ModelComparison {
+public:
+  explicit ModelOfGrains(std::vector<std::vector<double>> times) : times(std::move(times)) {}
+
+  llvm::Expected<std::array<std::vector<double>, 2>> kernels(llvm::ArrayRef<tune::Tuned> tuned) override {
+    ++rounds;
+    std::array<std::vector<double>, 2> result;
+    for (auto [of, kernel] : llvm::zip_equal(times, tuned)) {
+      result[0].push_back(of[size_t(kernel.planned.value("grain"))]);
+      result[1].push_back(of[size_t(kernel.best.value("grain"))]);
+    }
+    return result;
+  }
+  llvm::Expected<InPlace> models(llvm::ArrayRef<tune::Tuned> tuned) override {
+    auto both = llvm::cantFail(kernels(tuned));
+    auto sum = [](llvm::ArrayRef<double> values) { return std::accumulate(values.begin(), values.end(), 0.0); };
+    return InPlace{sum(both[0]), sum(both[1])};
+  }
+
+  int rounds = 0;
+
+private:
+  std::vector<std::vector<double>> times;
+};
+
+// All kernels' candidates are tried at a time.
+TEST(InPlace, TakesTheCandidateThatGainsMost) {
+  ModelOfGrains model({{100, 90, 80, 85}, {100, 110, 120, 130}, {100}});
+  std::vector<tune::Tuned> tuned;
+  for (size_t kernel = 0; kernel < 3; ++kernel) {
+    tune::Tuned &of = tuned.emplace_back();
+    of.kernels = {kernel};
+    of.planned.set("grain", 0), of.best.set("grain", 0);
+    for (int64_t grain = 1; grain <= 3 && kernel < 2; ++grain) {
+      of.candidates.push_back({of.planned, "source:" + std::to_string(grain)});
+      of.candidates.back().schedule.set("grain", grain);
+    }
+  }
+  InPlace times = llvm::cantFail(chooseInPlace(tuned, model));
+  EXPECT_EQ(tuned[0].best.value("grain"), 2);
+  EXPECT_EQ(tuned[0].from, "source:2");
+  EXPECT_EQ(kept(tuned), (std::vector{true, false, false}));
+  EXPECT_EQ(tuned[1].from, "");
+  EXPECT_EQ(tuned[1].inPlace->bestNs, 110);
+  EXPECT_EQ(times.chosenNs, 280);
+  EXPECT_EQ(model.rounds, 4); // three of candidates, one of whole models
 }
 
 TEST(InPlace, ChangesNothingWhereTheModelDoesNotRun) {
