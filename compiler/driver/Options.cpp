@@ -29,8 +29,9 @@ static const Option table[] = {
      "there is"},
     {"plan", 0, OptionType::File, "FILE", "", tellsPasses, false, true,
      "take layouts, kernels and schedules from a plan that --emit plan wrote"},
-    {"db", 0, OptionType::Text, "PATH|URL|none", "", keepsSchedules | DatabaseBit, false, true,
-     "the database of schedules, a file or postgresql://...; without it the one that FATHOM_DB names, or else "
+    {"db", 0, OptionType::Text, "PATH|URL|zoo|none", "", keepsSchedules | DatabaseBit, false, true,
+     "the database of schedules, a file, postgresql://... or what comes with fathom (zoo); without it the one that "
+     "FATHOM_DB names, or else "
      "fathom/schedules.db in the user's data folder (XDG_DATA_HOME)"},
     {"tune", 0, OptionType::Text, "off|draft|static[:N]|measure[:N]|transfer[:MODEL]", "draft", CompileBit | TuneBit,
      false, true,

@@ -2,6 +2,7 @@
 import concurrent.futures
 import contextlib
 import json
+import os
 import pathlib
 import socket
 import subprocess
@@ -10,11 +11,12 @@ import time
 
 import numpy as np
 import pytest
-from support import models, postgres
+from support import board, models, postgres
 from support.networks import relu_model
 from support.tool import TOOL
 from test_database import entry, lines
 
+ON_BOARD = ["--tune", "measure:26", "--measure-on", "ssh://board", "-q"]
 MEASURED = dict(samples=3, nanoseconds=1500, found="measured")
 
 
@@ -89,7 +91,7 @@ def test_eight_processes_write_into_one_server(db, address, tmp_path):
 
 
 def test_tuning_fills_a_server_that_compiling_takes(fathom, product, address, tmp_path):
-    fathom("tune", product, "--tune", "measure:2", "--db", address, "-q").expect(0)
+    fathom("tune", product, *ON_BOARD, "--db", address, env=board.environment(tmp_path)).expect(0)
     listed = {found["id"] for found in json.loads(fathom("db", "list", "--json", "--db", address).expect(0).out)}
     fathom("db", "merge", address, "--db", "x.db").expect(0)
     # By the environment as by the option, from the server as from a file.
@@ -200,7 +202,7 @@ def cut_at(server, word):
         pathlib.Path(server.folder / ".s.PGSQL.5433").unlink()
 
 
-def test_a_server_that_goes_away_while_it_is_asked(fathom, product, server, address):
+def test_a_server_that_goes_away_while_it_is_asked(fathom, product, server, address, tmp_path):
     fathom("db", "prune", "--db", address).expect(0)
     draft = fathom("compile", product, "--emit", "plan", "--db", "none").expect(0).out
     with cut_at(server, b"SELECT text") as was_cut:
@@ -208,13 +210,14 @@ def test_a_server_that_goes_away_while_it_is_asked(fathom, product, server, addr
     assert was_cut.is_set() and result.out == draft
     # What was not committed is not there.
     with cut_at(server, b"COMMIT") as was_cut:
-        fathom("tune", product, "--tune", "measure:2", "--db", address + "&port=5433", "-q").expect(0, "warning: [F1014]", "went away")
+        fathom("tune", product, *ON_BOARD, "--db", address + "&port=5433", env=board.environment(tmp_path)).expect(0, "warning: [F1014]", "went away")
     assert was_cut.is_set() and fathom("db", "list", "--db", address).expect(0).out == ""
 
 
 def test_a_server_that_is_stopped_while_a_model_is_tuned(product, tmp_path):
     with postgres.server() as own:
-        tuning = subprocess.Popen([TOOL, "tune", product, "--tune", "measure:16", "--db", own.address(), "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        options = dict(stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "NO_COLOR": "1", **board.environment(tmp_path, "slow")})
+        tuning = subprocess.Popen([TOOL, "tune", product, *ON_BOARD, "--db", own.address()], **options)
         while own.sql("SELECT to_regclass('fathom.entries')").strip() == "" or own.sql("SELECT count(*) FROM fathom.entries").strip() == "0":
             assert tuning.poll() is None, tuning.communicate()
             time.sleep(0.02)

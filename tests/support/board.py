@@ -1,12 +1,13 @@
 """A machine to measure on that is none: what `fathom` calls instead of ssh. Its times depend on the code alone, it takes none to
-measure, and with one candidate, the fourth that it sees, it `dies`, `hangs`, is `wrong` or `lies` as FATHOM_TEST_BOARD says. What it
-tells is in the file that FATHOM_TEST_BOARD_LOG names, a line for each group, and the candidate's time in that of the name with .culprit."""
+measure, and with one candidate, the fourth that it sees, it `dies`, `hangs`, is `wrong` or `lies` as FATHOM_TEST_BOARD says; or it is
+`slow`. What it tells is in the file that FATHOM_TEST_BOARD_LOG names, a line for each group, and the candidate's time in that of the name with .culprit."""
 import hashlib
 import os
 import pathlib
 import platform
 import stat
 import sys
+import time
 
 
 def environment(folder, misbehaves="", log=""):
@@ -52,7 +53,9 @@ def find_culprit(codes, log):
 def measure(misbehaves, log):
     say("fathom-measure 1")
     for codes in groups(sys.stdin.buffer):
-        culprit = find_culprit(codes, log) if misbehaves else None
+        if misbehaves == "slow":
+            time.sleep(0.5)
+        culprit = find_culprit(codes, log) if misbehaves not in ("", "slow") else None
         answers = [f"kernel {i} ok {t} {t} {t} {t} 9 0" for i, t in enumerate(map(nanoseconds, codes))]
         for i in range(len(codes)):
             say(f"checking {i}")

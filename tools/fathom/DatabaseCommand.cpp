@@ -134,7 +134,7 @@ Expected<int> import(ScheduleDatabase &database, const Arguments &arguments) {
 }
 
 Expected<int> merge(ScheduleDatabase &database, const Arguments &arguments) {
-  auto other = ScheduleDatabase::open(arguments.positional[1], Access::Read);
+  auto other = openToRead({arguments.positional[1]});
   if (!other)
     return other.takeError();
   Expected<int64_t> entries = mergeFrom(database, **other);

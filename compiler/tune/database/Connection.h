@@ -63,6 +63,9 @@ public:
 llvm::Expected<std::unique_ptr<Connection>> openSqlite(llvm::StringRef path, Access access,
                                                        std::chrono::milliseconds patience);
 
+// A database in memory, which ends with its connection.
+llvm::Expected<std::unique_ptr<Connection>> openMemory(llvm::StringRef name);
+
 // The database that an address of PostgreSQL names. To write, its tables are made where they are missing.
 llvm::Expected<std::unique_ptr<Connection>> openPostgres(llvm::StringRef address, Access access,
                                                          std::chrono::milliseconds patience);

@@ -3,6 +3,7 @@
 
 #include "compiler/support/Failure.h"
 #include "compiler/tune/database/ServerAddress.h"
+#include "compiler/tune/database/Zoo.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -40,13 +41,16 @@ std::optional<DatabaseFile> locate(StringRef option) {
   return DatabaseFile{folder + "/schedules.db", /*isNamed=*/false};
 }
 
-bool DatabaseFile::isMissing() const { return !isServerAddress(path) && !sys::fs::exists(path); }
+bool DatabaseFile::isMissing() const { return !isServerAddress(path) && path != zooName && !sys::fs::exists(path); }
 
 Expected<std::unique_ptr<ScheduleDatabase>> openToRead(const DatabaseFile &file) {
-  return ScheduleDatabase::open(file.path, Access::Read);
+  return file.path == zooName ? openZoo() : ScheduleDatabase::open(file.path, Access::Read);
 }
 
 Expected<std::unique_ptr<ScheduleDatabase>> openToWrite(const DatabaseFile &file) {
+  if (file.path == zooName)
+    return fail(ErrorCode::FileUnwritable, "the database 'zoo' is part of fathom and cannot be written",
+                "`fathom db merge zoo` copies it into another one");
   StringRef folder = sys::path::parent_path(file.path);
   if (!file.isNamed)
     if (std::error_code code = sys::fs::create_directories(folder))

@@ -7,7 +7,7 @@
 namespace fathom::tune {
 
 struct DatabaseFile {
-  std::string path;    // or the address of a server
+  std::string path;    // or the address of a server, or `zoo`, what comes with Fathom
   bool isNamed = true; // by somebody, and not the user's default
 
   // A file that there is not. Of servers nobody knows before they are asked.

@@ -40,6 +40,15 @@ Expected<std::unique_ptr<ScheduleDatabase>> ScheduleDatabase::open(StringRef nam
   return std::unique_ptr<ScheduleDatabase>(new ScheduleDatabase(std::move(*connection)));
 }
 
+Expected<std::unique_ptr<ScheduleDatabase>> ScheduleDatabase::inMemory(StringRef name) {
+  auto connection = openMemory(name);
+  if (!connection)
+    return connection.takeError();
+  if (Error error = migrate(**connection))
+    return std::move(error);
+  return std::unique_ptr<ScheduleDatabase>(new ScheduleDatabase(std::move(*connection)));
+}
+
 static Expected<Entry> readEntry(const Row &row, StringRef database) {
   Entry entry;
   int column = 0;

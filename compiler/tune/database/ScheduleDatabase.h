@@ -31,6 +31,9 @@ public:
   static llvm::Expected<std::unique_ptr<ScheduleDatabase>>
   open(llvm::StringRef name, Access access, std::chrono::milliseconds patience = std::chrono::seconds(30));
 
+  // An empty one of this process alone.
+  static llvm::Expected<std::unique_ptr<ScheduleDatabase>> inMemory(llvm::StringRef name);
+
   llvm::StringRef name() const { return connection->name(); }
 
   // The best schedule that is known of a kernel: entries for its machine come before those for others of its target,

@@ -40,6 +40,7 @@ public:
 
   Error openToRead();
   Error openToWrite();
+  Error openInMemory() { return open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE); }
 
   StringRef name() const override { return path; }
   Error execute(StringRef sql, ArrayRef<Value> values, function_ref<Error(const Row &)> take) override;
@@ -230,6 +231,13 @@ Error Sqlite::openToWrite() {
 }
 
 } // namespace
+
+Expected<std::unique_ptr<Connection>> openMemory(StringRef name) {
+  auto connection = std::make_unique<Sqlite>(name, Access::Write, std::chrono::milliseconds(0));
+  if (Error error = connection->openInMemory())
+    return std::move(error);
+  return connection;
+}
 
 Expected<std::unique_ptr<Connection>> openSqlite(StringRef path, Access access, std::chrono::milliseconds patience) {
   // Some names mean something else to SQLite, such as :memory:, and those of pipes would have it wait.
