@@ -32,7 +32,7 @@ public:
     if (judgeName == "draft")
       judge = draftJudge(*kernel.task);
     else if (judgeName == "static")
-      judge = preciseJudge(*kernel.task, timer, 1, threads);
+      judge = preciseJudge(*kernel.task, timer, coefficientsFor(kernel.task->target()), 1, threads);
     else if (judgeName == "measure")
       startMeasuring();
     else

@@ -18,6 +18,8 @@ import sys
 
 BUILD = pathlib.Path(os.environ.get("FATHOM_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"))
 BASES = ["random", "genetic"]
+# Those that make code of whatever they look at take minutes for a kernel: --search autotvm chameleon.
+QUICK = ["descent", "evolution", "construct", "autotvm:knobs", "chameleon:knobs"]
 CLEARLY = 1.005
 
 
@@ -81,17 +83,17 @@ def scaling(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", choices=["static", "draft", "measure"], default="static", help="who says what a schedule costs (static)")
-    parser.add_argument("--trials", type=int, default=64, help="of each search (64)")
+    parser.add_argument("--trials", type=int, default=128, help="of each search (128); those that learn go by chance for the first 64")
     parser.add_argument("--seeds", type=int, default=3, help="1 to N (3)")
     parser.add_argument("--machine", default="host", metavar="TARGET")
-    parser.add_argument("--search", nargs="+", default=[], metavar="NAME", help="these, beside random and genetic (all)")
+    parser.add_argument("--search", nargs="+", default=QUICK, metavar="NAME", help=f"these, beside random and genetic ({', '.join(QUICK)})")
     parser.add_argument("--kernel", nargs="+", default=[], metavar="NAME", help="these (all)")
     parser.add_argument("--no-scaling", action="store_true", help="leave out how judging scales with threads")
     arguments = parser.parse_args()
     if arguments.trials < 1 or arguments.seeds < 1:
         parser.error("--trials and --seeds are at least 1")
     found = []
-    for run in runs(arguments, [*BASES, *arguments.search] if arguments.search else []):
+    for run in runs(arguments, [*BASES, *arguments.search]):
         found.append(run)
         print(f"{run['kernel']} {run['search']} {run['seed']}: {run['best']:.0f} after {len(run['costs'])} in {run['seconds']:.1f} s", file=sys.stderr)
     report(found)
