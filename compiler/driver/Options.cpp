@@ -124,6 +124,10 @@ static const Option table[] = {
      "compare the artifact's code and weights with its checksum before they are used; 'fathom inspect' always does"},
     {"list", 0, OptionType::Flag, "", "", PassesBit, false, false,
      "list all passes: what they do, what they need of the graph, and what they give to it"},
+    {"html", 0, OptionType::File, "FILE.html", "", ExplainBit, false, false,
+     "write instead one page for a browser: the time of each kernel, predicted and with --run measured, and what "
+     "tuning "
+     "changed where schedules are from a database"},
     {"cost", 0, OptionType::Text, "KERNEL", "", ExplainBit, false, false,
      "print instead what a kernel of an ONNX model costs by its own code, nothing run: its loops, the memory they "
      "touch "

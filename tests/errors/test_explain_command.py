@@ -2,6 +2,7 @@
 import json
 import platform
 import re
+import sqlite3
 
 import numpy as np
 import onnx
@@ -312,3 +313,24 @@ def test_a_cost_by_a_machines_own_calibration(fathom, save, tmp_path):
     )
     told = fathom("explain", save(gemm_model(40)), "--cost", "b", "--calibration", "c.yaml", "--db", "none").expect(0).out
     assert re.search(r"predicted: \d+ cycles, [\d.]+ us: multiply-adds 100 %\nby a test\n", told)
+
+
+def test_a_page_for_a_browser(fathom, save, tmp_path):
+    path = save(gemm_model(40))
+    fathom("tune", path, "--tune", "measure:8", "--apart", "--db", "x.db", "-q").expect(0)
+    # The slowest schedule becomes the best, so that something is changed for certain.
+    with sqlite3.connect(tmp_path / "x.db") as database:
+        (table,) = (name for (name,) in database.execute("select name from sqlite_master where type = 'table'") if "entr" in name)
+        database.execute(f"update {table} set nanoseconds = 1e12 - nanoseconds")
+    fathom("explain", path, "--run", "--db", "x.db", "--html", "page.html", "-q").expect(0)
+    page = (tmp_path / "page.html").read_text()
+    # It needs nothing else, and says all: two bars a kernel, times before and after, changed knobs.
+    assert not re.search(r"(src|href)=|@import|url\(", page)
+    kernels = len(explained(fathom, path, "--db", "x.db")["kernels"])
+    assert page.count('class="bar measured"') == page.count('class="bar predicted"') == kernels
+    assert "a gain of" in page and re.search(r"<td>[a-z_]+ \d+ → \d+", page)
+    # Without a run and a database there are predictions alone.
+    fathom("explain", path, "--db", "none", "--html", "page.html", "-q").expect(0)
+    page = (tmp_path / "page.html").read_text()
+    assert page.count('class="bar predicted"') == kernels and 'class="bar measured"' not in page and "→" not in page
+    fathom("explain", path, "--db", "none", "--html", "missing/page.html").expect(1, "[F1014]", "missing/page.html")

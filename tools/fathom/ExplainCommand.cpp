@@ -1,13 +1,16 @@
 // fathom explain: what became of every node, what each kernel has to do, and how long it took.
+#include "compiler/package/OutputFile.h"
 #include "tools/fathom/ArtifactReader.h"
 #include "tools/fathom/CompileCommand.h"
 #include "tools/fathom/ExplainCost.h"
+#include "tools/fathom/ExplainHtml.h"
 #include "tools/fathom/ExplainNodes.h"
 #include "tools/fathom/MachinePeak.h"
 #include "tools/fathom/PreparedRun.h"
 #include "tools/fathom/SizeExpression.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 
@@ -187,6 +190,67 @@ void printKernel(const json::Object &kernel, size_t index) {
              << "': " << printable(other->getString("why").value_or("")) << "\n";
 }
 
+struct Explained {
+  json::Object manifest;
+  json::Array kernels;
+  std::optional<Run> run;
+};
+
+Expected<Explained> explainArtifact(StringRef path, const OptionValues &options) {
+  auto artifact = readArtifact(path);
+  if (!artifact)
+    return artifact.takeError();
+  auto sizes = parseDims(options);
+  if (!sizes)
+    return sizes.takeError();
+  Explained told{std::move(artifact->manifest), {}, {}};
+  if (options.flag("run")) {
+    auto profiled = profile(path, options);
+    if (!profiled)
+      return profiled.takeError();
+    told.run = std::move(*profiled);
+    sizes = told.run->sizes;
+  }
+  if (json::Array *kernels = told.manifest.getArray("kernels"))
+    told.kernels = *kernels;
+  for (auto [i, kernel] : enumerate(told.kernels))
+    if (json::Object *object = kernel.getAsObject())
+      measureKernel(*object, i, *sizes, told.run ? &*told.run : nullptr);
+  return std::move(told);
+}
+
+// The page of a model; where schedules are from a database, beside what the draft alone would have chosen.
+Expected<int> writeHtml(StringRef model, StringRef source, const Explained &told, const OptionValues &options) {
+  bool isTuned = any_of(told.kernels, [](const json::Value &kernel) {
+    return kernel.getAsObject() && kernel.getAsObject()->get("schedule_entry");
+  });
+  std::optional<Explained> draft;
+  if (isTuned && !source.empty()) {
+    OptionValues without;
+    for (const Option &option : optionTable())
+      for (const std::string &value : option.name == "db" ? std::vector<std::string>() : options.all(option.name))
+        if (Error error = without.set(option, value))
+          return std::move(error);
+    if (Error error = without.set(*findOption("db", ExplainBit), "none"))
+      return std::move(error);
+    GivenArtifact compiled;
+    Expected<int> exitCode = compiled.open(source, without, ExplainBit);
+    if (!exitCode || *exitCode)
+      return exitCode;
+    auto explained = explainArtifact(compiled.path(), without);
+    if (!explained)
+      return explained.takeError();
+    draft = std::move(*explained);
+  }
+  Error error = writeFile(options.text("html"), [&](raw_ostream &out) {
+    printHtml(sys::path::filename(model), told.kernels, draft ? &draft->kernels : nullptr,
+              told.run ? told.run->threads : 1, out);
+  });
+  if (error)
+    return fail(ErrorCode::FileUnwritable, toString(std::move(error)));
+  return 0;
+}
+
 } // namespace
 
 Expected<int> explainCommand(const Arguments &arguments) {
@@ -197,30 +261,15 @@ Expected<int> explainCommand(const Arguments &arguments) {
   Expected<int> exitCode = given.open(arguments.positional[0], options, ExplainBit);
   if (!exitCode || *exitCode)
     return exitCode;
-  auto artifact = readArtifact(given.path());
-  if (!artifact)
-    return artifact.takeError();
-  auto sizes = parseDims(options);
-  if (!sizes)
-    return sizes.takeError();
-  std::optional<Run> run;
-  if (options.flag("run")) {
-    auto profiled = profile(given.path(), options);
-    if (!profiled)
-      return profiled.takeError();
-    run = std::move(*profiled);
-    sizes = run->sizes;
-  }
-  json::Object &manifest = artifact->manifest;
-  json::Array *kernels = manifest.getArray("kernels");
-  if (kernels)
-    for (auto [i, kernel] : enumerate(*kernels))
-      if (json::Object *object = kernel.getAsObject())
-        measureKernel(*object, i, *sizes, run ? &*run : nullptr);
-  json::Array others = explainOtherNodes(manifest, given.source(), options);
+  auto told = explainArtifact(given.path(), options);
+  if (!told)
+    return told.takeError();
+  if (options.has("html"))
+    return writeHtml(arguments.positional[0], given.source(), *told, options);
+  const std::optional<Run> &run = told->run;
+  json::Array others = explainOtherNodes(told->manifest, given.source(), options);
   if (options.flag("json")) {
-    json::Object result{{"kernels", kernels ? json::Array(*kernels) : json::Array()},
-                        {"other_nodes", std::move(others)}};
+    json::Object result{{"kernels", json::Array(told->kernels)}, {"other_nodes", std::move(others)}};
     if (run)
       result["peak"] = json::Object{{"threads", run->threads},
                                     {"gflop_per_second", run->peak.flopPerSecond * 1e-9},
@@ -231,10 +280,9 @@ Expected<int> explainCommand(const Arguments &arguments) {
   if (run)
     outs() << formatv("roofline of this machine with {0} threads: {1:f1} GFLOP/s, {2:f1} GB/s, measured\n",
                       run->threads, run->peak.flopPerSecond * 1e-9, run->peak.bytesPerSecond * 1e-9);
-  if (kernels)
-    for (auto [i, kernel] : enumerate(*kernels))
-      if (const json::Object *object = kernel.getAsObject())
-        printKernel(*object, i);
+  for (auto [i, kernel] : enumerate(told->kernels))
+    if (const json::Object *object = kernel.getAsObject())
+      printKernel(*object, i);
   if (!others.empty())
     outs() << "in no kernel:\n";
   printOps(&others, "     ");
