@@ -1,101 +1,18 @@
 // fathom explain: what became of every node, what each kernel has to do, and how long it took.
 #include "compiler/package/OutputFile.h"
-#include "tools/fathom/ArtifactReader.h"
 #include "tools/fathom/CompileCommand.h"
+#include "tools/fathom/ExplainArtifact.h"
 #include "tools/fathom/ExplainCost.h"
 #include "tools/fathom/ExplainHtml.h"
 #include "tools/fathom/ExplainNodes.h"
-#include "tools/fathom/MachinePeak.h"
 #include "tools/fathom/PreparedRun.h"
-#include "tools/fathom/SizeExpression.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
 
 namespace fathom {
 namespace {
-
-// What a run tells about one kernel.
-struct Measured {
-  double seconds = 0;
-  int64_t launches = 0;
-};
-
-struct Run {
-  std::vector<Measured> kernels;
-  Sizes sizes;
-  MachinePeak peak;
-  int threads = 1;
-};
-
-// The least time of each kernel over a few runs: what else the machine does only adds to it.
-Expected<Run> profile(StringRef path, const OptionValues &options) {
-  auto prepared = prepareRun(path, options);
-  if (!prepared)
-    return prepared.takeError();
-  LoadedModel &model = *prepared->model;
-  Run result;
-  for (auto [spec, value] : zip(model.inputs, prepared->inputs))
-    for (auto [size, dim, name] : zip(value.dims, spec.dims, spec.dimNames))
-      if (dim < 0)
-        result.sizes[name] = size;
-  result.kernels.resize(fathom_model_kernel_count(model.model));
-  fathom_context_set_profiling(model.context, 1);
-  constexpr int runs = 6;
-  for (int run = 0; run < runs; ++run) {
-    if (Error error = prepared->run())
-      return std::move(error);
-    std::vector<Measured> now(result.kernels.size());
-    for (size_t i = 0; i < fathom_context_profile_count(model.context); ++i) {
-      fathom_profile_entry entry;
-      if (Error error = takeStatus(fathom_context_profile(model.context, i, &entry)))
-        return std::move(error);
-      now[entry.kernel].seconds += double(entry.end_ns - entry.start_ns) * 1e-9;
-      ++now[entry.kernel].launches;
-    }
-    // The first run is cold.
-    for (auto [best, one] : zip(result.kernels, now))
-      if (run < 2 || one.seconds < best.seconds)
-        best = one;
-  }
-  result.threads = fathom_context_threads(model.context);
-  result.peak = measurePeak(result.threads);
-  return std::move(result);
-}
-
-// The share of what the machine could do at most. Nothing where that says little: the kernel moves data that the caches
-// hold, or is over before it has begun.
-std::optional<double> shareOfRoofline(double flop, double bytes, double seconds, const MachinePeak &peak) {
-  constexpr double shortest = 5e-6;
-  if (seconds < shortest || peak.flopPerSecond <= 0 || peak.bytesPerSecond <= 0)
-    return std::nullopt;
-  double computing = flop / peak.flopPerSecond, moving = bytes / peak.bytesPerSecond;
-  if (computing < moving && bytes < double(lastLevelCacheBytes()))
-    return std::nullopt;
-  return std::max(computing, moving) / seconds;
-}
-
-// Adds what is known of a kernel to its description.
-void measureKernel(json::Object &kernel, size_t index, const Sizes &sizes, const Run *run) {
-  auto flop = evaluate(kernel.get("flop"), sizes), bytes = evaluate(kernel.get("bytes"), sizes);
-  auto put = [&](StringRef name, std::optional<double> value) {
-    kernel[name] = value ? json::Value(*value) : json::Value(nullptr);
-  };
-  put("flop", flop);
-  put("bytes", bytes);
-  if (!run || index >= run->kernels.size())
-    return;
-  const Measured &measured = run->kernels[index];
-  kernel["launches"] = measured.launches;
-  put("ms", measured.launches ? std::optional(measured.seconds * 1e3) : std::nullopt);
-  double launches = double(measured.launches), seconds = measured.seconds;
-  bool isKnown = flop && bytes && seconds > 0;
-  put("gflop_per_second", isKnown ? std::optional(*flop * launches / seconds * 1e-9) : std::nullopt);
-  put("roofline_share",
-      isKnown ? shareOfRoofline(*flop * launches, *bytes * launches, seconds, run->peak) : std::nullopt);
-}
 
 std::string spellCount(std::optional<double> count, StringRef unit) {
   if (!count)
@@ -188,35 +105,6 @@ void printKernel(const json::Object &kernel, size_t index) {
     if (const json::Object *other = value.getAsObject())
       outs() << "     not with '" << printable(other->getString("kernel").value_or("?"))
              << "': " << printable(other->getString("why").value_or("")) << "\n";
-}
-
-struct Explained {
-  json::Object manifest;
-  json::Array kernels;
-  std::optional<Run> run;
-};
-
-Expected<Explained> explainArtifact(StringRef path, const OptionValues &options) {
-  auto artifact = readArtifact(path);
-  if (!artifact)
-    return artifact.takeError();
-  auto sizes = parseDims(options);
-  if (!sizes)
-    return sizes.takeError();
-  Explained told{std::move(artifact->manifest), {}, {}};
-  if (options.flag("run")) {
-    auto profiled = profile(path, options);
-    if (!profiled)
-      return profiled.takeError();
-    told.run = std::move(*profiled);
-    sizes = told.run->sizes;
-  }
-  if (json::Array *kernels = told.manifest.getArray("kernels"))
-    told.kernels = *kernels;
-  for (auto [i, kernel] : enumerate(told.kernels))
-    if (json::Object *object = kernel.getAsObject())
-      measureKernel(*object, i, *sizes, told.run ? &*told.run : nullptr);
-  return std::move(told);
 }
 
 // The page of a model; where schedules are from a database, beside what the draft alone would have chosen.

@@ -83,8 +83,10 @@ void printHtml(StringRef model, const json::Array &kernels, const json::Array *d
     row.measured /= ms > 0 ? ms : 1, row.predicted /= cycles > 0 ? cycles : 1;
     largest = std::max({largest, row.measured, row.predicted});
   }
-  stable_sort(rows, [](const Row &a, const Row &b) {
-    return std::pair(a.measured, a.predicted) > std::pair(b.measured, b.predicted);
+  sort(rows, [](const Row &a, const Row &b) {
+    if (std::pair(a.measured, a.predicted) != std::pair(b.measured, b.predicted))
+      return std::pair(a.measured, a.predicted) > std::pair(b.measured, b.predicted);
+    return nameOf(*a.kernel) < nameOf(*b.kernel);
   });
   std::string title = escaped(model);
   out << "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>" << title << "</title><style>" << style
