@@ -64,9 +64,9 @@ class Study:
         return json.loads(done.stdout), time.perf_counter() - start
 
     def tune(self, name, plan):
-        """Tunes a model and gives its seconds, of this and of earlier runs: what is known already takes no time again."""
+        """Tunes a model and gives its seconds, of this and of all earlier runs: what is known already takes no time again."""
         _, seconds = self.run(name, f"measure:{self.arguments.trials}", self.arguments.db, plan)
-        key = f"{name}:{self.arguments.trials}:{self.arguments.threads}"
+        key = f"{name}:{self.arguments.threads}"
         self.seconds[key] = self.seconds.get(key, 0) + seconds
         self.records.write_text(json.dumps(self.seconds, indent=1))
         return self.seconds[key]

@@ -15,7 +15,7 @@ public:
   llvm::Expected<std::array<std::vector<double>, 2>> kernels(ArrayRef<Tuned> tuned) override {
     if (llvm::Error error = prepare(tuned))
       return std::move(error);
-    auto times = medianKernelTimes(runs, seconds);
+    auto times = typicalKernelTimes(runs, seconds);
     if (!times)
       return times.takeError();
     return std::array{(*times)[0], (*times)[1]};
@@ -23,7 +23,7 @@ public:
   llvm::Expected<InPlace> models(ArrayRef<Tuned> tuned) override {
     if (llvm::Error error = prepare(tuned))
       return std::move(error);
-    auto times = medianTimes(runs, seconds);
+    auto times = typicalTimes(runs, seconds);
     if (!times)
       return times.takeError();
     return InPlace{(*times)[0], (*times)[1]};

@@ -1,4 +1,4 @@
-// Loading through the runtime's C interface, inputs that are made up, and medians.
+// Loading through the runtime's C interface, inputs that are made up, and quartiles of times.
 #include "compiler/driver/ModelRuns.h"
 
 #include "compiler/support/Cancellation.h"
@@ -9,6 +9,7 @@
 #include "llvm/Support/JSON.h"
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <random>
 
 using namespace llvm;
@@ -57,10 +58,18 @@ StringMap<int64_t> sizesOf(fathom_model *model) {
   return sizes;
 }
 
-double median(std::vector<double> &values) {
-  auto middle = values.begin() + ptrdiff_t(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+// What disturbs a run makes it slower: the lower quartile moves less with it than the median.
+double lowerQuartile(std::vector<double> &values) {
+  auto place = values.begin() + ptrdiff_t(values.size() / 4);
+  std::nth_element(values.begin(), place, values.end());
+  return *place;
+}
+
+// Of this thread, without what others had its CPU for.
+double cpuNanoseconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return double(time.tv_sec) * 1e9 + double(time.tv_nsec);
 }
 
 } // namespace
@@ -159,10 +168,12 @@ Expected<ModelRun> ModelRun::load(StringRef path, int threads) {
 }
 
 Expected<double> ModelRun::nanoseconds() {
+  bool isAlone = fathom_context_threads(state->context) == 1;
   auto start = Clock::now();
+  double cpuStart = cpuNanoseconds();
   if (Error error = state->run())
     return std::move(error);
-  return std::chrono::duration<double, std::nano>(Clock::now() - start).count();
+  return isAlone ? cpuNanoseconds() - cpuStart : std::chrono::duration<double, std::nano>(Clock::now() - start).count();
 }
 
 Expected<std::vector<double>> ModelRun::kernelNanoseconds() {
@@ -197,7 +208,7 @@ static Error inTurns(size_t count, double seconds, function_ref<Error(size_t)> t
   return Error::success();
 }
 
-Expected<std::vector<double>> medianTimes(ArrayRef<std::unique_ptr<ModelRun>> models, double seconds) {
+Expected<std::vector<double>> typicalTimes(ArrayRef<std::unique_ptr<ModelRun>> models, double seconds) {
   std::vector<std::vector<double>> times(models.size());
   Error error = inTurns(models.size(), seconds, [&](size_t i) -> Error {
     Expected<double> time = models[i]->nanoseconds();
@@ -208,14 +219,14 @@ Expected<std::vector<double>> medianTimes(ArrayRef<std::unique_ptr<ModelRun>> mo
   });
   if (error)
     return std::move(error);
-  std::vector<double> medians;
+  std::vector<double> quartiles;
   for (std::vector<double> &values : times)
-    medians.push_back(median(values));
-  return medians;
+    quartiles.push_back(lowerQuartile(values));
+  return quartiles;
 }
 
-Expected<std::vector<std::vector<double>>> medianKernelTimes(ArrayRef<std::unique_ptr<ModelRun>> models,
-                                                             double seconds) {
+Expected<std::vector<std::vector<double>>> typicalKernelTimes(ArrayRef<std::unique_ptr<ModelRun>> models,
+                                                              double seconds) {
   // Of each model, for each kernel, its times.
   std::vector<std::vector<std::vector<double>>> times(models.size());
   Error error = inTurns(models.size(), seconds, [&](size_t i) -> Error {
@@ -229,11 +240,11 @@ Expected<std::vector<std::vector<double>>> medianKernelTimes(ArrayRef<std::uniqu
   });
   if (error)
     return std::move(error);
-  std::vector<std::vector<double>> medians(models.size());
-  for (auto [of, kernels] : zip_equal(medians, times))
+  std::vector<std::vector<double>> quartiles(models.size());
+  for (auto [of, kernels] : zip_equal(quartiles, times))
     for (std::vector<double> &values : kernels)
-      of.push_back(median(values));
-  return medians;
+      of.push_back(lowerQuartile(values));
+  return quartiles;
 }
 
 } // namespace fathom

@@ -26,9 +26,9 @@ private:
   std::unique_ptr<State> state;
 };
 
-// The medians of so many seconds of runs in turns, a few at least.
-llvm::Expected<std::vector<double>> medianTimes(llvm::ArrayRef<std::unique_ptr<ModelRun>> models, double seconds);
-llvm::Expected<std::vector<std::vector<double>>> medianKernelTimes(llvm::ArrayRef<std::unique_ptr<ModelRun>> models,
-                                                                   double seconds);
+// The lower quartiles of so many seconds of runs in turns, a few at least; with one thread, of its CPU time.
+llvm::Expected<std::vector<double>> typicalTimes(llvm::ArrayRef<std::unique_ptr<ModelRun>> models, double seconds);
+llvm::Expected<std::vector<std::vector<double>>> typicalKernelTimes(llvm::ArrayRef<std::unique_ptr<ModelRun>> models,
+                                                                    double seconds);
 
 } // namespace fathom
