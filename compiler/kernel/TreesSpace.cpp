@@ -49,9 +49,7 @@ const FamilyOf<cost::Trees, TreesSchedule>
             .candidates = candidates,
             .estimate = cost::estimate,
             .violation = violation,
-            .extents = [](const cost::Trees &p, const TreesSchedule &) -> Extents {
-              return {{"rows", p.rows}};
-            }});
+            .extents = [](const cost::Trees &p, const TreesSchedule &) -> Extents { return {{"rows", p.rows}}; }});
 
 } // namespace
 

@@ -12,7 +12,8 @@ ArrayRef<FactText> factTable() {
   static const FactText table[] = {
       {RowMajor, "row-major", "every tensor lies row by row"},
       {Movable, "movable", "no op lies in another's memory or kernel, so that ops can be moved"},
-      {Canonical, "canonical", "operators that others express are expressed by them, but for those of the next two lines"},
+      {Canonical, "canonical",
+       "operators that others express are expressed by them, but for those of the next two lines"},
       {Unquantized, "unquantized", "no product or convolution is of quantised numbers"},
       {Inferring, "inferring", "no normalisation has statistics of its own"},
       {Names, "names", "every op has a name of its own"},

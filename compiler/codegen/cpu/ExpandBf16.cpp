@@ -46,8 +46,8 @@ LogicalResult selectIntegers(arith::SelectOp op, PatternRewriter &b) {
     return failure();
   Type i16 = withElements(op.getType(), b.getI16Type());
   auto bits = [&](Value value) -> Value { return arith::BitcastOp::create(b, op.getLoc(), i16, value); };
-  Value chosen = arith::SelectOp::create(b, op.getLoc(), op.getCondition(), bits(op.getTrueValue()),
-                                         bits(op.getFalseValue()));
+  Value chosen =
+      arith::SelectOp::create(b, op.getLoc(), op.getCondition(), bits(op.getTrueValue()), bits(op.getFalseValue()));
   b.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), chosen);
   return success();
 }

@@ -58,13 +58,13 @@ private:
     llvm::LLVMContext context;
     // Every device of the last ten years has multiply-adds and rounding; minima that keep a NaN came with sm_80.
     MathOptions math{options.strict, /*hasFma=*/true, /*hasRounding=*/true, /*hasMinMax=*/false};
-    std::unique_ptr<llvm::Module> module = lowerLoops(
-        loops, context, math,
-        [](LLVMTypeConverter &converter, RewritePatternSet &patterns, LLVMConversionTarget &target) {
-          // Behind the others: it would make calls of NVIDIA's library of instructions that LLVM has.
-          populateGpuToNVVMConversionPatterns(converter, patterns, /*benefit=*/0);
-          target.addLegalDialect<NVVM::NVVMDialect>();
-        });
+    std::unique_ptr<llvm::Module> module =
+        lowerLoops(loops, context, math,
+                   [](LLVMTypeConverter &converter, RewritePatternSet &patterns, LLVMConversionTarget &target) {
+                     // Behind the others: it would make calls of NVIDIA's library of instructions that LLVM has.
+                     populateGpuToNVVMConversionPatterns(converter, patterns, /*benefit=*/0);
+                     target.addLegalDialect<NVVM::NVVMDialect>();
+                   });
     if (!module)
       return failure();
     for (llvm::Function &function : *module) {

@@ -116,8 +116,8 @@ private:
     auto values = dyn_cast_or_null<DenseElementsAttr>(table.getValueAttr());
     if (!values)
       return void(refuse() << "OpenCL C has no constant of this kind");
-    out << "__constant " << nameOf(values.getElementType()) << " " << simtSymbol(kernel + "." + table.getSymName().str())
-        << "[] = {";
+    out << "__constant " << nameOf(values.getElementType()) << " "
+        << simtSymbol(kernel + "." + table.getSymName().str()) << "[] = {";
     llvm::interleaveComma(values.getValues<Attribute>(), out,
                           [&](Attribute value) { out << number(cast<TypedAttr>(value)); });
     out << "};\n";
