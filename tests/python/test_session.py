@@ -211,6 +211,22 @@ def test_threads_do_not_change_results(threads):
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("threads", [-1, 10**6, 2**31, 2**40])
+def test_impossible_numbers_of_threads(model, threads):
+    with pytest.raises(fathom.Error, match=f"F1012.*threads is {threads}:"):
+        fathom.Session(fathom.compile(model), threads=threads)
+
+
+def test_a_damaged_manifest(model, tmp_path):
+    path = tmp_path / "model.fathom"
+    fathom.compile(model).save(path)
+    data = path.read_bytes()
+    assert b'{"arena_bytes"' in data
+    path.write_bytes(data.replace(b'{"arena_bytes"', b'["arena_bytes"'))
+    with pytest.raises(fathom.Error, match="F1011.*model.fathom.*manifest"):
+        fathom.Session(path)
+
+
 def test_runs_from_many_threads(model):
     session = fathom.Session(fathom.compile(model), threads=2)
     inputs = [{"x": randn(batch, 16, seed=batch)} for batch in range(1, 9)]
