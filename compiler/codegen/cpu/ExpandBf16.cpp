@@ -1,4 +1,4 @@
-// What LLVM's x86-64 back end lacks for bf16, as patterns.
+// What LLVM's back ends lack for bf16, as patterns.
 #include "compiler/codegen/cpu/ExpandBf16.h"
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"

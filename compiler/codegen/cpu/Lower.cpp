@@ -14,7 +14,7 @@ std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llv
                                           const CodegenOptions &options) {
   auto has = [&](StringRef feature) { return llvm::is_contained(options.target.required, feature); };
   bool arm = options.target.isAArch64();
-  if (!arm && failed(expandBf16(loops)))
+  if (!(arm && has("bf16")) && failed(expandBf16(loops)))
     return nullptr;
   MathOptions math{options.strict, arm || has("fma"), arm || has("sse4.1"), arm};
   std::unique_ptr<llvm::Module> module = lowerLoops(loops, llvmContext, math);
