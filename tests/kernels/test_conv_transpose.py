@@ -137,6 +137,7 @@ def test_joined_phases_in_tiles(seed):
     """Windows of nine that move by four are nine taps of sixteen channels: Winograd's method may have them, and keeps its bound."""
     data = np.random.default_rng(seed)
     node, inputs, weights = transposed(data, 1, 56, 1, (9, 9), (33, 31), strides=[4, 4], pads=[4] * 4, output_padding=[3, 3])
+    weights["b"] = np.abs(weights["b"])  # a ReLU that leaves little of a column leaves little tolerance for its tiles
     assert "winograd" in classes(model_of(with_relu(node), inputs, weights), target="neoverse-n1")
     for algorithm in ("auto", "winograd2", "winograd4"):
         compare(with_relu(node), inputs, weights, conv_algorithm=algorithm)
