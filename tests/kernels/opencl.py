@@ -53,17 +53,17 @@ class Device:
         assert (data[like.nbytes :] == 0x5A).all(), "a kernel wrote behind a buffer"
         return data[: like.nbytes].view(like.dtype).reshape(like.shape)
 
-    def run(self, program, name, inputs, outputs, sizes, items):
-        """The outputs (arrays whose contents are overwritten), and the code of a fault or 0."""
+    def run(self, program, name, inputs, outputs, sizes, groups, items=256, scratch=0):
+        """The outputs (arrays whose contents are overwritten), and the code of a fault or 0. A group has `scratch` bytes of its own."""
         kernel = self.create("clCreateKernel", program, name.encode())
         fault = np.zeros(1, np.int32)
-        arrays = [*inputs, *outputs, fault]
+        arrays = [*inputs, *outputs, fault, np.zeros(groups * scratch, np.uint8)]
         buffers = [self.buffer(array) for array in arrays]
         for i, argument in enumerate([*buffers, *map(c_int64, sizes)]):
             self.call("clSetKernelArg", kernel, c_uint32(i), c_size_t(8), byref(argument))
-        self.call("clEnqueueNDRangeKernel", self.queue, kernel, c_uint32(1), None, byref(c_size_t(items)), None, c_uint32(0), None, None)
+        self.call("clEnqueueNDRangeKernel", self.queue, kernel, c_uint32(1), None, byref(c_size_t(groups * items)), byref(c_size_t(items)), c_uint32(0), None, None)
         results = [self.read(buffer, array) for buffer, array in zip(buffers, arrays)]
         for buffer in buffers:
             self.call("clReleaseMemObject", buffer)
         self.call("clReleaseKernel", kernel)
-        return results[len(inputs) : -1], int(results[-1][0])
+        return results[len(inputs) : -2], int(results[-2][0])

@@ -7,7 +7,6 @@
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/Target/TargetMachine.h"
@@ -51,10 +50,6 @@ public:
 private:
   static LogicalResult optimized(ModuleOp loops, const CodegenOptions &options,
                                  llvm::function_ref<void(llvm::Module &)> complete, Look look) {
-    RewritePatternSet ids(loops.getContext());
-    populateGpuGlobalIdPatterns(ids);
-    if (failed(applyPatternsGreedily(loops, std::move(ids))))
-      return failure();
     llvm::LLVMContext context;
     // Every device of the last ten years has multiply-adds and rounding; minima that keep a NaN came with sm_80.
     MathOptions math{options.strict, /*hasFma=*/true, /*hasRounding=*/true, /*hasMinMax=*/false};

@@ -186,8 +186,12 @@ private:
                nameOf(store.getAddr()) + " = " + nameOf(store.getValue()) + ";");
           return true;
         })
-        .Case([&](gpu::GlobalIdOp id) {
-          define(id.getResult(), "get_global_id(" + Twine(unsigned(id.getDimension())) + ")");
+        .Case([&](gpu::BlockIdOp id) {
+          define(id.getResult(), "get_group_id(" + Twine(unsigned(id.getDimension())) + ")");
+          return true;
+        })
+        .Case([&](gpu::ThreadIdOp id) {
+          define(id.getResult(), "get_local_id(" + Twine(unsigned(id.getDimension())) + ")");
           return true;
         })
         .Default([](Operation *) { return false; });

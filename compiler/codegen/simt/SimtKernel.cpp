@@ -17,7 +17,7 @@ FailureOr<Grid> emitSimtMap(func::FuncOp kernel, const Schedule &schedule, Strin
   OpBuilder b(context);
   Location loc = kernel.getLoc();
   Operation *terminator = kernel.getBody().front().getTerminator();
-  unsigned inputs = kernel.getNumArguments(), pointers = inputs + terminator->getNumOperands() + 1;
+  unsigned inputs = kernel.getNumArguments(), pointers = inputs + terminator->getNumOperands() + 2;
   SmallVector<Type> types(pointers, LLVM::LLVMPointerType::get(context, globalMemory));
   types.append(symbolCount, b.getI64Type());
 
@@ -48,8 +48,10 @@ FailureOr<Grid> emitSimtMap(func::FuncOp kernel, const Schedule &schedule, Strin
   SmallVector<Loop> dims = loopsOver(type, {});
   AffineExpr count = iterations(dims, context);
   int64_t grain = typed<MapSchedule>(schedule).grain;
-  Value task = arith::IndexCastOp::create(b, loc, b.getI64Type(), gpu::GlobalIdOp::create(b, loc, gpu::Dimension::x));
-  Value low = c.mul(task, grain), high = c.min(c.add(low, grain), c.expr(count));
+  auto id = [&](Value number) -> Value { return arith::IndexCastOp::create(b, loc, b.getI64Type(), number); };
+  Value group = id(gpu::BlockIdOp::create(b, loc, gpu::Dimension::x));
+  Value local = id(gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
+  Value low = c.mul(c.add(c.mul(group, defaultGroupItems), local), grain), high = c.min(c.add(low, grain), c.expr(count));
   c.loop(low, high, 1, [&](Value position) {
     Indices index = e.zeros(type.getRank());
     delinearize(c, position, dims, index);
@@ -58,12 +60,13 @@ FailureOr<Grid> emitSimtMap(func::FuncOp kernel, const Schedule &schedule, Strin
   // Any of several faults: work items have no order.
   Value fault = LLVM::LoadOp::create(b, loc, b.getI32Type(), e.fault);
   c.when(c.cmp(arith::CmpIPredicate::ne, fault, c.i32(0)),
-         [&] { LLVM::StoreOp::create(b, loc, fault, function.getArgument(pointers - 1)); });
+         [&] { LLVM::StoreOp::create(b, loc, fault, function.getArgument(pointers - 2)); });
   func::ReturnOp::create(b, loc);
   if (e.failed)
     return failure();
   Grid grid;
-  grid.tasks = graph::size::simplified(count.ceilDiv(grain));
+  grid.tasks = graph::size::simplified(count.ceilDiv(grain * defaultGroupItems));
+  grid.groupItems = defaultGroupItems;
   return grid;
 }
 

@@ -4,8 +4,10 @@
 // CHECK-LABEL: func.func @Add_Tanh
 // CHECK-SAME: !llvm.ptr<1> {llvm.noalias}{{.*}}, %[[SIZE:arg[0-9]+]]: i64) attributes {gpu.kernel}
 // CHECK-NOT: vector
-// CHECK: %[[ID:.*]] = gpu.global_id x
-// CHECK: arith.index_cast %[[ID]]
+// CHECK: %[[GROUP:.*]] = gpu.block_id x
+// CHECK: arith.index_cast %[[GROUP]]
+// CHECK: %[[ITEM:.*]] = gpu.thread_id x
+// CHECK: arith.index_cast %[[ITEM]]
 // CHECK: scf.for
 // CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK: math.tanh %{{.*}} : f32
