@@ -8,7 +8,7 @@ import numpy as np
 
 DEVICE_TYPE_ALL, PROGRAM_BUILD_LOG = 0xFFFFFFFF, 0x1183
 READ_WRITE, COPY_HOST_PTR = 1, 32
-GUARD = 64  # bytes behind each buffer that a kernel must leave alone
+GUARD = 64  # bytes around each buffer that a kernel must leave alone
 
 
 class Device:
@@ -44,14 +44,14 @@ class Device:
         return program
 
     def buffer(self, array):
-        data = np.frombuffer(np.ascontiguousarray(array).tobytes() + b"\x5a" * GUARD, np.uint8)
+        data = np.frombuffer(b"\x5a" * GUARD + np.ascontiguousarray(array).tobytes() + b"\x5a" * GUARD, np.uint8)
         return self.create("clCreateBuffer", self.context, c_uint64(READ_WRITE | COPY_HOST_PTR), c_size_t(data.size), data.ctypes.data_as(c_void_p))
 
     def read(self, buffer, like):
-        data = np.empty(like.nbytes + GUARD, np.uint8)
+        data = np.empty(like.nbytes + 2 * GUARD, np.uint8)
         self.call("clEnqueueReadBuffer", self.queue, buffer, c_uint32(1), c_size_t(0), c_size_t(data.size), data.ctypes.data_as(c_void_p), c_uint32(0), None, None)
-        assert (data[like.nbytes :] == 0x5A).all(), "a kernel wrote behind a buffer"
-        return data[: like.nbytes].view(like.dtype).reshape(like.shape)
+        assert (data[:GUARD] == 0x5A).all() and (data[-GUARD:] == 0x5A).all(), "a kernel wrote outside of a buffer"
+        return data[GUARD:-GUARD].view(like.dtype).reshape(like.shape)
 
     def run(self, program, name, inputs, outputs, sizes, groups, items=256, scratch=0):
         """The outputs (arrays whose contents are overwritten), and the code of a fault or 0. A group has `scratch` bytes of its own."""
@@ -59,7 +59,8 @@ class Device:
         fault = np.zeros(1, np.int32)
         arrays = [*inputs, *outputs, fault, np.zeros(groups * scratch, np.uint8)]
         buffers = [self.buffer(array) for array in arrays]
-        for i, argument in enumerate([*buffers, *map(c_int64, sizes)]):
+        pointers = [part for buffer in buffers for part in (buffer, c_uint64(GUARD))]
+        for i, argument in enumerate([*pointers, *map(c_int64, sizes)]):
             self.call("clSetKernelArg", kernel, c_uint32(i), c_size_t(8), byref(argument))
         self.call("clEnqueueNDRangeKernel", self.queue, kernel, c_uint32(1), None, byref(c_size_t(groups * items)), byref(c_size_t(items)), c_uint32(0), None, None)
         results = [self.read(buffer, array) for buffer, array in zip(buffers, arrays)]

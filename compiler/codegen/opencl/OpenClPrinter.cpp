@@ -129,12 +129,19 @@ private:
     out << "__kernel void " << simtSymbol(function.getName()) << "(";
     llvm::interleaveComma(function.getArguments(), out, [&](BlockArgument argument) {
       if (isa<LLVM::LLVMPointerType>(argument.getType()))
-        out << memoryOf(argument) << " uchar *restrict " << nameOf(argument);
+        out << memoryOf(argument) << " uchar *" << nameOf(argument) << "_buffer, ulong " << nameOf(argument) << "_offset";
       else
         out << nameOf(argument.getType()) << " " << nameOf(argument);
     });
     out << ") {\n";
     depth = 1;
+    // The host has no addresses: only a buffer can be passed, and a place in it.
+    for (BlockArgument argument : function.getArguments())
+      if (isa<LLVM::LLVMPointerType>(argument.getType())) {
+        std::string name = nameOf(argument);
+        line((memoryOf(argument) + " uchar *const restrict ").str() + name + " = " + name + "_buffer + " + name +
+             "_offset;");
+      }
     printBlock(function.getBody().front());
     out << "}\n";
   }
