@@ -1,4 +1,4 @@
-// One reason for each op of the sequential class, by what its emitter does (codegen/cpu/Sequential*.cpp).
+// One reason for each op of the sequential class, by what its emitter does (codegen/common/Sequential*.cpp).
 #include "compiler/explain/SequentialNotes.h"
 
 #include "compiler/graph/Layout.h"

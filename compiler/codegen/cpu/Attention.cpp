@@ -2,7 +2,7 @@
 // to the softmax applied to them on their way into scratch; the softmax there; and its product with the packed values.
 // Keys that do not fit come in blocks, with the maxima and sums of those before carried on.
 #include "compiler/cost/Attention.h"
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/codegen/cpu/ScoreTile.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/kernel/Attention.h"

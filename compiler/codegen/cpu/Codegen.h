@@ -1,8 +1,8 @@
 // From a kernel (a function of graph ops) with its schedule to loops, LLVM IR and an object file.
 #pragma once
 
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/codegen/common/LowerLoops.h"
-#include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/kernel/Backend.h"
 
 namespace fathom {

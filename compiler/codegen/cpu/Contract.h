@@ -2,7 +2,7 @@
 // ContractPack.cpp the packed left operand, ContractStore.cpp what becomes of a tile.
 #pragma once
 
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/schedule/Contract.h"
 

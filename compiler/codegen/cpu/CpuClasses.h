@@ -1,8 +1,7 @@
 // The classes of kernels on a CPU: which one an op gets, and what emits it.
 #pragma once
 
-#include "compiler/codegen/cpu/Kernels.h"
-#include "compiler/kernel/KernelClass.h"
+#include "compiler/codegen/common/ClassEmitters.h"
 
 namespace fathom {
 
@@ -11,7 +10,6 @@ const KernelClass *cpuClassOf(mlir::Operation *anchor);
 // Its anchor's, or without one a map, or one that changes the order of elements.
 const KernelClass *cpuClassOf(mlir::func::FuncOp kernel);
 
-using ClassEmitter = Grid (*)(KernelBody &, const Schedule &);
 ClassEmitter emitterOf(const KernelClass &klass);
 
 } // namespace fathom

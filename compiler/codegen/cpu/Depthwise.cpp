@@ -2,7 +2,7 @@
 // loads and weights. Taps outside of the image are left out: loops over a window's rows have bounds, and where a row's
 // width is known, so is what of a tile at its ends lies in the image. Where it is not, a halo stands for that.
 #include "compiler/schedule/Depthwise.h"
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/kernel/KernelClass.h"
 
 using namespace mlir;

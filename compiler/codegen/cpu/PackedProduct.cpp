@@ -2,7 +2,7 @@
 // is all the time there is. Tasks divide the matrix's rows (the result's columns); several of them at a time share the
 // loads of the input, and several rows of input share the unpacking.
 #include "compiler/schedule/PackedProduct.h"
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 
 using namespace mlir;
 using namespace fathom::graph;

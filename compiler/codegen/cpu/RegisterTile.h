@@ -2,8 +2,8 @@
 #pragma once
 
 #include "compiler/codegen/common/Emitter.h"
+#include "compiler/codegen/common/Sums.h"
 #include "compiler/codegen/cpu/OrderedLoop.h"
-#include "compiler/codegen/cpu/Sums.h"
 
 namespace fathom {
 

@@ -1,7 +1,7 @@
 // Kernels that change the order of elements: squares of them are loaded as vectors along the sources' neighbours,
 // transposed in registers, and stored as vectors along the results'.
 #include "compiler/kernel/Reorder.h"
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/codegen/cpu/Squares.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/schedule/Reorder.h"

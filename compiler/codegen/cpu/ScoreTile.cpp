@@ -1,7 +1,7 @@
 // Maxima, exponentials and sums of a tile's rows.
 #include "compiler/codegen/cpu/ScoreTile.h"
 
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 
 using namespace mlir;
 

@@ -3,7 +3,7 @@
 // reads the factors of a step together. Otherwise a row is a row, and lanes run along the keys.
 #pragma once
 
-#include "compiler/codegen/cpu/FloatMath.h"
+#include "compiler/codegen/common/FloatMath.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/schedule/Attention.h"
 

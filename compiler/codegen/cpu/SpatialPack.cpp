@@ -3,7 +3,7 @@
 // window, input channel of the group, channels of the panel. The input, channels-last with a halo, is read in place:
 // its channels by groups, and the stretches of them that a step takes, are a view of it.
 #include "compiler/cost/SpatialPack.h"
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/kernel/ConvAlgorithm.h"

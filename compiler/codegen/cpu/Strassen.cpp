@@ -3,8 +3,8 @@
 // columns. A task adds up its quarters, multiplies them with the seven factors of the weights panel by panel, and adds
 // up the products of each panel: nothing between leaves the caches.
 #include "compiler/kernel/Strassen.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/codegen/cpu/Combination.h"
-#include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/schedule/Strassen.h"
 

@@ -3,7 +3,7 @@
 // what is fused behind them, are stored where the phase has them. Which taps there are is computed when a phase begins,
 // so that all phases share their code.
 #include "compiler/kernel/TransposedConv.h"
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/schedule/Transposed.h"

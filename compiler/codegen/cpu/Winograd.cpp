@@ -2,8 +2,8 @@
 // transformed weights as one matrix product for each element of a tile, and the products are transformed back. A run of
 // tasks goes through all three for a block of tiles, so that nothing between them leaves the caches.
 #include "compiler/kernel/Winograd.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/codegen/cpu/Combination.h"
-#include "compiler/codegen/cpu/Kernels.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/schedule/Winograd.h"

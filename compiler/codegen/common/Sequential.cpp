@@ -1,6 +1,6 @@
 // Running sums along an axis that comes with the data, and what the sequential kernels share; scatters, sorts and
 // others have files of their own.
-#include "compiler/codegen/cpu/Sequential.h"
+#include "compiler/codegen/common/Sequential.h"
 
 using namespace mlir;
 using namespace fathom::graph;

@@ -1,5 +1,5 @@
 // Kernels that select by data: which elements are not zero, where a cache is written.
-#include "compiler/codegen/cpu/Sequential.h"
+#include "compiler/codegen/common/Sequential.h"
 #include "runtime/abi.h"
 
 using namespace mlir;

@@ -1,6 +1,6 @@
 // Non-maximum suppression: class by class, candidates by falling score; one stays unless a box that stayed before
 // overlaps it by more than a threshold.
-#include "compiler/codegen/cpu/Sequential.h"
+#include "compiler/codegen/common/Sequential.h"
 
 using namespace mlir;
 using namespace fathom::graph;

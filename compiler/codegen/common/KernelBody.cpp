@@ -1,6 +1,6 @@
 // What the kernel classes share: task ranges, result stores, row-wise iteration and reductions.
-#include "compiler/codegen/cpu/Kernels.h"
-#include "compiler/codegen/cpu/Sums.h"
+#include "compiler/codegen/common/KernelBody.h"
+#include "compiler/codegen/common/Sums.h"
 #include "compiler/graph/SizeMath.h"
 
 using namespace mlir;

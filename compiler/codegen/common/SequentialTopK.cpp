@@ -1,6 +1,6 @@
 // The k largest or smallest elements along an axis. The results are a heap of the best so far with the worst of them at
 // its root, which a better element replaces; in the end the heap is sorted.
-#include "compiler/codegen/cpu/Sequential.h"
+#include "compiler/codegen/common/Sequential.h"
 
 using namespace mlir;
 using namespace fathom::graph;

@@ -3,7 +3,7 @@
 // branches: who has reached a leaf stays there until all have. A block of rows passes one tree after the other, so that
 // the nodes come from the first-level cache.
 #include "compiler/schedule/Trees.h"
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 
 using namespace mlir;
 using namespace fathom::graph;

@@ -1,7 +1,7 @@
 // Kernels whose elements depend on each other or on data in ways that no tile can share, one emitter per family.
 #pragma once
 
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 
 namespace fathom {
 

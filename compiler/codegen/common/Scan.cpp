@@ -1,6 +1,6 @@
 // Running sums along an axis. Side by side, rows are summed up in vectors; along a row, so are the lanes of each
 // vector.
-#include "compiler/codegen/cpu/Sequential.h"
+#include "compiler/codegen/common/Sequential.h"
 #include "compiler/kernel/RowAxes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

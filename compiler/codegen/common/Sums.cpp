@@ -1,5 +1,5 @@
 // Loops over the blocks of long sums.
-#include "compiler/codegen/cpu/Sums.h"
+#include "compiler/codegen/common/Sums.h"
 
 #include "mlir/IR/Matchers.h"
 

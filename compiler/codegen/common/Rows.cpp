@@ -1,6 +1,6 @@
 // Softmaxes and layer normalisation: several passes over a row while it is in cache.
-#include "compiler/codegen/cpu/FloatMath.h"
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/FloatMath.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/kernel/RowAxes.h"
 
 using namespace mlir;

@@ -1,5 +1,5 @@
 // Reductions along axes, with producers and consumers fused.
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/kernel/RowAxes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 

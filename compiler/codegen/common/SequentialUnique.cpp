@@ -1,5 +1,5 @@
 // Distinct elements of a vector or rows of a matrix, found by sorting their indices in the memory of the first result.
-#include "compiler/codegen/cpu/Sequential.h"
+#include "compiler/codegen/common/Sequential.h"
 #include "compiler/support/Diagnostics.h"
 
 using namespace mlir;

@@ -1,5 +1,4 @@
-// Code for one kernel on a CPU, by class. A kernel is a function of graph ops: an anchor with fused producers and
-// consumers.
+// Code for one kernel, by class. A kernel is a function of graph ops: an anchor with fused producers and consumers.
 #pragma once
 
 #include "compiler/codegen/common/Emitter.h"

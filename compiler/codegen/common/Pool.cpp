@@ -1,5 +1,5 @@
 // Pooling windows: bounds are clipped to the input, so that padding is never read.
-#include "compiler/codegen/cpu/Kernels.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;

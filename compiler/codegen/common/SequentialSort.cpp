@@ -1,5 +1,5 @@
 // Sorting in place by a heap: n log n steps at worst, and no memory beside the list.
-#include "compiler/codegen/cpu/Sequential.h"
+#include "compiler/codegen/common/Sequential.h"
 
 using namespace mlir;
 

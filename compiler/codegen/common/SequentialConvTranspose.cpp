@@ -1,5 +1,5 @@
 // Transposed convolutions, each result element gathered from the inputs whose windows reach it.
-#include "compiler/codegen/cpu/Sequential.h"
+#include "compiler/codegen/common/Sequential.h"
 
 using namespace mlir;
 using namespace fathom::graph;

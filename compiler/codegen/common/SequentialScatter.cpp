@@ -1,5 +1,5 @@
 // Scatters: a copy of the input into which updates are written in their order, which decides where indices repeat.
-#include "compiler/codegen/cpu/Sequential.h"
+#include "compiler/codegen/common/Sequential.h"
 
 using namespace mlir;
 using namespace fathom::graph;

@@ -1,0 +1,44 @@
+// The table of emitters, and the class of each anchor.
+#include "compiler/codegen/common/ClassEmitters.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+
+static constexpr std::pair<const KernelClass *, ClassEmitter> emitters[] = {
+    {&concatClass, with<ConcatSchedule, emitConcat>},
+    {&reduceClass, with<RowSchedule, emitReduce>},
+    {&argReduceClass, with<RowSchedule, emitArgReduce>},
+    {&softmaxClass, with<RowSchedule, emitSoftmax>},
+    {&layerNormClass, with<RowSchedule, emitLayerNorm>},
+    {&poolClass, with<PoolSchedule, emitPool>},
+    {&treesClass, with<TreesSchedule, emitTrees>},
+    {&scanClass, with<ScanSchedule, emitScan>},
+    {&sequentialClass, with<SequentialSchedule, emitSequential>}};
+
+ClassEmitter commonEmitterOf(const KernelClass &klass) {
+  const auto *found = llvm::find_if(emitters, [&](const auto &entry) { return entry.first == &klass; });
+  return found == std::end(emitters) ? nullptr : found->second;
+}
+
+const KernelClass *commonClassOf(Operation *anchor) {
+  if (!anchor)
+    return &mapClass;
+  return TypeSwitch<Operation *, const KernelClass *>(anchor)
+      .Case<ArgMaxOp, ArgMinOp>([](auto) { return &argReduceClass; })
+      .Case<SoftmaxOp, LogSoftmaxOp, HardmaxOp>([](auto) { return &softmaxClass; })
+      .Case<LayerNormalizationOp, RMSNormalizationOp>([](auto) { return &layerNormClass; })
+      .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([](auto) { return &poolClass; })
+      .Case([](ConcatOp) { return &concatClass; })
+      // Which sums are independent is not known without the axis.
+      .Case([](CumSumOp op) { return constantElementsOf(op.getAxis()) ? &scanClass : &sequentialClass; })
+      .Case<ScatterElementsOp, ScatterNDOp, TopKOp, NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp,
+            ConvTransposeOp>([](auto) { return &sequentialClass; })
+      .Case([](TreeEnsembleOp) { return &treesClass; })
+      .Case<MatMulOp, ConvOp, WinogradConvOp, StrassenOp, MatMulNBitsOp>(
+          [](auto) -> const KernelClass * { return nullptr; })
+      .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
+}
+
+} // namespace fathom
