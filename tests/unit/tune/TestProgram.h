@@ -72,4 +72,11 @@ inline uint64_t testSeed() {
   return seed;
 }
 
+// Of searches one in so many is run (FATHOM_TEST_PART), others with every seed, where not what they find matters but
+// their code.
+inline size_t testPart() {
+  const char *text = std::getenv("FATHOM_TEST_PART");
+  return text ? std::max<size_t>(1, std::strtoull(text, nullptr, 0)) : 1;
+}
+
 } // namespace fathom::tune
