@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 
 import numpy as np
@@ -131,13 +132,47 @@ def _checked(session, given: dict) -> dict:
     }
 
 
+def _sizes_fault(session, sizes: dict, given: dict) -> Error | None:
+    """What the model says of inputs of these sizes before it runs; None where they go together or nobody can tell."""
+    if any(found.info.kind != "tensor" for found in session.groups):
+        return None
+    shapes = [
+        given[info.name].shape
+        if info.name in given
+        else tuple(sizes.get(size, 1) if isinstance(size, str) else size for size in info.shape)
+        for info in session.inputs
+    ]
+    if sum(math.prod(shape) for shape in shapes) > 1 << 26:
+        return Error("too many elements", "F1012", 1)
+    try:
+        session.output_shapes(shapes)
+    except Error as error:
+        if error.code != "F1012":
+            raise
+        return error
+    return None
+
+
+def _equal_sizes(session, sizes: dict, free: list, given: dict) -> dict | None:
+    """One size for all that nobody gave and that do not only count what lies along the first axis: for windows and
+    patches."""
+    others = {name for info in session.inputs for name in (info.shape or ())[1:]}
+    for size in range(2, 257):
+        more = {name: min(max(size, low), high) for name, low, high in free if name in others}
+        if not _sizes_fault(session, sizes | more, given):
+            return sizes | more
+    return None
+
+
 def random_inputs(session, seed: int = 0, dims: dict | None = None, given: dict | None = None) -> dict:
     """Inputs for a session: floating-point ones nearly normal, integers within what the model can take.
 
     `given` has values for some of the inputs, by name.
     """
-    values = _checked(session, given or {})
-    sizes, free = _sizes(session, dims or {}, values)
+    known = _checked(session, given or {})
+    values = dict(known)
+    sizes, free = _sizes(session, dims or {}, known)
+    fault = _sizes_fault(session, sizes, known) if free else None
     groups = [found for found in session.groups if found.info.name not in values]
     integers = (np.int32, np.int64)
     # Some that the model knows.
@@ -148,7 +183,7 @@ def random_inputs(session, seed: int = 0, dims: dict | None = None, given: dict 
         return _declared_range(ranges, sizes)
 
     guesses = any(f.info.kind == "tensor" and f.info.dtype in integers and not declared(f, sizes) for f in groups)
-    tries = guesses or len(free) > 1
+    tries = guesses or len(free) > 1 or fault is not None
 
     def fill(sizes, ones=False, tries=tries) -> bool:
         """Whether the sizes go together, as far as a run was tried."""
@@ -179,6 +214,11 @@ def random_inputs(session, seed: int = 0, dims: dict | None = None, given: dict 
         {name: sizes[name] + more} for more in (1, 2, 3) for name, _, high in free if sizes[name] + more <= high
     ]
     if not fill(sizes) and not any(fill(sizes | change, ones=True) for change in changes):
+        if fault:
+            if (equal := _equal_sizes(session, sizes, free, known)) and fill(equal, ones=True):
+                return values
+            words = " ".join(f"--dim {name}=SIZE" for name, _, _ in session.symbols)
+            raise Error(fault.message, fault.code, 1, fault.node, f"say sizes that go together: {words}")
         # The run says what is wrong with the usual ones.
         fill(sizes, tries=False)
     return values

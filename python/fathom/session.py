@@ -132,6 +132,10 @@ class Session:
                 results[i] = unpack(results[i])
         return [put_together(self._output_groups[i], results) for i in wanted]
 
+    def output_shapes(self, input_shapes: list) -> list:
+        """The shapes of the artifact's outputs for shapes of its inputs, -1 where data decide; refuses what does not fit."""
+        return self._model.output_dims(input_shapes)
+
     def _run_again(self, inputs: dict) -> list | None:
         """The results for arrays that need no check but whether their shapes were there before; None for others."""
         if not self._seen or len(inputs) != len(self._tensors):

@@ -7,11 +7,12 @@ import subprocess
 import sys
 
 import numpy as np
+import onnx
 import pytest
 from support.models import make_model, value
 from support.networks import add_model, relu_model
 from support.tool import ROOT
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, parser
 
 ANOTHER = "x86-64-v3" if platform.machine() == "aarch64" else "neoverse-n1"
 
@@ -274,6 +275,31 @@ def test_a_decoder_without_options(fathom, tmp_path):
     fathom("explain", "decoder.onnx", "--run").expect(0)
     # Sizes that were given stay what they are.
     fathom("run", "decoder.fathom", "--dim", "total_sequence_length=1").expect(1, "[F1012]", "does not fit")
+
+
+def test_windows_without_options(fathom, tmp_path):
+    """Sizes of which only some are whole windows: such are sought, and where none is found, the hint says how to give them."""
+    text = """<ir_version: 10, opset_import: ["" : 21]> g (float[b, h, w, 2] x) => (float[] y)
+      <int64[1] one = {1}, int64[1] two = {2}, int64[1] rest = {-1}, int64[1] size = {WINDOW}> {
+      s = Shape(x) h = Gather(s, one) w = Gather(s, two) down = Div(h, size) across = Div(w, size)
+      t = Concat<axis = 0>(rest, down, size, across, size, two) y = Reshape(x, t) }"""
+    for window in (7, 500):
+        model = parser.parse_model(text.replace("WINDOW", str(window)))
+        model.graph.output[0].type.tensor_type.ClearField("shape")
+        onnx.save(model, tmp_path / f"{window}.onnx")
+        fathom("compile", f"{window}.onnx", "-o", f"{window}.fathom").expect(0)
+    measured = json.loads(fathom("bench", "7.onnx", "--min-time", "0.01", "--json").expect(0).out)
+    assert measured["dims"] == {"b": 1, "h": 7, "w": 7}
+    measured = json.loads(fathom("bench", "7.onnx", "--min-time", "0.01", "--json", "--dim", "h=14").expect(0).out)
+    assert measured["dims"] == {"b": 1, "h": 14, "w": 7}
+    fathom("verify", "7.onnx").expect(0)
+    fathom("run", "7.fathom", "--dim", "b=3").expect(0)
+    fathom("explain", "7.onnx", "--run").expect(0)
+    hint = "hint: say sizes that go together: --dim b=SIZE --dim h=SIZE --dim w=SIZE"
+    for command in (["verify", "7.onnx", "--dim", "h=8"], ["run", "7.fathom", "--dim", "h=8"], ["verify", "500.onnx"],
+                    ["bench", "500.onnx"], ["explain", "500.onnx", "--run"]):
+        fathom(*command).expect(1, "[F1012]", "cannot be reshaped", hint)
+    fathom("verify", "500.onnx", "--dim", "h=500", "--dim", "w=1000").expect(0)
 
 
 def test_doctor(fathom):

@@ -5,7 +5,9 @@
 #include "tools/fathom/SizeExpression.h"
 #include "tools/fathom/Terminal.h"
 #include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/StringSet.h"
 #include <cmath>
+#include <numeric>
 
 using namespace llvm;
 
@@ -217,15 +219,40 @@ private:
 
   Error allocate(size_t index) {
     const TensorSpec &spec = model.inputs[index];
-    SmallVector<int64_t> dims = spec.dims;
-    for (size_t axis = 0; axis < dims.size(); ++axis)
-      if (dims[axis] < 0)
-        dims[axis] = sizes[spec.dimNames[axis]] = sizeOf(spec.dimNames[axis]);
-    Expected<Array> value = Array::create(spec.dtype, dims);
+    for (auto [size, name] : zip(spec.dims, spec.dimNames))
+      if (size < 0)
+        sizes[name] = sizeOf(name);
+    Expected<Array> value = Array::create(spec.dtype, dimsOf(index));
     if (!value)
       return value.takeError();
     values[index] = std::move(*value);
     return Error::success();
+  }
+
+  SmallVector<int64_t> dimsOf(size_t index) {
+    const TensorSpec &spec = model.inputs[index];
+    if (given[index])
+      return values[index].dims;
+    SmallVector<int64_t> dims;
+    for (auto [size, name] : zip(spec.dims, spec.dimNames))
+      dims.push_back(size < 0 ? sizeOf(name) : size);
+    return dims;
+  }
+
+  Error checkSizes() {
+    return model.checkSizes(map_to_vector(seq(model.inputs.size()), [this](size_t index) { return dimsOf(index); }));
+  }
+  // Whether they go together, and inputs of them are not too large to try.
+  bool sizesFit() {
+    double elements = 0;
+    for (size_t index : seq(model.inputs.size())) {
+      SmallVector<int64_t> dims = dimsOf(index);
+      elements += std::accumulate(dims.begin(), dims.end(), 1.0, std::multiplies<>());
+    }
+    Error error = elements <= 1 << 26 ? checkSizes() : fail(ErrorCode::BadInput, "too many elements");
+    bool fits = !error;
+    consumeError(std::move(error));
+    return fits;
   }
 
   // An element of a sequence is one value, and what is optional is there.
@@ -282,14 +309,15 @@ private:
   }
 
   // Nor does it say which sizes go together, such as a mask's with that of a cache and the tokens behind it. Where the
-  // usual ones do not, one that nobody gave is made a little larger, and masks leave nothing out. The Python package
-  // tries the same in the same order.
+  // usual ones do not, one that nobody gave is made a little larger, and masks leave nothing out; then all that count
+  // no batches are made equal, for windows and patches. The Python package tries the same in the same order.
   Error fill() {
     bool integers = false;
     for (auto [i, spec] : enumerate(model.inputs))
       integers |= !given[i] && spec.part.empty() && (spec.dtype == FATHOM_I32 || spec.dtype == FATHOM_I64) &&
                   !declaredRange(spec);
-    bool tries = integers || free.size() > 1;
+    bool goTogether = free.empty() || sizesFit();
+    bool tries = integers || free.size() > 1 || !goTogether;
     Expected<Fit> fit = fillOnce(tries);
     if (!fit || *fit == Fit::Good)
       return fit.takeError();
@@ -310,12 +338,49 @@ private:
       if (!fit || *fit == Fit::Good)
         return fit.takeError();
     }
+    sizes = usual;
+    if (!goTogether && makeEqual()) {
+      if (Error error = allocateAll())
+        return error;
+      fit = fillOnce(tries);
+      if (!fit || *fit == Fit::Good)
+        return fit.takeError();
+    }
     // The run says what is wrong with the usual ones.
     masksAreOnes = false;
     sizes = usual;
+    if (!goTogether)
+      if (Error error = checkSizes())
+        return withHint(std::move(error));
     if (Error error = allocateAll())
       return error;
     return fillOnce(/*tries=*/false).takeError();
+  }
+
+  // Whether one size does for all that nobody gave and that do not only count what lies along the first axis. Sizes
+  // alone cost little to try.
+  bool makeEqual() {
+    StringSet<> others;
+    for (const TensorSpec &spec : model.inputs)
+      for (const std::string &name : drop_begin(spec.dimNames, !spec.dimNames.empty()))
+        others.insert(name);
+    for (int64_t size = 2; size <= 256; ++size) {
+      for (const SymbolSpec *symbol : free)
+        if (others.contains(symbol->name))
+          sizes[symbol->name] = std::clamp(size, symbol->min, symbol->max);
+      if (sizesFit())
+        return true;
+    }
+    return false;
+  }
+
+  Error withHint(Error error) {
+    std::string dims;
+    for (const SymbolSpec &symbol : model.symbols)
+      dims += " --dim " + symbol.name + "=SIZE";
+    return handleErrors(std::move(error), [&](const Failure &failure) {
+      return fail(failure.code, failure.message, "say sizes that go together:" + dims);
+    });
   }
 
   std::string inputNames() {

@@ -91,16 +91,22 @@ static SmallVector<const int64_t *> dimsOf(ArrayRef<Array> values) {
   return map_to_vector(values, [](const Array &value) { return value.dims.data(); });
 }
 
-fathom_status *LoadedModel::sizeOutputs(ArrayRef<Array> inputValues, std::vector<SmallVector<int64_t>> &dims) {
+fathom_status *LoadedModel::sizeOutputs(ArrayRef<const int64_t *> inputDims, std::vector<SmallVector<int64_t>> &dims) {
   for (const TensorSpec &output : outputs)
     dims.emplace_back(output.dims.size());
   auto pointers = map_to_vector(dims, [](SmallVector<int64_t> &sizes) { return sizes.data(); });
-  return fathom_context_output_dims(context, dimsOf(inputValues).data(), pointers.data());
+  return fathom_context_output_dims(context, inputDims.data(), pointers.data());
+}
+
+Error LoadedModel::checkSizes(ArrayRef<SmallVector<int64_t>> inputDims) {
+  std::vector<SmallVector<int64_t>> dims;
+  return takeStatus(
+      sizeOutputs(map_to_vector(inputDims, [](const SmallVector<int64_t> &sizes) { return sizes.data(); }), dims));
 }
 
 Expected<std::vector<Array>> LoadedModel::allocateOutputs(ArrayRef<Array> inputValues) {
   std::vector<SmallVector<int64_t>> dims;
-  if (Error error = takeStatus(sizeOutputs(inputValues, dims)))
+  if (Error error = takeStatus(sizeOutputs(dimsOf(inputValues), dims)))
     return std::move(error);
   std::vector<Array> values;
   for (auto [output, sizes] : zip(outputs, dims)) {
@@ -152,7 +158,7 @@ Error LoadedModel::run(ArrayRef<Array> inputValues, MutableArrayRef<Array> outpu
 
 Expected<Fit> LoadedModel::tryRun(ArrayRef<Array> inputValues) {
   std::vector<SmallVector<int64_t>> dims;
-  fathom_status *status = sizeOutputs(inputValues, dims);
+  fathom_status *status = sizeOutputs(dimsOf(inputValues), dims);
   if (!status) {
     Expected<std::vector<Array>> outputValues = allocateOutputs(inputValues);
     if (!outputValues)

@@ -44,6 +44,8 @@ public:
   // Runs the model to see whether all indices in the inputs lie within what they select from, and the sizes go
   // together.
   llvm::Expected<Fit> tryRun(llvm::ArrayRef<Array> inputValues);
+  // What the model says of inputs of these sizes before it runs.
+  llvm::Error checkSizes(llvm::ArrayRef<llvm::SmallVector<int64_t>> inputDims);
   llvm::Expected<size_t> arenaBytes(llvm::ArrayRef<Array> inputValues);
 
   fathom_model *model = nullptr;
@@ -51,7 +53,7 @@ public:
 
 private:
   // Sizes of the outputs of a run on these inputs, -1 where data decide.
-  fathom_status *sizeOutputs(llvm::ArrayRef<Array> inputValues, std::vector<llvm::SmallVector<int64_t>> &dims);
+  fathom_status *sizeOutputs(llvm::ArrayRef<const int64_t *> inputDims, std::vector<llvm::SmallVector<int64_t>> &dims);
   fathom_status *start(llvm::ArrayRef<Array> inputValues, llvm::MutableArrayRef<Array> outputValues);
 };
 
