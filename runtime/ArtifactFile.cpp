@@ -111,7 +111,33 @@ void *openFresh(const char *Path) {
 
 } // namespace
 
-fathom_status *fathom::checkArtifactFile(const char *Path) {
+fathom_status *fathom::notSealed(const char *Path) {
+  return makeStatus(FATHOM_ERROR_FORMAT, "'%s' is truncated or was changed: it does not end with its checksum", Path);
+}
+
+// Compares what the file ends with; with `All`, the checksum of all of it, too.
+static fathom_status *checkTrailer(const char *Path, const File &Source, uint64_t Size, bool All, bool &IsSealed) {
+  Trailer Found = {}, Right;
+  IsSealed =
+      Size > sizeof(Found) && Source.readAt(Size - sizeof(Found), &Found, sizeof(Found)) && Found.Magic == TrailerMagic;
+  if (!IsSealed)
+    return nullptr;
+  if (Found.FileBytes != Size)
+    return makeStatus(FATHOM_ERROR_FORMAT, "'%s' is damaged: it was written with %llu bytes and has %llu", Path,
+                      static_cast<unsigned long long>(Found.FileBytes), static_cast<unsigned long long>(Size));
+  if (!makeTrailer(Source.descriptor(), Size - sizeof(Found), All, Right))
+    return makeStatus(FATHOM_ERROR_FILE, "cannot read '%s'", Path);
+  if (Found.Head != Right.Head)
+    return makeStatus(FATHOM_ERROR_FORMAT, "'%s' is damaged: its headers and tables are not those that were written",
+                      Path);
+  if (All && Found.Content != Right.Content)
+    return makeStatus(FATHOM_ERROR_FORMAT,
+                      "'%s' is damaged: its checksum is %016llx and was %016llx when it was written", Path,
+                      static_cast<unsigned long long>(Right.Content), static_cast<unsigned long long>(Found.Content));
+  return nullptr;
+}
+
+fathom_status *fathom::checkArtifactFile(const char *Path, bool &IsSealed) {
   File Source(Path);
   struct stat Info;
   if (!Source.isOpen() || !Source.stat(Info))
@@ -144,42 +170,21 @@ fathom_status *fathom::checkArtifactFile(const char *Path) {
     if (Segment.p_type == PT_LOAD || Segment.p_type == PT_DYNAMIC)
       Needed = std::max(Needed, endOf(Segment.p_offset, Segment.p_filesz));
   }
-  return Needed > Size ? truncated(Path, Needed, Size) : checkTrailer(Path, /*Needed=*/false, /*All=*/false);
-}
-
-fathom_status *fathom::checkTrailer(const char *Path, bool Needed, bool All) {
-  File Source(Path);
-  struct stat Info;
-  if (!Source.isOpen() || !Source.stat(Info))
-    return makeStatus(FATHOM_ERROR_FILE, "cannot open '%s': %s", Path, strerror(errno));
-  uint64_t Size = uint64_t(Info.st_size);
-  if (!Size)
-    return notAnArtifact(Path, "it is empty");
-  Trailer Found = {}, Right;
-  bool IsThere =
-      Size > sizeof(Found) && Source.readAt(Size - sizeof(Found), &Found, sizeof(Found)) && Found.Magic == TrailerMagic;
-  if (!IsThere)
-    return Needed ? makeStatus(FATHOM_ERROR_FORMAT,
-                               "'%s' is truncated or was changed: it does not end with its checksum", Path)
-                  : nullptr;
-  if (Found.FileBytes != Size)
-    return makeStatus(FATHOM_ERROR_FORMAT, "'%s' is damaged: it was written with %llu bytes and has %llu", Path,
-                      static_cast<unsigned long long>(Found.FileBytes), static_cast<unsigned long long>(Size));
-  if (!makeTrailer(Source.descriptor(), Size - sizeof(Found), All, Right))
-    return makeStatus(FATHOM_ERROR_FILE, "cannot read '%s'", Path);
-  if (Found.Head != Right.Head)
-    return makeStatus(FATHOM_ERROR_FORMAT, "'%s' is damaged: its headers are not those that were written", Path);
-  if (All && Found.Content != Right.Content)
-    return makeStatus(FATHOM_ERROR_FORMAT,
-                      "'%s' is damaged: its checksum is %016llx and was %016llx when it was written", Path,
-                      static_cast<unsigned long long>(Right.Content), static_cast<unsigned long long>(Found.Content));
-  return nullptr;
+  return Needed > Size ? truncated(Path, Needed, Size) : checkTrailer(Path, Source, Size, /*All=*/false, IsSealed);
 }
 
 fathom_status *fathom_artifact_check(const char *path) {
   if (!path)
     return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "fathom_artifact_check: path is null");
-  return checkTrailer(path, /*Needed=*/true, /*All=*/true);
+  File Source(path);
+  struct stat Info;
+  if (!Source.isOpen() || !Source.stat(Info))
+    return makeStatus(FATHOM_ERROR_FILE, "cannot open '%s': %s", path, strerror(errno));
+  if (!Info.st_size)
+    return notAnArtifact(path, "it is empty");
+  bool IsSealed;
+  fathom_status *Status = checkTrailer(path, Source, uint64_t(Info.st_size), /*All=*/true, IsSealed);
+  return Status || IsSealed ? Status : notSealed(path);
 }
 
 fathom_status *fathom::openArtifact(const char *Path, void **Handle, const fathom_artifact **Artifact) {

@@ -7,12 +7,11 @@
 
 namespace fathom {
 
-// Checks that Path is a whole ELF shared object for this machine. The system's loader would crash or give riddles.
-[[nodiscard]] fathom_status *checkArtifactFile(const char *Path);
+// Checks that Path is a whole ELF shared object for this machine, and its size and the checksum of headers and tables
+// where it ends with them: `IsSealed`. The system's loader would crash or give riddles.
+[[nodiscard]] fathom_status *checkArtifactFile(const char *Path, bool &IsSealed);
 
-// Checks the size and the checksum of the headers at the file's end; with `All`, the checksum of all of it. A file
-// without them is refused where they are `Needed`.
-[[nodiscard]] fathom_status *checkTrailer(const char *Path, bool Needed, bool All);
+[[nodiscard]] fathom_status *notSealed(const char *Path);
 
 // Maps a checked file and finds its table, whose magic and version are then right. The caller closes Handle with
 // dlclose.

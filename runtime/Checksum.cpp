@@ -109,8 +109,25 @@ bool fathom::makeTrailer(int Fd, uint64_t Bytes, bool WithContent, Trailer &Made
   if (Header.e_phoff > Bytes || Segments > Bytes - Header.e_phoff)
     return false;
   Head.add(&Header, sizeof(Header));
-  if (!addRange(Fd, Header.e_phoff, Header.e_phoff + Segments, Head) ||
-      (WithContent && !addRange(Fd, 0, Bytes, Content)))
+  if (!addRange(Fd, Header.e_phoff, Header.e_phoff + Segments, Head))
+    return false;
+  // What is no part of the file, and more than a file's worth, is in no artifact and has another sum.
+  uint64_t Left = Bytes;
+  bool WasWritable = false;
+  for (unsigned I = 0; I < Header.e_phnum && !WasWritable; ++I) {
+    Elf64_Phdr Segment;
+    if (!readAll(Fd, reinterpret_cast<unsigned char *>(&Segment), sizeof(Segment),
+                 Header.e_phoff + I * sizeof(Segment)))
+      return false;
+    if (Segment.p_type != PT_LOAD || Segment.p_flags & PF_X)
+      continue;
+    uint64_t First = std::min(Segment.p_offset, Bytes), Count = std::min({Segment.p_filesz, Bytes - First, Left});
+    if (!addRange(Fd, First, First + Count, Head))
+      return false;
+    Left -= Count;
+    WasWritable = Segment.p_flags & PF_W;
+  }
+  if (WithContent && !addRange(Fd, 0, Bytes, Content))
     return false;
   Made.Head = Head.value();
   Made.Content = Content.value();

@@ -24,11 +24,14 @@ private:
 struct Trailer {
   uint64_t Magic;
   uint64_t FileBytes; // this included
-  uint64_t Head;      // of the ELF header and the program headers, with FileBytes as the seed
-  uint64_t Content;   // of everything before this
+  // Of what the loader and the runtime believe: the ELF header, the program headers and the segments without code up to
+  // the one that is written (relocations, tables, the dynamic section); not of the weights behind. FileBytes is the
+  // seed.
+  uint64_t Head;
+  uint64_t Content; // of everything before this
 };
 
-constexpr uint64_t TrailerMagic = 0x30444e454d4f4854ull;
+constexpr uint64_t TrailerMagic = 0x31444e454d4f4854ull;
 
 // The trailer of a file that ends behind Bytes bytes of content; false where it cannot be read.
 bool makeTrailer(int Fd, uint64_t Bytes, bool WithContent, Trailer &Made);

@@ -15,13 +15,13 @@ fathom_model::~fathom_model() {
 }
 
 fathom_status *fathom_model::load(const char *Path) {
-  if (fathom_status *Status = checkArtifactFile(Path))
+  bool IsSealed;
+  if (fathom_status *Status = checkArtifactFile(Path, IsSealed))
     return Status;
   if (fathom_status *Status = openArtifact(Path, &Handle, &Artifact))
     return Status;
-  if (Artifact->flags & FATHOM_ABI_CHECKED)
-    if (fathom_status *Status = checkTrailer(Path, /*Needed=*/true, /*All=*/false))
-      return Status;
+  if ((Artifact->flags & FATHOM_ABI_CHECKED) && !IsSealed)
+    return notSealed(Path);
   if (fathom_status *Status = checkTable(Path, *Artifact))
     return Status;
   if (fathom_status *Status = checkCpuFeatures(Path, *Artifact))

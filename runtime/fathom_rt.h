@@ -114,7 +114,7 @@ typedef struct fathom_kernel_info {
 } fathom_kernel_info;
 
 // Reads the artifact at `path` from end to end and compares it with the checksum at its end: that it is what the
-// compiler wrote, on any machine. Loading checks the size and the headers only.
+// compiler wrote, on any machine. Loading checks the size and all but code and weights only.
 FATHOM_API fathom_status *fathom_artifact_check(const char *path);
 
 // Loads the artifact at `path`; /proc/self/fd/N works too. An artifact is native code: load only what you trust.

@@ -64,11 +64,7 @@ class Session:
         if threads not in range(1 << 31):  # the runtime says what it takes of those
             raise Error(f"threads is {threads}: expected 0 for the default, or their number", "F1012", 1)
         self._model = _runtime.Model(os.fsencode(path), threads)
-        try:
-            self.manifest = json.loads(self._model.manifest())
-        except ValueError as error:
-            message = f"'{os.fsdecode(path)}' is damaged: its manifest is no JSON"
-            raise Error(message, "F1011", 1, hint="compile the model again") from error
+        self.manifest = json.loads(self._model.manifest())
         # The artifact's tensors, and the model's inputs and outputs made of them: a sequence or an optional has several.
         self._tensors = _describe(self._model.inputs(), self.manifest["inputs"])
         self._results = _describe(self._model.outputs(), self.manifest["outputs"])

@@ -1,6 +1,7 @@
 """Session against ONNX Runtime: values, shapes, types, memory and threads."""
 
 import pickle
+import struct
 import threading
 import time
 
@@ -223,8 +224,29 @@ def test_a_damaged_manifest(model, tmp_path):
     data = path.read_bytes()
     assert b'{"arena_bytes"' in data
     path.write_bytes(data.replace(b'{"arena_bytes"', b'["arena_bytes"'))
-    with pytest.raises(fathom.Error, match="F1011.*model.fathom.*manifest"):
+    with pytest.raises(fathom.Error, match="F1011.*model.fathom.*headers and tables"):
         fathom.Session(path)
+
+
+def test_flipped_bits(model, tmp_path, random):
+    """The system's loader and the runtime believe what they read, so that nothing of it may differ when they do."""
+    path = tmp_path / "model.fathom"
+    fathom.compile(model).save(path)
+    data = path.read_bytes()
+    first, count = struct.unpack_from("<Q", data, 32)[0], struct.unpack_from("<H", data, 56)[0]
+    places = [*range(64)]
+    for i in range(count):
+        kind, flags, offset, _, _, size = struct.unpack_from("<IIQQQQ", data, first + 56 * i)
+        if kind == 2 or kind == 1 and flags & 2:  # the dynamic section, and tables that are relocated
+            places += range(offset, offset + size)
+        elif kind == 1 and offset == 0:
+            places += random.integers(0, size, 400).tolist()
+    for place in random.permutation(places)[:600].tolist():
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1 << random.integers(8)]) + data[place + 1 :])
+        with pytest.raises(fathom.Error):
+            fathom.Session(path)
+    path.write_bytes(data)
+    fathom.Session(path)
 
 
 def test_runs_from_many_threads(model):

@@ -8,7 +8,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fathom::fuzz::MemoryFile file(data, size);
-  if (fathom_status *status = fathom::checkArtifactFile(file.path()))
+  bool isSealed;
+  if (fathom_status *status = fathom::checkArtifactFile(file.path(), isSealed))
     fathom_status_free(status);
   auto summary = fathom::readArtifact(file.path());
   if (!summary)

@@ -2,6 +2,7 @@
 #include "Checksum.h"
 #include "TestSupport.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -64,7 +65,7 @@ TEST(Checksum, OfAFile) {
   expectOk(fathom_model_load(Path.c_str(), &Model));
   fathom_model_free(Model);
 
-  // Every byte counts, and those of the headers when the file is loaded, too.
+  // Every byte counts, and those of the headers and of what the system's loader reads when the file is loaded, too.
   auto Changed = [&](size_t At) {
     std::string Copy = Bytes;
     Copy[At] = char(Copy[At] ^ 1);
@@ -73,7 +74,18 @@ TEST(Checksum, OfAFile) {
   };
   for (size_t At : {size_t(100), Bytes.size() / 2, Bytes.size() - sizeof(End) - 1, Bytes.size() - 1})
     expectError(fathom_artifact_check(Changed(At)), FATHOM_ERROR_FORMAT, "");
-  expectError(fathom_model_load(Changed(64 + 8), &Model), FATHOM_ERROR_FORMAT, "");
+  Elf64_Ehdr Header;
+  memcpy(&Header, Bytes.data(), sizeof(Header));
+  std::vector<Elf64_Phdr> Segments(Header.e_phnum);
+  memcpy(Segments.data(), Bytes.data() + Header.e_phoff, Segments.size() * sizeof(Elf64_Phdr));
+  size_t Dynamic = 0;
+  for (const Elf64_Phdr &Segment : Segments)
+    if (Segment.p_type == PT_DYNAMIC)
+      Dynamic = Segment.p_offset;
+  ASSERT_GT(Dynamic, 0u);
+  // A tag, an address, and the table that is relocated before the dynamic section.
+  for (size_t At : {size_t(64 + 8), Dynamic, Dynamic + 8, Dynamic + 15, Dynamic - 1})
+    expectError(fathom_model_load(Changed(At), &Model), FATHOM_ERROR_FORMAT, "headers and tables");
   writeFile(Path, Bytes + "x");
   expectError(fathom_artifact_check(Path.c_str()), FATHOM_ERROR_FORMAT, "does not end with its checksum");
   expectError(fathom_artifact_check(nullptr), FATHOM_ERROR_INVALID_ARGUMENT, "path is null");
