@@ -37,6 +37,7 @@ const Wish wishes[] = {
                     "task_n: 4"},
     {transposedClass, "tile_m: 4, tile_n: 2 vectors, unroll_k: 4, in_flight: 1, task_p: 1, task_m: 64, task_n: 4"},
     {packedProductClass, "tile_m: 4, tile_n: 2, row_n: 4, chunk: 32, grain: 64"},
+    {productClass, "tile_m: 4, tile_n: 4"},
     {treesClass, "rows: 4, trees: 4, steps: 4, block: 16, grain: 64"},
 };
 

@@ -13,6 +13,7 @@ struct KernelClass {
   llvm::StringLiteral meaning;
   const Family &family;
   bool takesConsumers = true; // whether elementwise ops behind the anchor can be computed with it
+  bool takesProducers = true; // whether an anchor that computes its first operand on demand does so about once
   bool goesByStrides = true;  // whether its operands and results may be pieces of larger tensors
   // The size by which versions of a kernel are told apart, and what it counts; null where there are none.
   mlir::AffineExpr (*extent)(mlir::Operation *anchor) = nullptr;
@@ -22,12 +23,12 @@ struct KernelClass {
 // All classes, each defined with its family. Which of them an op gets is a back end's choice (Backend.h).
 extern const KernelClass mapClass, reorderClass, concatClass, reduceClass, argReduceClass, softmaxClass, layerNormClass,
     poolClass, contractClass, attentionClass, depthwiseClass, winogradClass, spatialPackClass, strassenClass,
-    transposedClass, packedProductClass, treesClass, scanClass, sequentialClass;
+    transposedClass, packedProductClass, productClass, treesClass, scanClass, sequentialClass;
 inline constexpr const KernelClass *kernelClassList[] = {
-    &mapClass,           &reorderClass,   &concatClass,      &reduceClass,    &argReduceClass,
-    &softmaxClass,       &layerNormClass, &poolClass,        &contractClass,  &attentionClass,
-    &depthwiseClass,     &winogradClass,  &spatialPackClass, &strassenClass,  &transposedClass,
-    &packedProductClass, &treesClass,     &scanClass,        &sequentialClass};
+    &mapClass,           &reorderClass,   &concatClass,      &reduceClass,   &argReduceClass,
+    &softmaxClass,       &layerNormClass, &poolClass,        &contractClass, &attentionClass,
+    &depthwiseClass,     &winogradClass,  &spatialPackClass, &strassenClass, &transposedClass,
+    &packedProductClass, &productClass,   &treesClass,       &scanClass,     &sequentialClass};
 inline llvm::ArrayRef<const KernelClass *> allKernelClasses() { return kernelClassList; }
 const KernelClass *findKernelClass(llvm::StringRef name);
 

@@ -47,10 +47,11 @@ cost::Sweep fusedSweep(Operation *op) {
 }
 
 // A map has no anchor: `op` is the end of its kernel.
-Problem mapProblem(Operation *op, const Target &) {
+Problem mapProblem(Operation *op, const Target &target) {
   auto type = operandType(op);
   Problem p{fusedSweep(op)};
-  p.sweep.length = innermostSize(op, type);
+  // Without vectors nothing is to be gained by whole rows.
+  p.sweep.length = target.hasVectors() ? innermostSize(op, type) : 1;
   p.sweep.rows = elementCount(op, type) / p.sweep.length;
   p.unit = p.sweep.length;
   return p;
@@ -156,13 +157,19 @@ template <typename S>
 void candidates(const Problem &p, const Target &target, llvm::function_ref<void(const S &)> body) {
   int64_t native = target.lanes(p.sweep.bits), count = p.sweep.cutsRows ? p.sweep.length : p.sweep.rows;
   for (int64_t vectors : {1, 2, 4, 8, 16, 32}) {
+    if (vectors > 1 && !target.hasVectors())
+      return;
     int64_t lanes = vectors * native;
     // More of them help only where each is read in a row of its own.
     if (vectors > 8 && (!p.sweep.cutsRows || lanes > p.sweep.length || lanes > mostLanes))
       return;
     // Where stretches of rows are tasks, they are whole vectors.
     int64_t each = p.sweep.cutsRows ? lanes : 1, least = cost::leastGrain(p.sweep, lanes, target), before = 0;
-    for (int64_t part : fractions(count, each))
+    SmallVector<int64_t> parts = fractions(count, each);
+    // A part for each core, where these are more.
+    if (!target.hasVectors())
+      parts.push_back(llvm::divideCeil(count, target.cores));
+    for (int64_t part : parts)
       if (int64_t grain = llvm::alignTo(std::max(part, least), each); grain != before) {
         S s;
         s.lanes = p.hasLanes ? lanes : 1;
@@ -189,12 +196,14 @@ cost::Estimate scanEstimate(const Problem &p, const ScanSchedule &s, const Targe
   return estimate(stepwise, s, target);
 }
 
-template <typename S> std::string noConstraint(const Problem &, const S &, const Target &) { return ""; }
+template <typename S> std::string laneViolation(const Problem &, const S &s, const Target &target) {
+  return s.lanes == 1 || target.hasVectors() ? "" : "lanes must be 1: the target has no vectors";
+}
 
 // The lanes of a sum are combined by halves, those of running sums by doubling the distance.
-template <typename S> std::string rowViolation(const Problem &, const S &s, const Target &) {
+template <typename S> std::string rowViolation(const Problem &p, const S &s, const Target &target) {
   if (llvm::isPowerOf2_64(s.lanes))
-    return "";
+    return laneViolation(p, s, target);
   return llvm::formatv("lanes = {0} must be a power of two", s.lanes).str();
 }
 
@@ -203,9 +212,9 @@ template <typename S> Extents extents(const Problem &p, const S &) {
 }
 
 template <typename S>
-constexpr typename FamilyOf<Problem, S>::Declaration sweep(Problem (*problem)(Operation *, const Target &),
-                                                           std::string (*violation)(const Problem &, const S &,
-                                                                                    const Target &) = noConstraint<S>) {
+constexpr typename FamilyOf<Problem, S>::Declaration
+sweep(Problem (*problem)(Operation *, const Target &),
+      std::string (*violation)(const Problem &, const S &, const Target &) = laneViolation<S>) {
   return {.problem = problem,
           .candidates = candidates<S>,
           .estimate = estimate<S>,

@@ -2,6 +2,7 @@
 // budget.
 #include "compiler/plan/DraftAlgorithms.h"
 
+#include "compiler/kernel/Backend.h"
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/Strassen.h"
@@ -98,22 +99,24 @@ Costs weigh(ConvOp conv, const AlgorithmOptions &options, const Target &target) 
   double margin = conv.getGroup() > 1 ? 1 : target.calibration.algorithmMargin;
   double cheaper = bestContract(conv, target).score;
   Costs costs;
-  if (!isDepthwise(conv)) {
+  const Backend &backend = backendOf(target);
+  if (!isDepthwise(conv) && backend.has(spatialPackClass)) {
     double spatialPack = bestSpatialPack(conv, target).score;
     costs.isSpatialPackCheaper = spatialPack < margin * cheaper;
     if (costs.isSpatialPackCheaper)
       cheaper = spatialPack;
   }
   ArrayRef<int64_t> weight = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
-  if (options.transformsWeights() && takesWinograd(conv))
+  if (options.transformsWeights() && backend.has(winogradClass) && takesWinograd(conv))
     costs.steps = winogradSteps(conv, cheaper, target);
-  else if (options.allowsStrassen() && takesStrassen(conv) && keepsSamplesApart(conv))
+  else if (options.allowsStrassen() && backend.has(strassenClass) && takesStrassen(conv) && keepsSamplesApart(conv))
     costs.steps = strassenSteps(conv, conv.getWeight(), weight[1], weight[0], cheaper, target);
   return costs;
 }
 
 Costs weigh(MatMulOp product, const AlgorithmOptions &options, const Target &target) {
-  if (!options.allowsStrassen() || !takesStrassen(product) || !keepsSamplesApart(product))
+  if (!options.allowsStrassen() || !backendOf(target).has(strassenClass) || !takesStrassen(product) ||
+      !keepsSamplesApart(product))
     return {};
   ArrayRef<int64_t> weight = cast<RankedTensorType>(product.getRhs().getType()).getShape();
   double otherwise = bestContract(product, target).score;
@@ -176,12 +179,14 @@ private:
 };
 
 // What was asked for, as far as it is possible.
-void force(ConvOp conv, const AlgorithmOptions &options, std::vector<AlgorithmChoice> &into) {
+void force(ConvOp conv, const AlgorithmOptions &options, const Backend &backend, std::vector<AlgorithmChoice> &into) {
   StringRef name = options.convolution;
-  into.push_back({conv, AlgorithmChoice::Named, name.str()});
-  if (name == "strassen" && options.allowsStrassen() && takesStrassen(conv))
+  if (backend.has(spatialPackClass) || !name.contains("spatial_pack"))
+    into.push_back({conv, AlgorithmChoice::Named, name.str()});
+  if (name == "strassen" && backend.has(strassenClass) && options.allowsStrassen() && takesStrassen(conv))
     into.push_back({conv, AlgorithmChoice::Strassen, "", strassen::products});
-  else if (name.consume_front("winograd") && options.transformsWeights() && takesWinograd(conv))
+  else if (name.consume_front("winograd") && backend.has(winogradClass) && options.transformsWeights() &&
+           takesWinograd(conv))
     into.push_back({conv, AlgorithmChoice::Winograd, "", name == "2" ? 2 : 4});
 }
 
@@ -192,6 +197,7 @@ std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &ta
   SmallVector<MatMulOp> products;
   main.walk([&](ConvOp conv) { convolutions.push_back(conv); });
   main.walk([&](MatMulOp product) { products.push_back(product); });
+  const Backend &backend = backendOf(target);
   std::vector<AlgorithmChoice> choices;
   Growth growth(int64_t(options.maxWeightGrowth * double(std::max(constantBytes(main), options.leastWeights))));
   if (options.convolution == "auto") {
@@ -211,8 +217,8 @@ std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &ta
 
   if (options.convolution != "auto" && options.convolution != "contract")
     for (ConvOp conv : convolutions)
-      force(conv, options, choices);
-  if (options.product == "strassen" && options.allowsStrassen())
+      force(conv, options, backend, choices);
+  if (options.product == "strassen" && backend.has(strassenClass) && options.allowsStrassen())
     for (MatMulOp product : products)
       if (takesStrassen(product))
         choices.push_back({product, AlgorithmChoice::Strassen, "", strassen::products});

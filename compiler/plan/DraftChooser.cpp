@@ -15,7 +15,7 @@ namespace {
 
 class DraftChooser final : public Chooser {
 public:
-  explicit DraftChooser(const Target &target) : target(target) {}
+  explicit DraftChooser(const Target &target) : target(target), hasAttention(backendOf(target).has(attentionClass)) {}
 
   TransposedForm form(ConvTransposeOp op, const AlgorithmOptions &) override {
     if (takesProductOfPixel(op))
@@ -28,7 +28,7 @@ public:
   }
 
   FailureOr<LayoutChoice> layout(Value, LayoutChoice natural) override { return natural; }
-  bool fuses(const Attention &attention) override { return isWorthFusing(attention); }
+  bool fuses(const Attention &attention) override { return hasAttention && isWorthFusing(attention); }
   FailureOr<int64_t> panelWidth(Operation *, const KernelClass &klass, Operation *anchor) override {
     return klass.family.panelWidth(best(klass.family, anchor));
   }
@@ -78,6 +78,7 @@ private:
   };
 
   const Target &target;
+  bool hasAttention;
   std::map<std::pair<const Family *, size_t>, std::vector<Search>> searches;
   llvm::StringMap<ScheduleChoice> schedules; // by the function's text
 };

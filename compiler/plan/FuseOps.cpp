@@ -39,7 +39,8 @@ public:
     // Before others take in the ops between the products.
     for (Operation &op : block)
       if (std::optional<Attention> attention = attentionOf(&op);
-          attention && instructionsOf(attention->chain) <= maxAnchoredInstructions && isWorthFusing(*attention))
+          attention && backend.has(attentionClass) && instructionsOf(attention->chain) <= maxAnchoredInstructions &&
+          isWorthFusing(*attention))
         growAttention(*attention);
     for (Operation &op : block)
       if (!needsNoKernel(&op) && !groupOf.contains(&op))
@@ -163,7 +164,7 @@ private:
     if (isAnchor(consumer))
       return consumer->getOperand(0) == value &&
              (consumer == takesQueries ||
-              (takesProducer(consumer) &&
+              (takesProducer(consumer) && kernelClassOf(consumer, backend).takesProducers &&
                (!isa<ConvOp>(consumer) || gainsFromProducer(consumer, producer.ops.size(), target))));
     // Broadcast operands would be computed again for every element they spread to.
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));

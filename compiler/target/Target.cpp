@@ -277,11 +277,19 @@ static llvm::Expected<Target> targetFromFile(llvm::StringRef path) {
   return target;
 }
 
+// Work items instead of vectors and threads: as many as a device has at a time are its cores, and starting one costs
+// nothing that counts.
+static void describeItems(Target &target) {
+  target.vectorBytes = 1;
+  target.cores = 1 << 16;
+  target.calibration.taskStart = 0;
+}
+
 // Any device with OpenCL, for its code as text: work items without vectors.
 static Target openClTarget() {
   Target target;
   target.backend = target.triple = "opencl", target.cpu = "generic";
-  target.vectorBytes = 1;
+  describeItems(target);
   return target;
 }
 
@@ -289,7 +297,7 @@ static Target openClTarget() {
 static llvm::Expected<Target> cudaTarget(llvm::StringRef architecture) {
   Target target;
   target.backend = "cuda", target.triple = cudaTriple.str(), target.cpu = architecture.str();
-  target.vectorBytes = 1;
+  describeItems(target);
   if (!architecture.starts_with("sm_") || !isKnownCpu(target.triple, target.cpu))
     return llvm::createStringError("unknown GPU architecture '%s': NVIDIA's are called sm_75, sm_80, sm_90 and so on",
                                    target.cpu.c_str());

@@ -56,6 +56,8 @@ struct Target {
     return bool(instructions(MultiplyKind::MultiplyAdd, FactorType::F32, FactorSource::Lane));
   }
   bool isAArch64() const { return llvm::StringRef(triple).starts_with("aarch64"); }
+  // Machines of work items have none: their lanes are items.
+  bool hasVectors() const { return vectorBytes > 1; }
   int64_t lanes(unsigned bits) const { return std::max<int64_t>(1, vectorBytes * 8 / bits); }
   // Multiply-adds that keep all units busy: a register tile needs at least as many accumulators. No more are asked for
   // than a plan can say.

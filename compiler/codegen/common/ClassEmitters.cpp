@@ -17,6 +17,12 @@ static constexpr std::pair<const KernelClass *, ClassEmitter> emitters[] = {
     {&scanClass, with<ScanSchedule, emitScan>},
     {&sequentialClass, with<SequentialSchedule, emitSequential>}};
 
+ArrayRef<const KernelClass *> commonClasses() {
+  static const SmallVector<const KernelClass *> list =
+      llvm::map_to_vector(emitters, [](const auto &entry) { return entry.first; });
+  return list;
+}
+
 ClassEmitter commonEmitterOf(const KernelClass &klass) {
   const auto *found = llvm::find_if(emitters, [&](const auto &entry) { return entry.first == &klass; });
   return found == std::end(emitters) ? nullptr : found->second;

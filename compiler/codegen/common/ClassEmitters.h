@@ -26,6 +26,7 @@ template <typename S, Grid (*emit)(KernelBody &, const S &)> Grid with(KernelBod
   return emit(k, typed<S>(schedule));
 }
 
+llvm::ArrayRef<const KernelClass *> commonClasses();
 // Null of classes that a back end emits itself.
 ClassEmitter commonEmitterOf(const KernelClass &klass);
 // The class of what is the same for all machines, a map where there is no other; transposed convolutions are gathered

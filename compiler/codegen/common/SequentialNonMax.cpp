@@ -26,8 +26,8 @@ struct Box {
 // all boxes are compared with.
 class SelectedBoxes {
 public:
-  SelectedBoxes(Code &code, Value rows, Value heads, Value candidates, Value threshold)
-      : c(code), rows(rows), heads(heads), threshold(threshold) {
+  SelectedBoxes(Code &code, bool hasVectors, Value rows, Value heads, Value candidates, Value threshold)
+      : c(code), hasVectors(hasVectors), rows(rows), heads(heads), threshold(threshold) {
     // As many lists as there are candidates, a power of two.
     Value most = c.max(c.min(candidates, c.i64(mostLists)), c.i64(1)), zeros = clz(c.sub(most, c.i64(1)));
     lists = arith::ShLIOp::create(c.b, c.loc, c.i64(1), c.sub(c.i64(64), zeros));
@@ -127,17 +127,28 @@ private:
   // Whether the box in a row does not overlap by more than the threshold. Most do not meet at all, which one comparison
   // of corners tells.
   Value isApart(const Box &box, Value row) {
-    Value other = c.load(rows, c.mul(row, 6), f32(), 4), reach = c.undefined(other.getType());
     Value ends[] = {box.high[0], box.high[1], negated(box.low[0]), negated(box.low[1])};
-    for (auto [i, end] : llvm::enumerate(ends))
-      reach = c.insert(end, reach, i);
-    Value meets = vector::ReductionOp::create(c.b, c.loc, vector::CombiningKind::AND,
-                                              arith::CmpFOp::create(c.b, c.loc, F::OLT, other, reach));
+    Value other, corners[4], meets;
+    if (hasVectors) {
+      other = c.load(rows, c.mul(row, 6), f32(), 4);
+      Value reach = c.undefined(other.getType());
+      for (auto [i, end] : llvm::enumerate(ends))
+        reach = c.insert(end, reach, i);
+      meets = vector::ReductionOp::create(c.b, c.loc, vector::CombiningKind::AND,
+                                          arith::CmpFOp::create(c.b, c.loc, F::OLT, other, reach));
+    } else {
+      for (auto [i, corner] : llvm::enumerate(corners)) {
+        corner = c.load(rows, c.add(c.mul(row, 6), i), f32());
+        Value isBelow = arith::CmpFOp::create(c.b, c.loc, F::OLT, corner, ends[i]);
+        meets = meets ? c.both(meets, isBelow) : isBelow;
+      }
+    }
     return c.when(
         meets,
         [&] {
-          Box there{{c.extract(other, 0), c.extract(other, 1)},
-                    {negated(c.extract(other, 2)), negated(c.extract(other, 3))}};
+          for (auto [i, corner] : llvm::enumerate(corners))
+            corner = hasVectors ? c.extract(other, i) : corner;
+          Box there{{corners[0], corners[1]}, {negated(corners[2]), negated(corners[3])}};
           return Value(arith::XOrIOp::create(c.b, c.loc, overlaps(box, there), truth(true)));
         },
         [&] { return truth(true); });
@@ -194,6 +205,7 @@ private:
   Value clz(Value x) { return LLVM::CountLeadingZerosOp::create(c.b, c.loc, i64(), x, /*is_zero_poison=*/false); }
 
   Code &c;
+  bool hasVectors;
   Value rows, heads, threshold;
   Value lists;                 // in the hash table
   Value inverse, above, below; // of a side: how long another one may be, how far the lower ends may lie apart
@@ -239,7 +251,7 @@ Grid emitNonMaxSuppression(KernelBody &k, const SequentialSchedule &schedule) {
   Value limit = e.integerAt(op.getMaxOutput(), e.zeros(cast<RankedTensorType>(op.getMaxOutput().getType()).getRank()));
   Value candidates = e.size(op.getScores(), 2), classes = e.size(op.getScores(), 1);
   Value each = e.size(op.getSelected(), 2); // rows of a class
-  SelectedBoxes boxes(c, selected->pointer, k.scratch, candidates, scalar(op.getIouThreshold()));
+  SelectedBoxes boxes(c, e.target.hasVectors(), selected->pointer, k.scratch, candidates, scalar(op.getIouThreshold()));
   Type i64 = c.b.getI64Type(), i1 = c.b.getI1Type();
 
   auto scores = cast<RankedTensorType>(op.getScores().getType());

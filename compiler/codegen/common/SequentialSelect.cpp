@@ -58,11 +58,11 @@ Grid emitTensorScatter(KernelBody &k, const SequentialSchedule &schedule) {
   auto overRow = [&](Indices &index, llvm::function_ref<void(int64_t lanes)> body) {
     if (axis == rank - 1)
       return body(1);
-    vectorLoop(c, c.i64(0), e.size(op.getResult(), rank - 1), 4 * e.target.lanes(32), e.target.lanes(32),
-               [&](Value i, int64_t lanes) {
-                 index[rank - 1] = {i, lanes > 1 ? 1 : 0};
-                 body(lanes);
-               });
+    int64_t lanes = e.target.lanes(32), most = e.target.hasVectors() ? 4 * lanes : 1;
+    vectorLoop(c, c.i64(0), e.size(op.getResult(), rank - 1), most, lanes, [&](Value i, int64_t lanes) {
+      index[rank - 1] = {i, lanes > 1 ? 1 : 0};
+      body(lanes);
+    });
   };
   return overElements(k, schedule, loopsOver(type, {}, within), rank, [&](Indices &index) {
     Value first = c.i64(0);

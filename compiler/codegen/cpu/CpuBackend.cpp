@@ -20,7 +20,7 @@ class CpuBackend final : public Backend {
 public:
   StringRef name() const override { return "cpu"; }
 
-  ArrayRef<const KernelClass *> kernelClasses() const override { return allKernelClasses(); }
+  ArrayRef<const KernelClass *> kernelClasses() const override { return cpuKernelClasses(); }
 
   const KernelClass *classOf(Operation *anchor) const override { return cpuClassOf(anchor); }
   const KernelClass *classOf(func::FuncOp kernel) const override { return cpuClassOf(kernel); }

@@ -43,6 +43,16 @@ static constexpr std::pair<const KernelClass *, ClassEmitter> emitters[] = {
     {&transposedClass, with<TransposedSchedule, emitTransposed>},
     {&packedProductClass, with<PackedProductSchedule, emitPackedProduct>}};
 
+ArrayRef<const KernelClass *> cpuKernelClasses() {
+  static const SmallVector<const KernelClass *> list = [] {
+    SmallVector<const KernelClass *> list =
+        llvm::map_to_vector(emitters, [](const auto &entry) { return entry.first; });
+    llvm::append_range(list, commonClasses());
+    return list;
+  }();
+  return list;
+}
+
 ClassEmitter emitterOf(const KernelClass &klass) {
   if (ClassEmitter common = commonEmitterOf(klass))
     return common;

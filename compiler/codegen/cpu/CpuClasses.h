@@ -5,6 +5,7 @@
 
 namespace fathom {
 
+llvm::ArrayRef<const KernelClass *> cpuKernelClasses();
 // Null of what is computed on demand: a map.
 const KernelClass *cpuClassOf(mlir::Operation *anchor);
 // Its anchor's, or without one a map, or one that changes the order of elements.

@@ -1,7 +1,7 @@
 // What a CPU adds to the lowering of loops: which math it has as instructions, its features, constants from memory.
+#include "compiler/codegen/common/ExpandBf16.h"
 #include "compiler/codegen/cpu/AddedConstants.h"
 #include "compiler/codegen/cpu/Codegen.h"
-#include "compiler/codegen/cpu/ExpandBf16.h"
 
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/SubtargetFeature.h"

@@ -1,6 +1,7 @@
 // Kernels of work items through LLVM's NVPTX.
 #include "compiler/codegen/cuda/CudaBackend.h"
 
+#include "compiler/codegen/common/ExpandBf16.h"
 #include "compiler/codegen/common/LowerLoops.h"
 #include "compiler/codegen/simt/SimtBackend.h"
 #include "compiler/support/Diagnostics.h"
@@ -50,6 +51,8 @@ public:
 private:
   static LogicalResult optimized(ModuleOp loops, const CodegenOptions &options,
                                  llvm::function_ref<void(llvm::Module &)> complete, Look look) {
+    if (failed(expandBf16(loops)))
+      return failure();
     llvm::LLVMContext context;
     // Every device of the last ten years has multiply-adds and rounding; minima that keep a NaN came with sm_80.
     MathOptions math{options.strict, /*hasFma=*/true, /*hasRounding=*/true, /*hasMinMax=*/false};

@@ -1,6 +1,7 @@
 // The classes and the code of kernels in OpenCL C.
 #include "compiler/codegen/opencl/OpenClBackend.h"
 
+#include "compiler/codegen/common/ExpandBf16.h"
 #include "compiler/codegen/common/MathLowering.h"
 #include "compiler/codegen/opencl/OpenClPrinter.h"
 #include "compiler/codegen/simt/SimtBackend.h"
@@ -21,6 +22,8 @@ public:
     if (form != CodeForm::Assembly)
       return hint(emitError(loops.getLoc(), ErrorCode::BadTarget) << "OpenCL C is printed, not lowered to LLVM IR",
                   "--emit asm prints it");
+    if (failed(expandBf16(loops)))
+      return failure();
     RewritePatternSet patterns(loops.getContext());
     populateMathLowering(patterns, MathOptions{options.strict, /*hasFma=*/true, /*hasRounding=*/true,
                                                /*hasMinMax=*/false});

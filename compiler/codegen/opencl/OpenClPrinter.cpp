@@ -12,15 +12,33 @@ using namespace mlir;
 namespace fathom {
 namespace {
 
-// What code in f64 or f16 needs, and multiplications that stay apart from additions unless an op joins them.
+// What code in f64 needs, and multiplications that stay apart from additions unless an op joins them. Every device
+// converts 16-bit floats from and to memory, few compute with them: in registers they are 32-bit floats that are
+// rounded after each op.
 constexpr llvm::StringLiteral prelude = R"(#pragma OPENCL FP_CONTRACT OFF
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
-#ifdef cl_khr_fp16
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
-#endif
 )";
+constexpr llvm::StringLiteral halfPrelude =
+    R"(float fathom_half_of_bits(ushort x) { return vload_half(0, (const __private half *)&x); }
+ushort fathom_bits_of_half(float x) { ushort y; vstore_half_rte(x, 0, (__private half *)&y); return y; }
+float fathom_half(float x) { return fathom_half_of_bits(fathom_bits_of_half(x)); }
+)";
+constexpr llvm::StringLiteral doubleToHalf = R"(float fathom_half_of_double(double x) {
+  ushort y;
+  vstore_half_rte(x, 0, (__private half *)&y);
+  return fathom_half_of_bits(y);
+}
+)";
+
+bool hasTypes(ModuleOp module, llvm::function_ref<bool(Type)> isOne) {
+  return module
+      .walk([&](Operation *op) {
+        return llvm::any_of(op->getResultTypes(), isOne) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
 
 class Printer {
 public:
@@ -28,6 +46,11 @@ public:
 
   LogicalResult print(ModuleOp module) {
     out << prelude;
+    if (hasTypes(module, [](Type type) { return type.isF16(); })) {
+      out << halfPrelude;
+      if (hasTypes(module, [](Type type) { return type.isF64(); }))
+        out << doubleToHalf;
+    }
     // Tables are named after their kernel, so that texts can be joined.
     for (auto function : module.getOps<func::FuncOp>())
       kernel = function.getName().str();
@@ -53,11 +76,14 @@ private:
     else if (type.isIndex())
       name = integerName(64, isSigned);
     else
-      name = type.isF32() ? "float" : type.isF64() ? "double" : type.isF16() ? "half" : "";
+      name = type.isF32() || type.isF16() ? "float" : type.isF64() ? "double" : type.isBF16() ? "ushort" : "";
     if (name.empty())
       refuse() << "OpenCL C has no type " << type;
     return name;
   }
+  // The type of an element in memory.
+  std::string storedName(Type type) { return type.isF16() ? "ushort" : nameOf(type); }
+  static bool isHalf(Value value) { return value.getType().isF16(); }
   // The memory that a pointer points into.
   static StringRef memoryOf(Value pointer) {
     if (auto address = pointer.getDefiningOp<LLVM::GEPOp>())
@@ -86,7 +112,13 @@ private:
       refuse() << "OpenCL C has no constant " << attr;
       return "";
     }
-    const APFloat &value = number.getValue();
+    APFloat value = number.getValue();
+    if (attr.getType().isBF16())
+      return llvm::utostr(value.bitcastToAPInt().getZExtValue()) + "u";
+    if (attr.getType().isF16()) {
+      bool isExact;
+      value.convert(APFloat::IEEEsingle(), APFloat::rmNearestTiesToEven, &isExact);
+    }
     std::string type = nameOf(attr.getType());
     if (!value.isFinite()) {
       APInt bits = value.bitcastToAPInt();
@@ -99,12 +131,14 @@ private:
   }
 
   void line(const Twine &text) { out.indent(2 * depth) << text << "\n"; }
-  void define(Value result, const Twine &expression) {
+  void define(Value result, const Twine &expression, bool isRounded = false) {
     std::string type = nameOf(result.getType());
-    // Narrow integers are promoted while they are computed with.
-    bool isInteger = isa<IntegerType>(result.getType());
-    line("const " + type + " " + nameOf(result) + " = " + (isInteger ? "(" + type + ")(" : "") + expression +
-         (isInteger ? ");" : ";"));
+    // Narrow integers are promoted while they are computed with, and 16-bit floats are 32-bit ones.
+    std::string around = isa<IntegerType>(result.getType()) ? "(" + type + ")"
+                         : isHalf(result) && !isRounded     ? "fathom_half"
+                                                            : "";
+    line("const " + type + " " + nameOf(result) + " = " + around + (around.empty() ? "" : "(") + expression +
+         (around.empty() ? ";" : ");"));
   }
   InFlightDiagnostic refuse() {
     hasFailed = true;
@@ -116,10 +150,15 @@ private:
     auto values = dyn_cast_or_null<DenseElementsAttr>(table.getValueAttr());
     if (!values)
       return void(refuse() << "OpenCL C has no constant of this kind");
-    out << "__constant " << nameOf(values.getElementType()) << " "
+    bool isHalf = values.getElementType().isF16();
+    out << "__constant " << storedName(values.getElementType()) << " "
         << simtSymbol(kernel + "." + table.getSymName().str()) << "[] = {";
-    llvm::interleaveComma(values.getValues<Attribute>(), out,
-                          [&](Attribute value) { out << number(cast<TypedAttr>(value)); });
+    llvm::interleaveComma(values.getValues<Attribute>(), out, [&](Attribute value) {
+      if (isHalf)
+        out << cast<FloatAttr>(value).getValue().bitcastToAPInt().getZExtValue() << "u";
+      else
+        out << number(cast<TypedAttr>(value));
+    });
     out << "};\n";
   }
 
@@ -129,7 +168,8 @@ private:
     out << "__kernel void " << simtSymbol(function.getName()) << "(";
     llvm::interleaveComma(function.getArguments(), out, [&](BlockArgument argument) {
       if (isa<LLVM::LLVMPointerType>(argument.getType()))
-        out << memoryOf(argument) << " uchar *" << nameOf(argument) << "_buffer, ulong " << nameOf(argument) << "_offset";
+        out << memoryOf(argument) << " uchar *" << nameOf(argument) << "_buffer, ulong " << nameOf(argument)
+            << "_offset";
       else
         out << nameOf(argument.getType()) << " " << nameOf(argument);
     });
@@ -164,7 +204,7 @@ private:
           APInt count;
           if (!matchPattern(alloca.getArraySize(), m_ConstantInt(&count)))
             return false;
-          line(nameOf(alloca.getElemType()) + " " + name + "_[" + Twine(count.getZExtValue()) + "];");
+          line(storedName(alloca.getElemType()) + " " + name + "_[" + Twine(count.getZExtValue()) + "];");
           line("__private uchar *const " + name + " = (__private uchar *)" + name + "_;");
           return true;
         })
@@ -180,17 +220,37 @@ private:
           auto dynamic = dyn_cast<Value>(index);
           std::string steps = dynamic ? withSign(dynamic) : std::to_string(cast<IntegerAttr>(index).getInt());
           line((memoryOf(address) + " uchar *const ").str() + nameOf(address.getResult()) + " = " +
-               nameOf(address.getBase()) + " + " + steps + " * (long)sizeof(" + nameOf(address.getElemType()) + ");");
+               nameOf(address.getBase()) + " + " + steps + " * (long)sizeof(" + storedName(address.getElemType()) +
+               ");");
           return true;
         })
         .Case([&](LLVM::LoadOp load) {
+          if (isHalf(load.getResult()))
+            return define(load.getResult(), "vload_half(0, (const " + memoryOf(load.getAddr()) + " half *)" +
+                                                nameOf(load.getAddr()) + ")"),
+                   true;
           define(load.getResult(),
                  "*(const " + memoryOf(load.getAddr()) + " " + nameOf(load.getType()) + " *)" + nameOf(load.getAddr()));
           return true;
         })
         .Case([&](LLVM::StoreOp store) {
+          if (isHalf(store.getValue())) {
+            line("vstore_half_rte(" + nameOf(store.getValue()) + ", 0, (" + memoryOf(store.getAddr()) + " half *)" +
+                 nameOf(store.getAddr()) + ");");
+            return true;
+          }
           line("*(" + memoryOf(store.getAddr()) + " " + nameOf(store.getValue().getType()) + " *)" +
                nameOf(store.getAddr()) + " = " + nameOf(store.getValue()) + ";");
+          return true;
+        })
+        .Case([&](LLVM::MemsetOp set) {
+          std::string i = "i" + std::to_string(depth);
+          line("for (ulong " + i + " = 0; " + i + " < " + nameOf(set.getLen()) + "; ++" + i + ")");
+          line("  " + nameOf(set.getDst()) + "[" + i + "] = " + nameOf(set.getVal()) + ";");
+          return true;
+        })
+        .Case([&](gpu::BarrierOp) {
+          line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
           return true;
         })
         .Case([&](gpu::BlockIdOp id) {
@@ -247,6 +307,26 @@ private:
       }
       return line("}"), true;
     }
+    if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+      // What is carried around: the condition's operands, then those of the body's end.
+      declare(loop.getResults());
+      declare(loop.getBeforeArguments(), loop.getInits());
+      line("for (;;) {");
+      ++depth;
+      printBlock(*loop.getBeforeBody());
+      scf::ConditionOp condition = loop.getConditionOp();
+      for (auto [result, value] : llvm::zip_equal(loop.getResults(), condition.getArgs()))
+        line(nameOf(result) + " = " + nameOf(value) + ";");
+      for (auto [argument, result] : llvm::zip_equal(loop.getAfterArguments(), loop.getResults())) {
+        std::string name = nameOf(result);
+        names[argument] = std::move(name);
+      }
+      line("if (!" + nameOf(condition.getCondition()) + ")");
+      line("  break;");
+      --depth;
+      printInner(*loop.getAfterBody(), loop.getBeforeArguments());
+      return line("}"), true;
+    }
     return false;
   }
 
@@ -263,14 +343,20 @@ private:
     std::string number = x.getType().isInteger(1) ? "-(int)" + nameOf(x) : withSign(x);
     return TypeSwitch<Operation *, bool>(&op)
         .Case<arith::ExtSIOp, arith::IndexCastOp>([&](auto) { return cast("(" + number + ")", true); })
-        .Case<arith::ExtUIOp, arith::UIToFPOp, arith::ExtFOp, arith::TruncFOp>(
-            [&](auto) { return cast(nameOf(x), false); })
+        .Case<arith::ExtUIOp, arith::UIToFPOp, arith::ExtFOp, arith::TruncFOp>([&](auto) {
+          if (to.isF16() && x.getType().isF64())
+            return define(result, "fathom_half_of_double(" + nameOf(x) + ")"), true;
+          return cast(nameOf(x), false);
+        })
         .Case([&](arith::TruncIOp) { return cast(to.isInteger(1) ? "(" + nameOf(x) + " & 1)" : nameOf(x), false); })
         .Case([&](arith::SIToFPOp) { return cast("(" + number + ")", false); })
         .Case([&](arith::FPToSIOp) { return cast(nameOf(x), true); })
         .Case([&](arith::FPToUIOp) { return cast(nameOf(x), false); })
         .Case([&](arith::BitcastOp) {
-          define(result, "as_" + nameOf(to) + "(" + nameOf(x) + ")");
+          std::string function = to.isF16()  ? "fathom_half_of_bits"
+                                 : isHalf(x) ? "fathom_bits_of_half"
+                                             : "as_" + nameOf(to);
+          define(result, function + "(" + nameOf(x) + ")", /*isRounded=*/true);
           return true;
         })
         .Default([](Operation *) { return false; });
@@ -330,6 +416,13 @@ private:
     return side(op.getLhs()) + " " + sign.str() + " " + side(op.getRhs());
   }
 
+  std::string compared(LLVM::ICmpOp op) {
+    bool isEqual = op.getPredicate() == LLVM::ICmpPredicate::eq;
+    if (!isEqual && op.getPredicate() != LLVM::ICmpPredicate::ne)
+      return "";
+    return nameOf(op.getLhs()) + (isEqual ? " == " : " != ") + nameOf(op.getRhs());
+  }
+
   // The larger or smaller of two floats; NaN if one is, and a zero of the sign that is larger or smaller.
   std::string extreme(Value x, Value y, char order, char join) {
     std::string a = nameOf(x), b = nameOf(y), type = nameOf(x.getType());
@@ -364,12 +457,16 @@ private:
     std::string text = TypeSwitch<Operation *, std::string>(&op)
                            .Case([&](arith::ConstantOp constant) { return number(constant.getValue()); })
                            .Case([&](ub::PoisonOp) { return "0"; })
+                           .Case([&](LLVM::FMulAddOp) { return call("fma"); })
+                           .Case([&](LLVM::CountLeadingZerosOp) { return "clz(" + a + ")"; })
+                           .Case([&](LLVM::ICmpOp compare) { return compared(compare); })
                            .Case<arith::AddIOp, arith::AddFOp>([&](auto) { return infix("+"); })
                            .Case<arith::SubIOp, arith::SubFOp>([&](auto) { return infix("-"); })
                            .Case([&](arith::MulIOp) { return wide() + " * " + b; })
                            .Case([&](arith::MulFOp) { return infix("*"); })
                            .Case<arith::DivUIOp, arith::DivFOp>([&](auto) { return infix("/"); })
                            .Case([&](arith::DivSIOp) { return withSigns("/"); })
+                           .Case([&](arith::RemFOp) { return call("fmod"); })
                            .Case([&](arith::RemUIOp) { return infix("%"); })
                            .Case([&](arith::RemSIOp) { return withSigns("%"); })
                            .Case([&](arith::AndIOp) { return infix("&"); })

@@ -1,6 +1,7 @@
 // The classes of kernels that work items compute.
 #include "compiler/codegen/simt/SimtBackend.h"
 
+#include "compiler/codegen/simt/Product.h"
 #include "compiler/codegen/simt/SimtKernel.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/ADT/StringExtras.h"
@@ -9,13 +10,23 @@ using namespace mlir;
 
 namespace fathom {
 
+// The classes of work items that CPUs have not, or emit otherwise; tasks of the others are computed by an item each.
+static constexpr std::pair<const KernelClass *, ClassEmitter> own[] = {
+    {&mapClass, with<MapSchedule, emitSimtMap>}, {&productClass, with<ProductSchedule, emitProduct>}};
+
 ArrayRef<const KernelClass *> SimtBackend::kernelClasses() const {
-  static const KernelClass *const all[] = {&mapClass};
-  return all;
+  static const SmallVector<const KernelClass *> list = [] {
+    SmallVector<const KernelClass *> list = llvm::map_to_vector(own, [](const auto &entry) { return entry.first; });
+    llvm::append_range(list, commonClasses());
+    return list;
+  }();
+  return list;
 }
 
 const KernelClass *SimtBackend::classOf(Operation *anchor) const {
-  return graph::isAnchor(anchor) ? nullptr : &mapClass;
+  if (isa_and_nonnull<graph::MatMulOp, graph::ConvOp, graph::MatMulNBitsOp>(anchor))
+    return &productClass;
+  return commonClassOf(anchor);
 }
 
 const KernelClass *SimtBackend::classOf(func::FuncOp kernel) const { return classOf(anchorOf(kernel)); }
@@ -27,10 +38,14 @@ void SimtBackend::registerDialects(DialectRegistry &registry) const {
                   ub::UBDialect, gpu::GPUDialect>();
 }
 
-FailureOr<Grid> SimtBackend::emitKernel(func::FuncOp kernel, const KernelClass &, const Schedule &schedule,
+FailureOr<Grid> SimtBackend::emitKernel(func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule,
                                         StringRef name, unsigned symbolCount, const CodegenOptions &options,
                                         ModuleOp loops) const {
-  return emitSimtMap(kernel, schedule, name, symbolCount, options.target, loops);
+  ClassEmitter emit = commonEmitterOf(klass);
+  for (const auto &[known, emitOwn] : own)
+    if (known == &klass)
+      emit = emitOwn;
+  return emitItems(kernel, emit, schedule, name, symbolCount, options.target, loops);
 }
 
 std::string simtSymbol(StringRef name) {

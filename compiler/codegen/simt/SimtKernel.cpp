@@ -1,72 +1,93 @@
-// Work items that each compute some neighbouring elements.
+// Arguments, groups and items of a kernel's function, and the end of it.
 #include "compiler/codegen/simt/SimtKernel.h"
 
-#include "compiler/codegen/common/LoopCode.h"
 #include "compiler/graph/SizeMath.h"
-#include "compiler/schedule/Sweep.h"
-#include "compiler/support/Diagnostics.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 using namespace mlir;
 
 namespace fathom {
 
-FailureOr<Grid> emitSimtMap(func::FuncOp kernel, const Schedule &schedule, StringRef name, unsigned symbolCount,
-                            const Target &target, ModuleOp loops) {
-  MLIRContext *context = kernel.getContext();
-  OpBuilder b(context);
-  Location loc = kernel.getLoc();
-  Operation *terminator = kernel.getBody().front().getTerminator();
-  unsigned inputs = kernel.getNumArguments(), pointers = inputs + terminator->getNumOperands() + 2;
-  SmallVector<Type> types(pointers, LLVM::LLVMPointerType::get(context, globalMemory));
+static func::FuncOp createFunction(func::FuncOp kernel, StringRef name, unsigned symbolCount, OpBuilder &b,
+                                   ModuleOp loops) {
+  unsigned pointers = kernel.getNumArguments() + kernel.getBody().front().getTerminator()->getNumOperands() + 2;
+  SmallVector<Type> types(pointers, LLVM::LLVMPointerType::get(b.getContext(), globalMemory));
   types.append(symbolCount, b.getI64Type());
-
   b.setInsertionPointToEnd(loops.getBody());
-  auto function = func::FuncOp::create(b, loc, name, b.getFunctionType(types, {}));
+  auto function = func::FuncOp::create(b, kernel.getLoc(), name, b.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   for (unsigned i = 0; i < pointers; ++i)
     function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
   b.setInsertionPointToStart(function.addEntryBlock());
+  return function;
+}
 
-  Code c(b, loc);
+SimtFunction::SimtFunction(func::FuncOp kernel, StringRef name, unsigned symbolCount, const Target &target,
+                           ModuleOp loops)
+    : b(kernel.getContext()), function(createFunction(kernel, name, symbolCount, b, loops)), c(b, kernel.getLoc()),
+      e(c, target), body{e, kernel, {}, {}, {}, {}, anchorOf(kernel), {}, {}} {
+  Operation *terminator = kernel.getBody().front().getTerminator();
+  unsigned inputs = kernel.getNumArguments(), pointers = function.getNumArguments() - symbolCount;
   for (unsigned i = 0; i < symbolCount; ++i)
     c.symbols.push_back(function.getArgument(pointers + i));
-  Emitter e(c, target);
-  e.fault = LLVM::AllocaOp::create(b, loc, LLVM::LLVMPointerType::get(context), b.getI32Type(), c.i32(1));
-  LLVM::StoreOp::create(b, loc, c.i32(0), e.fault);
+  faultCode = function.getArgument(pointers - 2), body.scratch = function.getArgument(pointers - 1);
+  e.fault = LLVM::AllocaOp::create(b, c.loc, LLVM::LLVMPointerType::get(b.getContext()), b.getI32Type(), c.i32(1));
+  LLVM::StoreOp::create(b, c.loc, c.i32(0), e.fault);
   for (auto [i, argument] : llvm::enumerate(kernel.getArguments()))
     e.addBuffer(argument, function.getArgument(i));
-  SmallVector<Buffer, 1> outputs;
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
     auto type = cast<RankedTensorType>(value.getType());
-    outputs.push_back({function.getArgument(inputs + i), type, layoutOf(type)});
-    if (outputs.back().layout.hasHalo())
-      return emitError(loc, ErrorCode::Internal) << "work items write no zeros around their results";
+    body.returned.push_back(value);
+    body.outputs.push_back({function.getArgument(inputs + i), type, layoutOf(type)});
   }
+  auto id = [&](Value number) -> Value { return arith::IndexCastOp::create(b, c.loc, b.getI64Type(), number); };
+  group = id(gpu::BlockIdOp::create(b, c.loc, gpu::Dimension::x));
+  item = id(gpu::ThreadIdOp::create(b, c.loc, gpu::Dimension::x));
+}
 
-  auto type = cast<RankedTensorType>(terminator->getOperand(0).getType());
-  SmallVector<Loop> dims = loopsOver(type, {});
-  AffineExpr count = iterations(dims, context);
-  int64_t grain = typed<MapSchedule>(schedule).grain;
-  auto id = [&](Value number) -> Value { return arith::IndexCastOp::create(b, loc, b.getI64Type(), number); };
-  Value group = id(gpu::BlockIdOp::create(b, loc, gpu::Dimension::x));
-  Value local = id(gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
-  Value low = c.mul(c.add(c.mul(group, defaultGroupItems), local), grain), high = c.min(c.add(low, grain), c.expr(count));
-  c.loop(low, high, 1, [&](Value position) {
-    Indices index = e.zeros(type.getRank());
-    delinearize(c, position, dims, index);
-    e.computeAndStore(terminator->getOperands(), outputs, index, 1);
-  });
+void SimtFunction::end() {
   // Any of several faults: work items have no order.
-  Value fault = LLVM::LoadOp::create(b, loc, b.getI32Type(), e.fault);
-  c.when(c.cmp(arith::CmpIPredicate::ne, fault, c.i32(0)),
-         [&] { LLVM::StoreOp::create(b, loc, fault, function.getArgument(pointers - 2)); });
-  func::ReturnOp::create(b, loc);
-  if (e.failed)
-    return failure();
+  Value fault = LLVM::LoadOp::create(b, c.loc, b.getI32Type(), e.fault);
+  c.when(c.cmp(arith::CmpIPredicate::ne, fault, c.i32(0)), [&] { LLVM::StoreOp::create(b, c.loc, fault, faultCode); });
+  func::ReturnOp::create(b, c.loc);
+}
+
+FailureOr<Grid> emitItems(func::FuncOp kernel, ClassEmitter emit, const Schedule &schedule, StringRef name,
+                          unsigned symbolCount, const Target &target, ModuleOp loops, int64_t groupItems) {
+  SimtFunction f(kernel, name, symbolCount, target, loops);
+  Code &c = f.c;
+  // How many tasks there are, what scratch each takes, and so how many items make a group is known when they are
+  // emitted: it is filled in then.
+  auto later = [&](Type type) { return arith::ConstantOp::create(c.b, c.loc, c.b.getIntegerAttr(type, 1)); };
+  arith::ConstantOp items = later(c.b.getI64Type()), scratchBytes = later(c.b.getI64Type()),
+                    isInside = later(c.b.getI1Type());
+  auto product = [&](Value x, Value y) { return arith::MulIOp::create(c.b, c.loc, x, y).getResult(); };
+  KernelBody &k = f.body;
+  k.task = c.add(product(f.group, items), f.item), k.tasksEnd = c.add(k.task, 1);
+  k.isHeld = c.integer(c.b.getI1Type(), 0);
+  k.scratch = c.address(k.scratch, product(k.task, scratchBytes), c.b.getI8Type());
   Grid grid;
-  grid.tasks = graph::size::simplified(count.ceilDiv(grain * defaultGroupItems));
-  grid.groupItems = defaultGroupItems;
+  auto inside = scf::IfOp::create(c.b, c.loc, isInside, [&](OpBuilder &, Location) {
+    grid = emit(k, schedule);
+    if (grid.tasks)
+      k.clearHalos(grid.tasks);
+    scf::YieldOp::create(c.b, c.loc);
+  });
+  f.end();
+  if (f.e.failed || !grid.tasks)
+    return failure();
+
+  // A single task needs no other items beside it, nor does one that has a lot of scratch.
+  constexpr int64_t mostScratch = 1 << 10;
+  if (graph::isConstant(grid.tasks, 1) || grid.scratchBytes > mostScratch)
+    groupItems = 1;
+  OpBuilder::InsertionGuard guard(c.b);
+  c.b.setInsertionPoint(inside);
+  items.setValueAttr(c.b.getI64IntegerAttr(groupItems));
+  scratchBytes.setValueAttr(c.b.getI64IntegerAttr(grid.scratchBytes));
+  inside.getConditionMutable().assign(c.cmp(arith::CmpIPredicate::slt, k.task, c.expr(grid.tasks)));
+  grid.tasks = graph::size::simplified(grid.tasks.ceilDiv(groupItems));
+  grid.groupItems = groupItems, grid.scratchBytes *= groupItems;
   return grid;
 }
 

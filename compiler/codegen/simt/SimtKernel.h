@@ -1,7 +1,8 @@
 // Kernels for machines that run the same scalar code in many work items. What an element is, is the Emitter's; here is
-// how a work item finds its elements, where buffers are and what becomes of a fault. Back ends lower or print it.
+// where buffers and scratch are, which item has which task, and what becomes of a fault. Back ends lower or print it.
 #pragma once
 
+#include "compiler/codegen/common/ClassEmitters.h"
 #include "compiler/kernel/Backend.h"
 
 namespace fathom {
@@ -12,13 +13,40 @@ constexpr unsigned globalMemory = 1;
 // The work items of a group, where nothing in a kernel wants another number.
 constexpr int64_t defaultGroupItems = 256;
 
-// A kernel of work items is a function of pointers to operands, to results, to a number (i32) that becomes the code of
-// a fault if there is one, and to scratch, of which group g has the part that begins at g * scratchBytes, all in global
-// memory; then of the values of the symbols (i64). It returns nothing. A task of its grid is a group (gpu.block_id x);
-// items (gpu.thread_id x) with nothing to do, as those of groups behind the last task, do nothing.
+// A kernel's function while its code is emitted. It takes pointers to operands, to results, to a number (i32) that
+// becomes the code of a fault if there is one, and to scratch, of which group g has the part that begins at
+// g * scratchBytes, all in global memory; then the values of the symbols (i64). It returns nothing. A task of its grid
+// is a group (gpu.block_id x); items (gpu.thread_id x) with nothing to do, as those of groups behind the last task, do
+// nothing.
+class SimtFunction {
+public:
+  SimtFunction(mlir::func::FuncOp kernel, llvm::StringRef name, unsigned symbolCount, const Target &target,
+               mlir::ModuleOp loops);
+  SimtFunction(const SimtFunction &) = delete;
+  SimtFunction &operator=(const SimtFunction &) = delete;
 
-// Emits a kernel of class map: an item computes some neighbouring elements.
-mlir::FailureOr<Grid> emitSimtMap(mlir::func::FuncOp kernel, const Schedule &schedule, llvm::StringRef name,
-                                  unsigned symbolCount, const Target &target, mlir::ModuleOp loops);
+  // Hands on a fault and returns.
+  void end();
+
+private:
+  mlir::OpBuilder b;
+  mlir::func::FuncOp function;
+  mlir::Value faultCode;
+
+public:
+  Code c;
+  Emitter e;
+  mlir::Value group, item; // their numbers
+  KernelBody body;         // whose scratch is that of all groups, and which has no task yet
+};
+
+// Emits a kernel each task of which is computed by one item, in groups of as many as `groupItems`.
+mlir::FailureOr<Grid> emitItems(mlir::func::FuncOp kernel, ClassEmitter emit, const Schedule &schedule,
+                                llvm::StringRef name, unsigned symbolCount, const Target &target, mlir::ModuleOp loops,
+                                int64_t groupItems = defaultGroupItems);
+
+// Of classes whose tasks are those of items. A map's item computes elements at a distance of as many as there are
+// items: neighbours compute neighbouring ones.
+Grid emitSimtMap(KernelBody &k, const MapSchedule &schedule);
 
 } // namespace fathom

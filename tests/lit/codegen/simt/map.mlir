@@ -8,7 +8,7 @@
 // CHECK: arith.index_cast %[[GROUP]]
 // CHECK: %[[ITEM:.*]] = gpu.thread_id x
 // CHECK: arith.index_cast %[[ITEM]]
-// CHECK: scf.for
+// CHECK: scf.if
 // CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK: math.tanh %{{.*}} : f32
 // CHECK: llvm.store %{{.*}} : f32, !llvm.ptr<1>

@@ -1,5 +1,5 @@
 // What LLVM's back ends lack for bf16, as patterns.
-#include "compiler/codegen/cpu/ExpandBf16.h"
+#include "compiler/codegen/common/ExpandBf16.h"
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 

@@ -1,0 +1,158 @@
+"""Every class of kernels as work items, printed as OpenCL C, built and run by PoCL, against ONNX's reference."""
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from opencl import Device
+from simt import check, compute, node, save
+
+
+@pytest.fixture(scope="module")
+def device():
+    return Device()
+
+
+def like_reference(device, tmp_path, nodes, inputs, outputs, weights=(), **options):
+    weights = [numpy_helper.from_array(np.asarray(array), name) for name, array in dict(weights).items()]
+    reference = ReferenceEvaluator(onnx.load(save(tmp_path, nodes, inputs, outputs, weights)))
+
+    def expected(*arrays):
+        return reference.run(None, dict(zip(inputs, arrays)))[0]
+
+    check(device, tmp_path, nodes, inputs, outputs, expected, weights=weights, **options)
+
+
+AXES = {"ReduceSum": [1], "ReduceMean": [0, 2], "ReduceMax": [2], "ReduceMin": [0], "ReduceProd": [1], "ReduceL1": [0, 1, 2], "ReduceL2": [2],
+        "ReduceLogSum": [0], "ReduceLogSumExp": [1, 2], "ReduceSumSquare": [2]}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [[3, 5, 7], [1, 1, 1], [2, 600, 3]])
+@pytest.mark.parametrize("op", AXES)
+def test_reduces(device, tmp_path, op, shape):
+    nodes = [node("Abs", ["x"], "a"), node(op, ["a", "axes"], "r", keepdims=len(op) % 2), node("Neg", ["r"], "y")]
+    like_reference(device, tmp_path, nodes, {"x": ("f", shape)}, {"y": "f"}, {"axes": np.array(AXES[op], "l")}, ulps=200)
+
+
+@pytest.mark.parametrize("kind", ["i", "l"])
+def test_reduces_integers(device, tmp_path, kind):
+    nodes = [node("ReduceSum", ["x", "axes"], "y")]
+    like_reference(device, tmp_path, nodes, {"x": (kind, [3, 50, 7])}, {"y": kind}, {"axes": np.array([1], "l")})
+
+
+def test_reduces_nothing(device, tmp_path):
+    like_reference(device, tmp_path, [node("ReduceSum", ["x", "axes"], "y")], {"x": ("f", [3, 0, 7])}, {"y": "f"}, {"axes": np.array([1], "l")})
+
+
+@pytest.mark.parametrize("op", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("last", [0, 1])
+def test_finds_extremes(device, tmp_path, op, last):
+    nodes = [node(op, ["x"], "y", axis=1, select_last_index=last)]
+    like_reference(device, tmp_path, nodes, {"x": ("b", [5, 31, 3])}, {"y": "l"}, given={"x": np.arange(465).reshape(5, 31, 3).astype("b") % 7})
+
+
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("axis", [0, 2])
+def test_normalises_rows(device, tmp_path, op, axis):
+    like_reference(device, tmp_path, [node(op, ["x"], "y", axis=axis)], {"x": ("f", [5, 3, 33])}, {"y": "f"}, ulps=16)
+
+
+def test_normalises_layers(device, tmp_path):
+    nodes = [node("LayerNormalization", ["x", "s", "b"], "y", axis=1)]
+    like_reference(device, tmp_path, nodes, {"x": ("f", [7, 3, 11]), "s": ("f", [3, 11]), "b": ("f", [3, 11])}, {"y": "f"}, ulps=64)
+
+
+@pytest.mark.parametrize("op, attributes", [
+    ("MaxPool", {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 1]}), ("MaxPool", {"kernel_shape": [2, 2], "dilations": [2, 3], "ceil_mode": 1}),
+    ("AveragePool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}), ("AveragePool", {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "count_include_pad": 1}),
+    ("LpPool", {"kernel_shape": [2, 3], "p": 2}), ("GlobalAveragePool", {}),
+])
+def test_pools(device, tmp_path, op, attributes):
+    like_reference(device, tmp_path, [node(op, ["x"], "y", **attributes)], {"x": ("f", [2, 3, 9, 11])}, {"y": "f"}, ulps=16)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"exclusive": 1}, {"reverse": 1}])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_scans(device, tmp_path, attributes, axis):
+    nodes = [node("CumSum", ["x", "axis"], "y", **attributes)]
+    like_reference(device, tmp_path, nodes, {"x": ("f", [7, 13])}, {"y": "f"}, {"axis": np.array(axis, "l")}, ulps=64)
+
+
+def test_scans_along_an_axis_of_run_time(device, tmp_path):
+    like_reference(device, tmp_path, [node("CumSum", ["x", "axis"], "y")], {"x": ("d", [7, 13]), "axis": ("l", [])}, {"y": "d"}, given={"axis": np.array(1)}, ulps=64)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_concatenates(device, tmp_path, axis):
+    shapes = [[3, 5, 7] for _ in range(3)]
+    for shape, size in zip(shapes, (1, 4, 2)):
+        shape[axis] = size
+    nodes = [node("Concat", ["a", "b", "c"], "t", axis=axis), node("Relu", ["t"], "y")]
+    like_reference(device, tmp_path, nodes, dict(zip("abc", (("f", shape) for shape in shapes))), {"y": "f"})
+
+
+@pytest.mark.parametrize("reduction", ["none", "add", "max"])
+def test_scatters(device, tmp_path, reduction):
+    nodes = [node("ScatterElements", ["x", "i", "u"], "y", axis=1, reduction=reduction)]
+    given = {"i": np.array([[0, -1, 3], [2, 2, 1]])} if reduction == "add" else {"i": np.array([[0, -1, 3], [2, 4, 1]])}
+    like_reference(device, tmp_path, nodes, {"x": ("f", [2, 5]), "i": ("l", [2, 3]), "u": ("f", [2, 3])}, {"y": "f"}, given=given)
+    nodes = [node("ScatterND", ["x", "i", "u"], "y", reduction=reduction)]
+    like_reference(device, tmp_path, nodes, {"x": ("f", [5, 4, 3]), "i": ("l", [2, 1]), "u": ("f", [2, 4, 3])}, {"y": "f"}, given={"i": np.array([[3], [1]])})
+
+
+def test_scatter_reports_an_index_outside(device, tmp_path):
+    nodes = [node("ScatterElements", ["x", "i", "u"], "y")]
+    inputs = {"x": ("f", [2, 5]), "i": ("l", [1, 3]), "u": ("f", [1, 3])}
+    _, _, fault = compute(device, tmp_path, nodes, inputs, {"y": "f"}, lambda x, i, u: x, given={"i": np.array([[0, 2, 1]])})
+    assert fault == 1
+
+
+def test_sorts(device, tmp_path):
+    nodes = [helper.make_node("TopK", ["x", "k"], ["y", ""], name="top", axis=0)]
+    like_reference(device, tmp_path, nodes, {"x": ("f", [17, 3])}, {"y": "f"}, {"k": np.array([5], "l")})
+
+
+@pytest.mark.parametrize("a, b", [
+    ([5, 7], [7, 3]), ([1, 1], [1, 1]), ([33, 1100], [1100, 5]), ([3, 5, 7], [7, 9]), ([2, 1, 5, 7], [3, 7, 9]), ([7], [7, 3]), ([5, 7], [7]), ([2, 3, 1, 4], [2, 3, 4, 1]),
+    ([3, 0], [0, 4]),
+])
+def test_multiplies(device, tmp_path, a, b):
+    like_reference(device, tmp_path, [node("MatMul", ["a", "b"], "y")], {"a": ("f", a), "b": ("f", b)}, {"y": "f"}, ulps=2000)
+
+
+def test_multiplies_with_fused_ops(device, tmp_path):
+    nodes = [node("MatMul", ["a", "b"], "p"), node("Add", ["p", "c"], "s"), node("Tanh", ["s"], "y")]
+    like_reference(device, tmp_path, nodes, {"a": ("f", [6, 9]), "b": ("f", [9, 10]), "c": ("f", [10])}, {"y": "f"}, ulps=64)
+
+
+def test_multiplies_sizes_of_run_time(device, tmp_path):
+    for n in (1, 6, 31):
+        like_reference(device, tmp_path, [node("MatMul", ["a", "b"], "y")], {"a": ("f", ["n", 7]), "b": ("f", [7, 5])}, {"y": "f"}, sizes={"n": n}, ulps=64)
+
+
+@pytest.mark.parametrize("kind", ["d", "i"])
+def test_multiplies_other_types(device, tmp_path, kind):
+    like_reference(device, tmp_path, [node("MatMul", ["a", "b"], "y")], {"a": (kind, [5, 7]), "b": (kind, [7, 3])}, {"y": kind}, ulps=64)
+
+
+@pytest.mark.parametrize("x, w, attributes", [
+    ([2, 3, 9, 11], [5, 3, 3, 2], {"pads": [1, 0, 1, 1], "strides": [2, 1]}), ([1, 4, 7, 7], [8, 4, 1, 1], {}), ([1, 4, 9, 9], [6, 2, 3, 3], {"group": 2, "dilations": [2, 1]}),
+    ([2, 6, 8, 5], [6, 1, 3, 3], {"group": 6, "pads": [1, 1, 1, 1]}), ([1, 2, 13], [3, 2, 5], {"pads": [2, 2]}), ([1, 2, 4, 5, 6], [3, 2, 2, 3, 2], {"pads": [1, 1, 1, 0, 0, 0]}),
+    ([1, 70, 5, 5], [3, 70, 3, 3], {"pads": [1, 1, 1, 1]}), ([1, 1, 1, 1], [1, 1, 1, 1], {}),
+])
+def test_convolves(device, tmp_path, x, w, attributes):
+    nodes = [node("Conv", ["x", "w", "b"], "c", **attributes), node("Relu", ["c"], "y")]
+    like_reference(device, tmp_path, nodes, {"x": ("f", x), "w": ("f", w), "b": ("f", [w[0]])}, {"y": "f"}, ulps=2000)
+
+
+@pytest.mark.parametrize("attributes", [{"strides": [2, 2]}, {"pads": [1, 1, 1, 1], "strides": [1, 2]}])
+def test_convolves_transposed(device, tmp_path, attributes):
+    nodes = [node("ConvTranspose", ["x", "w", "b"], "y", **attributes)]
+    like_reference(device, tmp_path, nodes, {"x": ("f", [2, 3, 4, 5]), "w": ("f", [3, 4, 3, 3]), "b": ("f", [4])}, {"y": "f"}, ulps=64)
+
+
+def test_computes_16_bit_floats(device, tmp_path):
+    """Rounded after each op, as ONNX's reference does."""
+    nodes = [node("Add", ["x", "z"], "s"), node("Mul", ["s", "x"], "p"), node("Exp", ["p"], "y")]
+    like_reference(device, tmp_path, nodes, {"x": ("e", [3, 37]), "z": ("e", [37])}, {"y": "e"})
+    like_reference(device, tmp_path, [node("MatMul", ["x", "z"], "y")], {"x": ("e", [3, 37]), "z": ("e", [37, 4])}, {"y": "e"})
