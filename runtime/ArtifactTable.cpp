@@ -17,16 +17,41 @@ fathom_status *broken(const char *Path, const char *What) {
   return makeStatus(FATHOM_ERROR_FORMAT, "'%s' has a broken table: %s", Path, What);
 }
 
-// What wants memory that is not there; `Name` says which it is, or is empty.
-fathom_status *checkSpace(const char *Path, const char *Kind, const char *Name, int32_t Space) {
-  if (Space == FATHOM_ABI_SPACE_HOST)
+// What wants memory that is not there, or other memory than the arena; `Name` says which it is, or is empty.
+fathom_status *checkSpace(const char *Path, const char *Kind, const char *Name, int32_t Space, int32_t Arena) {
+  if (Space == Arena && Space >= FATHOM_ABI_SPACE_HOST && Space <= FATHOM_ABI_SPACE_OPENCL)
     return nullptr;
   return makeStatus(FATHOM_ERROR_FORMAT,
-                    "'%s' needs %s%s%s%s in memory space %d, and this runtime has only the host's memory (space %d)",
-                    Path, Kind, *Name ? " '" : "", Name, *Name ? "'" : "", Space, FATHOM_ABI_SPACE_HOST);
+                    "'%s' needs %s%s%s%s in memory space %d, and this runtime has one of the spaces %d to %d for all "
+                    "of a model (its arena's is %d)",
+                    Path, Kind, *Name ? " '" : "", Name, *Name ? "'" : "", Space, FATHOM_ABI_SPACE_HOST,
+                    FATHOM_ABI_SPACE_OPENCL, Arena);
 }
 
-fathom_status *checkTensor(const char *Path, const char *Kind, const fathom_abi_tensor &Tensor, int64_t LeastDim) {
+fathom_status *checkDevice(const char *Path, const fathom_artifact &Artifact) {
+  if (Artifact.program_count > MaxCount || Artifact.entry_count > MaxCount ||
+      (Artifact.program_count && !Artifact.programs) || (Artifact.entry_count && !Artifact.entries))
+    return broken(Path, "its device's kernels are missing or too many");
+  int32_t Kind = Artifact.arena_space == FATHOM_ABI_SPACE_OPENCL ? FATHOM_ABI_PROGRAM_OPENCL_C : FATHOM_ABI_PROGRAM_PTX;
+  for (uint32_t I = 0; I < Artifact.program_count; ++I) {
+    const fathom_abi_program &Program = Artifact.programs[I];
+    bool IsKind = Program.kind == Kind || (Kind == FATHOM_ABI_PROGRAM_PTX && Program.kind == FATHOM_ABI_PROGRAM_CUBIN);
+    if (!Program.data || Program.size < 0 || !IsKind)
+      return broken(Path, "a device's program is missing or of another kind");
+  }
+  for (uint32_t I = 0; I < Artifact.entry_count; ++I) {
+    const fathom_abi_entry &Entry = Artifact.entries[I];
+    bool IsSound = Entry.name && Entry.program >= 0 && uint32_t(Entry.program) < Artifact.program_count &&
+                   Entry.group_items > 0 && Entry.pointers >= 0 && Entry.pointers < int32_t(MaxCount) &&
+                   Entry.symbols >= 0 && Entry.symbols < int32_t(MaxCount) && Entry.group_scratch >= 0;
+    if (!IsSound)
+      return broken(Path, "a device's kernel has no name, program or sound sizes");
+  }
+  return nullptr;
+}
+
+fathom_status *checkTensor(const char *Path, const char *Kind, const fathom_abi_tensor &Tensor, int64_t LeastDim,
+                           int32_t Arena) {
   if (!Tensor.name || Tensor.rank < 0 || Tensor.rank > MaxRank || (Tensor.rank && !Tensor.dims))
     return makeStatus(FATHOM_ERROR_FORMAT, "'%s' has a broken table: an %s has no name or no sound rank", Path, Kind);
   if (!findDType(Tensor.dtype))
@@ -36,7 +61,7 @@ fathom_status *checkTensor(const char *Path, const char *Kind, const fathom_abi_
     if (Tensor.dims[D] < LeastDim)
       return makeStatus(FATHOM_ERROR_FORMAT, "'%s' has a broken table: %s '%s' dimension %d is %lld", Path, Kind,
                         Tensor.name, D, static_cast<long long>(Tensor.dims[D]));
-  return checkSpace(Path, Kind, Tensor.name, Tensor.space);
+  return checkSpace(Path, Kind, Tensor.name, Tensor.space, Arena);
 }
 
 // Symbols get their values from inputs alone, so each must be a dimension of one.
@@ -84,11 +109,14 @@ fathom_status *fathom::checkTable(const char *Path, const fathom_artifact &Artif
   for (int64_t I = 0; I < Artifact.string_count; ++I)
     if (!Artifact.strings[I].text || Artifact.strings[I].size < 0)
       return broken(Path, "a string has no text");
+  if (fathom_status *Status = checkSpace(Path, "its arena", "", Artifact.arena_space, Artifact.arena_space))
+    return Status;
   for (uint32_t I = 0; I < Artifact.input_count; ++I)
-    if (fathom_status *Status = checkTensor(Path, "input", Artifact.inputs[I], -int64_t(Artifact.symbol_count)))
+    if (fathom_status *Status =
+            checkTensor(Path, "input", Artifact.inputs[I], -int64_t(Artifact.symbol_count), Artifact.arena_space))
       return Status;
   for (uint32_t I = 0; I < Artifact.output_count; ++I)
-    if (fathom_status *Status = checkTensor(Path, "output", Artifact.outputs[I], -2))
+    if (fathom_status *Status = checkTensor(Path, "output", Artifact.outputs[I], -2, Artifact.arena_space))
       return Status;
   for (uint32_t I = 0; Artifact.aliases && I < Artifact.output_count; ++I)
     if (Artifact.aliases[I] < -1 || Artifact.aliases[I] >= int64_t(Artifact.input_count))
@@ -99,9 +127,9 @@ fathom_status *fathom::checkTable(const char *Path, const fathom_artifact &Artif
   for (uint32_t I = 0; I < Artifact.feature_count; ++I)
     if (!Artifact.features[I])
       return broken(Path, "a CPU feature has no name");
-  if (fathom_status *Status = checkSpace(Path, "its arena", "", Artifact.arena_space))
+  if (fathom_status *Status = checkSpace(Path, "its weights", "", Artifact.weights_space, Artifact.arena_space))
     return Status;
-  if (fathom_status *Status = checkSpace(Path, "its weights", "", Artifact.weights_space))
+  if (fathom_status *Status = checkDevice(Path, Artifact))
     return Status;
   return checkSymbols(Path, Artifact);
 }

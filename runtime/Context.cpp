@@ -6,6 +6,7 @@
 #include "FloatMode.h"
 #include "Shapes.h"
 #include "Status.h"
+#include "device/DeviceContext.h"
 
 #include <algorithm>
 #include <cstring>
@@ -60,7 +61,28 @@ int32_t refuse(void *Host, int32_t Code, const char *Nodes) {
   return Code;
 }
 
-const fathom_services Services = {FATHOM_ABI_VERSION, 0, launch, allocate, release, output, refuse};
+int32_t deviceLaunch(void *Host, int32_t Kernel, int32_t Entry, const void *Env, int64_t Groups) {
+  auto &Context = *static_cast<fathom_context *>(Host);
+  return Context.OnDevice->launch(Context, Kernel, Entry, static_cast<const int64_t *>(Env), Groups);
+}
+void *deviceAllocate(void *Host, int64_t Bytes) {
+  return static_cast<fathom_context *>(Host)->OnDevice->allocate(Bytes);
+}
+void deviceRelease(void *Host, void *Memory) { static_cast<fathom_context *>(Host)->OnDevice->release(Memory); }
+int32_t deviceRead(void *Host, void *To, const void *From, int64_t Bytes) {
+  auto &Context = *static_cast<fathom_context *>(Host);
+  return Context.OnDevice->read(Context, To, From, Bytes);
+}
+int32_t deviceWrite(void *Host, void *To, const void *From, int64_t Bytes) {
+  return static_cast<fathom_context *>(Host)->OnDevice->write(To, From, Bytes);
+}
+int32_t deviceCopy(void *Host, void *To, const void *From, int64_t Bytes) {
+  return static_cast<fathom_context *>(Host)->OnDevice->copy(To, From, Bytes);
+}
+
+const fathom_services Services = {
+    FATHOM_ABI_VERSION, 0,          launch,      allocate,  release, output, refuse, deviceLaunch, deviceAllocate,
+    deviceRelease,      deviceRead, deviceWrite, deviceCopy};
 
 bool isDataSized(const fathom_abi_tensor &Tensor) {
   return std::any_of(Tensor.dims, Tensor.dims + Tensor.rank, [](int64_t Dim) { return Dim == -2; });
@@ -99,12 +121,20 @@ fathom_status *fathom_context::init(fathom_model *SharedModel, const fathom_cont
 
   Interrupted = Options.interrupted;
   InterruptedUser = Options.interrupted_user;
+  Tensors.useAllocator(Options);
   int32_t Threads = 1;
+  if (isForDevice(Artifact)) {
+    OnDevice = create<DeviceContext>();
+    if (!OnDevice)
+      return outOfMemory("the context", sizeof(DeviceContext));
+    if (fathom_status *Status = OnDevice->init(*Model, Options.device))
+      return Status;
+    return Pool.start(1, nullptr, 0);
+  }
   if (fathom_status *Status = chooseThreads(Options.threads, Threads))
     return Status;
   Arena.useAllocator(Options);
   Scratch.useAllocator(Options);
-  Tensors.useAllocator(Options);
   // Whole cache lines in pairs, since CPUs fetch the neighbour too.
   size_t Stride = alignUp(size_t(Artifact.scratch_size), 2 * Alignment), ScratchBytes;
   if (__builtin_mul_overflow(Stride, size_t(Threads), &ScratchBytes))
@@ -117,6 +147,7 @@ fathom_status *fathom_context::init(fathom_model *SharedModel, const fathom_cont
 }
 
 fathom_context::~fathom_context() {
+  destroy(OnDevice);
   for (size_t I = 0; I < OwnOutputs.size(); ++I)
     destroy(OwnOutputs[I]);
   for (size_t I = 0; I < Numbers.size(); ++I)
@@ -150,7 +181,9 @@ void *fathom_context::placeOutput(int32_t Index, const int64_t *Dims, int64_t By
   }
   if (!OutputFault && IsString)
     OutputFault = placeNumbers(uint32_t(Index));
-  return OutputFault ? nullptr : OutputData[Index];
+  if (OutputFault)
+    return nullptr;
+  return OnDevice ? OnDevice->placeOutput(Index, Bytes) : OutputData[Index];
 }
 
 fathom_status *fathom_context::bind(const int64_t *const *Dims) {
@@ -264,6 +297,19 @@ bool fathom_context::addToProfile(int32_t Kernel, int64_t Start, int64_t Tasks) 
   return true;
 }
 
+const fathom_services *fathom_context::services() { return &Services; }
+
+fathom_status *fathom_context::runHere(int32_t &Code) {
+  if (fathom_status *Status = Arena.reserve("the arena", arenaBytes()))
+    return Status;
+  fathom_call Call = {&Services,        this, Model->Weights, Arena.data(), Symbols.data(), InputData.data(),
+                      OutputData.data()};
+  StandardFloatMode Mode;
+  RunStart = Profiling ? nowNs() : 0;
+  Code = Model->Artifact->run(&Call);
+  return nullptr;
+}
+
 fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_tensor *Given) {
   Profile.clear();
   Parts.clear();
@@ -278,15 +324,14 @@ fathom_status *fathom_context::run(const fathom_tensor *Inputs, const fathom_ten
     return Status;
   if (fathom_status *Status = checkOverlaps(Inputs))
     return Status;
-  if (fathom_status *Status = Arena.reserve("the arena", arenaBytes()))
-    return Status;
-  fathom_call Call = {&Services,        this, Model->Weights, Arena.data(), Symbols.data(), InputData.data(),
-                      OutputData.data()};
   NextQuestion = Interrupted ? nowNs() + QuestionNs : 0;
-  StandardFloatMode Mode;
-  RunStart = Profiling ? nowNs() : 0;
-  int32_t Code = Model->Artifact->run(&Call);
+  int32_t Code = 0;
+  fathom_status *Failed = OnDevice ? OnDevice->run(*this, Code) : runHere(Code);
   Tensors.releaseAll();
+  if (Failed) {
+    fathom_status_free(std::exchange(OutputFault, nullptr));
+    return Failed;
+  }
   if (fathom_status *Status = OutputFault) {
     OutputFault = nullptr;
     return Status;

@@ -7,8 +7,13 @@
 #include "Memory.h"
 #include "Model.h"
 #include "ThreadPool.h"
+#include "abi.h"
 
 #include <utility>
+
+namespace fathom {
+class DeviceContext;
+}
 
 struct fathom_context {
   [[nodiscard]] fathom_status *init(fathom_model *SharedModel, const fathom_context_options &Options);
@@ -18,6 +23,8 @@ struct fathom_context {
   [[nodiscard]] fathom_status *plan();
 
   [[nodiscard]] fathom_status *run(const fathom_tensor *Inputs, const fathom_tensor *Given);
+  // Runs the artifact's code on the CPU's threads.
+  [[nodiscard]] fathom_status *runHere(int32_t &Code);
   [[nodiscard]] fathom_status *checkInputs(const fathom_tensor *Inputs);
   [[nodiscard]] fathom_status *checkOutputs();
   [[nodiscard]] fathom_status *checkOverlaps(const fathom_tensor *Inputs) const;
@@ -33,6 +40,8 @@ struct fathom_context {
   int64_t *outputDims(int32_t Index);
   [[nodiscard]] void *placeOutput(int32_t Index, const int64_t *Dims, int64_t Bytes);
   ~fathom_context();
+  // For the artifact's code.
+  static const fathom_services *services();
 
   fathom_model *Model = nullptr;
   std::atomic<bool> Busy{false};
@@ -65,7 +74,7 @@ struct fathom_context {
   int64_t NextQuestion = 0;
   [[nodiscard]] bool isInterrupted();
 
-  bool Profiling = false;
+  bool Profiling = false, ProfilingParts = false;
   int64_t RunStart = 0;
   fathom::Array<fathom_profile_entry> Profile;
   fathom::Array<fathom_profile_part> Parts;
@@ -76,6 +85,8 @@ struct fathom_context {
   int32_t FaultKernel = -1;
   const char *FaultNodes = nullptr;     // where the host code refused, and not a kernel
   fathom_status *OutputFault = nullptr; // why an output has no room
+
+  fathom::DeviceContext *OnDevice = nullptr; // null where kernels run on the CPU
 
   fathom::Buffer Arena, Scratch;
   fathom::Heap Tensors;

@@ -74,7 +74,8 @@ fathom_status *fathom_context_create(fathom_model *model, const fathom_context_o
   fathom_context_options Options = FATHOM_CONTEXT_OPTIONS_INIT;
   if (options) {
     // Programs that were built before the last fields came have none of them.
-    bool IsOlder = options->struct_size == offsetof(fathom_context_options, interrupted);
+    bool IsOlder = options->struct_size == offsetof(fathom_context_options, interrupted) ||
+                   options->struct_size == offsetof(fathom_context_options, device);
     if (!IsOlder && options->struct_size != sizeof(Options))
       return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT,
                         "options.struct_size is %zu and not %zu: start from FATHOM_CONTEXT_OPTIONS_INIT",
@@ -174,6 +175,7 @@ void fathom_context_set_profiling(fathom_context *context, int32_t level) {
   if (!context)
     return;
   context->Profiling = level != 0;
+  context->ProfilingParts = level > 1;
   context->Pool.timeParts(level > 1);
 }
 

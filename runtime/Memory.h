@@ -58,6 +58,7 @@ public:
     return true;
   }
 
+  void pop() { --Size; }
   void clear() { Size = 0; }
   void reset() {
     free(Data);

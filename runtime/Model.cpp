@@ -4,10 +4,12 @@
 #include "ArtifactFile.h"
 #include "SeededWeights.h"
 #include "Status.h"
+#include "device/DeviceModel.h"
 
 using namespace fathom;
 
 fathom_model::~fathom_model() {
+  leaveDevices(*this);
   if (SeededWeights)
     freeSeededWeights(SeededWeights, size_t(Artifact->weights_size));
   if (Handle)

@@ -9,6 +9,10 @@
 
 #include <atomic>
 
+namespace fathom {
+struct DeviceModel;
+}
+
 struct fathom_model {
   fathom_model() = default;
   fathom_model(const fathom_model &) = delete;
@@ -28,8 +32,9 @@ struct fathom_model {
   fathom::Array<fathom_tensor_info> Inputs, Outputs;
   fathom::Array<int64_t> Dims;
   fathom::Array<const char *> Symbols;
-  size_t OutputRanks = 0;        // of all outputs together
-  fathom::StringNumbers Strings; // that the model knows
+  size_t OutputRanks = 0;                   // of all outputs together
+  fathom::StringNumbers Strings;            // that the model knows
+  fathom::DeviceModel *OnDevices = nullptr; // of an artifact for devices, those that it was brought to
 
 private:
   [[nodiscard]] fathom_status *describeTensors();

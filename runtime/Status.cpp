@@ -59,6 +59,7 @@ int32_t fathom_code_number(int32_t code) {
   case FATHOM_ERROR_UNSUPPORTED_CPU:
   case FATHOM_ERROR_MEMORY:
   case FATHOM_ERROR_INTERRUPTED:
+  case FATHOM_ERROR_DEVICE:
     return 5001;
   case FATHOM_ERROR_INTERNAL:
     break;

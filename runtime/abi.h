@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define FATHOM_ABI_VERSION 7
+#define FATHOM_ABI_VERSION 8
 #define FATHOM_ABI_MAGIC 0x4d4f485441460001ull /* "FATHOM" and a byte that no text file starts with */
 #define FATHOM_ARTIFACT_SYMBOL "fathom_artifact"
 
@@ -23,10 +23,11 @@ typedef int32_t (*fathom_task_fn)(const void *env, int64_t first, int64_t last, 
 
 enum {
   FATHOM_FAULT_NONE = 0,
-  FATHOM_FAULT_INDEX = 1,      // an index in a tensor is outside the dimension it selects from
-  FATHOM_FAULT_SHAPE = 2,      // a size computed at run time is negative, overflows or disagrees with another
-  FATHOM_FAULT_MEMORY = 3,     // the allocator returned null
-  FATHOM_FAULT_INTERRUPTED = 4 // the user of the runtime wants the run to end; of launch() only
+  FATHOM_FAULT_INDEX = 1,       // an index in a tensor is outside the dimension it selects from
+  FATHOM_FAULT_SHAPE = 2,       // a size computed at run time is negative, overflows or disagrees with another
+  FATHOM_FAULT_MEMORY = 3,      // the allocator returned null
+  FATHOM_FAULT_INTERRUPTED = 4, // the user of the runtime wants the run to end; of launches only
+  FATHOM_FAULT_DEVICE = 5       // the device failed, and the runtime knows how; of services only
 };
 
 // Services of the runtime, handed to the model's compiled host code. New ones are appended and raise the version.
@@ -45,6 +46,22 @@ typedef struct fathom_services {
   // Notes why the host code ends the run with this fault; `text` names the nodes, and behind a line break what is wrong
   // where more is known than the fault. Returns the fault.
   int32_t (*refuse)(void *host, int32_t fault, const char *text);
+
+  // Of artifacts for devices. Their tensors, weights and arena have addresses that host code computes with and never
+  // reads at; allocate() stays the host's memory, and output() gives the device's. What is asked of the device happens
+  // in that order. All but device_allocate return a fault or 0.
+  //
+  // Launches so many work groups of a kernel, by its number among fathom_artifact.entries, and does not wait. `env` has
+  // pointers, then symbolic sizes, as a task function's; what the entry takes besides, the runtime adds.
+  int32_t (*device_launch)(void *host, int32_t kernel, int32_t entry, const void *env, int64_t groups);
+  // Memory of the device for a tensor, as allocate() has it.
+  void *(*device_allocate)(void *host, int64_t bytes);
+  void (*device_release)(void *host, void *memory);
+  // Waits for what was asked before and copies from the device to the host. A fault of a kernel ends the wait.
+  int32_t (*device_read)(void *host, void *to, const void *from, int64_t bytes);
+  // Copies to the device; `from` may change once it has returned.
+  int32_t (*device_write)(void *host, void *to, const void *from, int64_t bytes);
+  int32_t (*device_copy)(void *host, void *to, const void *from, int64_t bytes);
 } fathom_services;
 
 // One call of the model.
@@ -88,7 +105,9 @@ typedef enum fathom_abi_dtype {
 
 // Where memory is. The runtime refuses an artifact that names a space which it does not have.
 typedef enum fathom_abi_space {
-  FATHOM_ABI_SPACE_HOST = 0 // the process's own
+  FATHOM_ABI_SPACE_HOST = 0,  // the process's own
+  FATHOM_ABI_SPACE_CUDA = 1,  // of a GPU, by its driver's addresses
+  FATHOM_ABI_SPACE_OPENCL = 2 // of an OpenCL device, by addresses that the runtime makes up for places in buffers
 } fathom_abi_space;
 
 typedef struct fathom_abi_tensor {
@@ -98,7 +117,7 @@ typedef struct fathom_abi_tensor {
   // Inputs: a size, or -(1 + symbol) for a symbolic dimension. Outputs: a size, -1 where plan() tells, or -2 where the
   // run itself does.
   const int64_t *dims;
-  int32_t space; // where the caller's buffer is: FATHOM_ABI_SPACE_
+  int32_t space; // where the code finds it: FATHOM_ABI_SPACE_
 } fathom_abi_tensor;
 
 typedef struct fathom_abi_symbol {
@@ -116,8 +135,36 @@ typedef struct fathom_abi_string {
   int64_t size;
 } fathom_abi_string;
 
+// What a device's driver makes code of, when the artifact is first run on it.
+typedef enum fathom_abi_program_kind {
+  FATHOM_ABI_PROGRAM_PTX = 1,
+  FATHOM_ABI_PROGRAM_OPENCL_C = 2,
+  FATHOM_ABI_PROGRAM_CUBIN = 3 // of exactly one architecture
+} fathom_abi_program_kind;
+
+typedef struct fathom_abi_program {
+  const char *data; // of a text, `size` does not count the zero at its end
+  int64_t size;
+  int32_t kind;
+} fathom_abi_program;
+
+// A kernel of a device. Its parameters are pointers to operands and results, a pointer to the code of a fault (int32),
+// a pointer to the scratch of all groups, and symbolic sizes (int64). In OpenCL C a pointer is a buffer and an offset
+// (ulong).
+typedef struct fathom_abi_entry {
+  const char *name;
+  int32_t program;     // which has it
+  int32_t group_items; // work items of a group
+  int32_t pointers;    // operands and results
+  int32_t symbols;
+  int64_t group_scratch; // bytes of scratch that a group has for itself
+} fathom_abi_entry;
+
 // The file ends with its size and checksums (Checksum.h).
 #define FATHOM_ABI_CHECKED 1u
+// The launches of a run follow from the symbols and the addresses alone, and nothing is read back: they can be recorded
+// and run again.
+#define FATHOM_ABI_REPLAYABLE 2u
 
 // The one symbol an artifact exports.
 typedef struct fathom_artifact {
@@ -153,6 +200,13 @@ typedef struct fathom_artifact {
   int64_t string_count;
   // Where the arena (and what allocate() gives) and the weights are to be: FATHOM_ABI_SPACE_.
   int32_t arena_space, weights_space;
+  // Of devices, whose spaces these then are. The architecture is the least that the programs are for, as its driver
+  // counts (90 for compute capability 9.0), or 0 for any.
+  const fathom_abi_program *programs;
+  const fathom_abi_entry *entries;
+  uint32_t program_count, entry_count;
+  int32_t device_architecture;
+  int32_t reserved;
 } fathom_artifact;
 
 #ifdef __cplusplus

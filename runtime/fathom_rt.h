@@ -30,7 +30,8 @@ typedef enum fathom_code {
   FATHOM_ERROR_INDEX = 6,            // an index in an input's data is outside the dimension it selects from
   FATHOM_ERROR_MEMORY = 7,           // memory or threads could not be had
   FATHOM_ERROR_INTERNAL = 8,         // the artifact broke its promises: a bug of Fathom
-  FATHOM_ERROR_INTERRUPTED = 9       // the caller's own function asked a run to end
+  FATHOM_ERROR_INTERRUPTED = 9,      // the caller's own function asked a run to end
+  FATHOM_ERROR_DEVICE = 10 // the device that the model was compiled for, or its driver, is not there or failed
 } fathom_code;
 
 // The error's number in docs/user/errors.md, the same wherever it is reported: 1011 (F1011) for FATHOM_ERROR_FORMAT.
@@ -163,10 +164,14 @@ typedef struct fathom_context_options {
   // run with FATHOM_ERROR_INTERRUPTED. The context can be used again. May be NULL.
   int32_t (*interrupted)(void *user);
   void *interrupted_user;
+  // Of a model for devices: the number of the one to run on, from 0, or -1: the environment variable FATHOM_DEVICE, or
+  // else the first. The context's host threads and allocator then have nothing to do with kernels.
+  int32_t device;
+  int32_t reserved;
 } fathom_context_options;
 
 // Defaults, to be assigned before fields are set: fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
-#define FATHOM_CONTEXT_OPTIONS_INIT {sizeof(fathom_context_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL}
+#define FATHOM_CONTEXT_OPTIONS_INIT {sizeof(fathom_context_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -1, 0}
 
 // `options` may be NULL for the defaults.
 FATHOM_API fathom_status *fathom_context_create(fathom_model *model, const fathom_context_options *options,

@@ -22,6 +22,10 @@ const Backend &backendOf(const Target &target) {
 
 const Backend &hostBackendOf(const Target &) { return cpuBackend(); }
 
+Target hostTargetOf(const Target &target) {
+  return target.host.empty() ? target : llvm::cantFail(parseTarget(target.host));
+}
+
 void registerCodegenDialects(DialectRegistry &registry) {
   for (const Backend *backend : allBackends())
     backend->registerDialects(registry);

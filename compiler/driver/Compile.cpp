@@ -30,8 +30,8 @@ private:
 };
 
 // The code of a module of loops, or the text of the stage that is asked for.
-FailureOr<MachineCode> generate(const Backend &backend, ModuleOp loops, const CompileOptions &options,
-                                llvm::function_ref<void(llvm::Module &)> complete) {
+FailureOr<MachineCode> generate(const Backend &backend, ModuleOp loops, const Target &target,
+                                const CompileOptions &options, llvm::function_ref<void(llvm::Module &)> complete) {
   if (options.stop == Stage::Loops) {
     MachineCode code;
     llvm::raw_string_ostream(code.text) << loops << "\n";
@@ -40,7 +40,7 @@ FailureOr<MachineCode> generate(const Backend &backend, ModuleOp loops, const Co
   CodeForm form = options.stop == Stage::Llvm  ? CodeForm::Llvm
                   : options.stop == Stage::Asm ? CodeForm::Assembly
                                                : CodeForm::Object;
-  return backend.generate(loops, {options.target, options.fp == FloatMode::Strict}, form, complete);
+  return backend.generate(loops, {target, options.fp == FloatMode::Strict}, form, complete);
 }
 
 void hideFunctions(llvm::Module &module) {
@@ -67,7 +67,7 @@ LogicalResult generateKernels(Program &program, const CompileOptions &options, s
     if (failed(grid))
       return void(failedAny = true);
     kernel.grid = *grid;
-    FailureOr<MachineCode> code = generate(*program.backend, *loops, options, hideFunctions);
+    FailureOr<MachineCode> code = generate(*program.backend, *loops, options.target, options, hideFunctions);
     if (failed(code))
       return void(failedAny = true);
     codes[i] = std::move(*code);
@@ -81,14 +81,15 @@ LogicalResult generateKernels(Program &program, const CompileOptions &options, s
 
 // The model's own code, which calls the kernels, with the artifact's table.
 FailureOr<MachineCode> generateHost(const Program &program, const MemoryPlan &memory, const CompileOptions &options,
-                                    const ArtifactInfo &info) {
+                                    ArtifactInfo &info) {
   OwningOpRef<ModuleOp> host = ModuleOp::create(ModuleOp(program.module).getLoc());
-  emitHost(program, memory, *host);
-  return generate(hostBackendOf(options.target), *host, options, [&](llvm::Module &module) {
-    // The text is for those who read code: without the table, in which the manifest is.
-    if (options.stop == Stage::Artifact)
-      addArtifactTable(module, program, memory, options.target, info);
-  });
+  info.isReplayable = emitHost(program, memory, *host);
+  return generate(hostBackendOf(options.target), *host, hostTargetOf(options.target), options,
+                  [&](llvm::Module &module) {
+                    // The text is for those who read code: without the table, in which the manifest is.
+                    if (options.stop == Stage::Artifact)
+                      addArtifactTable(module, program, memory, options.target, info);
+                  });
 }
 
 } // namespace
@@ -123,7 +124,13 @@ static LogicalResult generateAll(Program &program, const CompileOptions &options
   report.weightBytes = memory.weightBytes, report.arenaBytes = memory.fixedBytes;
   report.sourceWeightBytes = program.sourceWeightBytes;
   Stopwatch watch(report, "package");
-  ArtifactInfo info{describeArtifact(program, memory, options), options.weightsSeed};
+  ArtifactInfo info{describeArtifact(program, memory, options), options.weightsSeed, {}};
+  // Of a device, what its driver takes is printed, and nothing else.
+  if (memory.space != MemorySpace::Host && options.stop != Stage::Artifact)
+    return print(codes, options.text), success();
+  if (memory.space != MemorySpace::Host)
+    for (MachineCode &code : std::exchange(codes, {}))
+      info.programs.push_back(std::move(code.text));
   FailureOr<MachineCode> host = generateHost(program, memory, options, info);
   if (failed(host))
     return failure();
@@ -133,8 +140,9 @@ static LogicalResult generateAll(Program &program, const CompileOptions &options
   std::vector<Object> objects;
   for (MachineCode &code : codes)
     objects.push_back(std::move(code.object));
-  objects.push_back(hostBackendOf(options.target).supportObject(options.target));
-  if (llvm::Error error = writeArtifact(objects, memory, options.target, info, path))
+  Target hostTarget = hostTargetOf(options.target);
+  objects.push_back(hostBackendOf(options.target).supportObject(hostTarget));
+  if (llvm::Error error = writeArtifact(objects, memory, hostTarget, info, path))
     return emitError(program.module.getLoc(), ErrorCode::FileUnwritable) << llvm::toString(std::move(error));
   return success();
 }

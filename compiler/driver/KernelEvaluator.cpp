@@ -78,7 +78,8 @@ LogicalResult call(ModuleOp part, ArrayRef<Type> types, const fathom_artifact &a
                            [](void *host, int32_t fault, const char *nodes) {
                              static_cast<Host *>(host)->refused = nodes;
                              return fault;
-                           }};
+                           },
+                           nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
   fathom_call arguments{
       &services, &host, artifact.weights, aligned(arena), nullptr, inputPointers.data(), outputPointers.data()};
   int32_t fault = artifact.run(&arguments);

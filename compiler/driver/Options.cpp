@@ -19,9 +19,10 @@ static constexpr unsigned runs = RunBit | BenchBit | VerifyBit | ExplainBit;
 static const Option table[] = {
     {"output", 'o', OptionType::File, "FILE", "", CompileBit | DatabaseBit | TuneBit | CalibrateBit, false, true,
      "where the artifact goes, or text that would be printed ('-' is stdout); it appears only when it is whole"},
-    {"target", 't', OptionType::Text, "TARGET", "host",
-     TuneBit | CompileBit | ExplainBit | DoctorBit | PlanBit | OptBit | CalibrateBit, false, true,
-     "the machine to compile for: host, a CPU's name, TRIPLE:CPU, or a description FILE.yaml; 'help' lists the CPUs"},
+    {"target", 't', OptionType::Text, "TARGET", "host", tellsPasses | DoctorBit | PlanBit, false, true,
+     "the machine to compile for: host, a CPU's name, TRIPLE:CPU, a description FILE.yaml, or a device: opencl, cuda "
+     "or "
+     "cuda:sm_90, with @CPU behind it where its host is not like this one; 'help' lists the CPUs"},
     {"emit", 0, OptionType::Choice, "graph|plan|kernels|cost|loops|llvm|asm", "", CompileBit, false, true,
      "stop at this stage and print what it has, to stdout or to the file of --output"},
     {"passes", 0, OptionType::Text, "PIPELINE", "", compiles, false, true,
@@ -101,6 +102,8 @@ static const Option table[] = {
     {"jobs", 'j', OptionType::Integer, "N", "0", compiles, false, true, "threads of the compiler; 0: all CPUs"},
     {"threads", 0, OptionType::Integer, "N", "0", runs, false, false,
      "threads of a run; 0: FATHOM_NUM_THREADS, or else all CPUs; results do not depend on it"},
+    {"device", 0, OptionType::Integer, "N", "", runs, false, false,
+     "of a model for devices: the number of the one to run on, from 0; default: FATHOM_DEVICE, or else the first"},
     {"input", 'i', OptionType::Text, "NAME=@FILE.npy", "", runs, true, false,
      "an input's values; inputs that are not given are random"},
     {"output-dir", 0, OptionType::File, "DIR", "", RunBit, false, false,

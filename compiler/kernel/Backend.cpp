@@ -8,8 +8,10 @@ namespace fathom {
 [[noreturn]] static void makesNone() { llvm_unreachable("a back end without artifacts is asked for a part of one"); }
 
 void Backend::declareEntry(Code &, StringRef) const { makesNone(); }
-Value Backend::entryOf(Code &, StringRef) const { makesNone(); }
+Value Backend::entryOf(Code &, StringRef, size_t) const { makesNone(); }
 Value Backend::emitLaunch(Code &, const Launch &) const { makesNone(); }
+DevicePrograms Backend::devicePrograms(const Target &) const { makesNone(); }
+std::string Backend::entryName(StringRef) const { makesNone(); }
 SmallVector<char, 0> Backend::supportObject(const Target &) const { makesNone(); }
 LogicalResult Backend::lookAtModule(ModuleOp, const CodegenOptions &, Look) const { return failure(); }
 

@@ -20,7 +20,11 @@ namespace fathom {
 class Code;
 
 // A memory that tensors can live in.
-enum class MemorySpace : int32_t { Host = FATHOM_ABI_SPACE_HOST };
+enum class MemorySpace : int32_t {
+  Host = FATHOM_ABI_SPACE_HOST,
+  Cuda = FATHOM_ABI_SPACE_CUDA,
+  OpenCl = FATHOM_ABI_SPACE_OPENCL
+};
 
 // How a kernel reads one of its anchor's operands.
 struct OperandLayout {
@@ -44,11 +48,18 @@ struct CodegenOptions {
   bool strict = false; // floating point as the model has it, operation by operation
 };
 
-// What a module of loops becomes: an object, or the text of a stage before it.
+// What a module of loops becomes: an object, or the text of a stage before it. Of a device, the text of its program
+// takes an object's place.
 enum class CodeForm { Llvm, Assembly, Object };
 struct MachineCode {
   std::string text;
   llvm::SmallVector<char, 0> object;
+};
+
+// What devices' kernels are as the artifact has them (runtime/abi.h).
+struct DevicePrograms {
+  int32_t kind = 0;         // FATHOM_ABI_PROGRAM_
+  int32_t architecture = 0; // the least one that they are for
 };
 
 // A launch in the model's host code (runtime/abi.h).
@@ -94,8 +105,11 @@ public:
   // In the host code: declares what a launch of a kernel's code refers to, refers to it, and launches it. A launch's
   // result is a fault or 0 (i32).
   virtual void declareEntry(Code &c, llvm::StringRef code) const;
-  virtual mlir::Value entryOf(Code &c, llvm::StringRef code) const;
+  virtual mlir::Value entryOf(Code &c, llvm::StringRef code, size_t number) const;
   virtual mlir::Value emitLaunch(Code &c, const Launch &launch) const;
+  // Of devices: the programs that kernels become, and what a kernel is called in its program.
+  virtual DevicePrograms devicePrograms(const Target &target) const;
+  virtual std::string entryName(llvm::StringRef code) const;
   // Of a back end that host code is made by: the object with what its code may call.
   virtual llvm::SmallVector<char, 0> supportObject(const Target &target) const;
 };
@@ -104,6 +118,8 @@ public:
 // alone knows all of them.
 const Backend &backendOf(const Target &target);
 const Backend &hostBackendOf(const Target &target);
+// The CPU that runs the host code of an artifact for the target.
+Target hostTargetOf(const Target &target);
 
 // The class of kernels that an op anchors, and of a kernel, of a back end that has one.
 const KernelClass &kernelClassOf(mlir::Operation *anchor, const Backend &backend);

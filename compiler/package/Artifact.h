@@ -15,6 +15,9 @@ int32_t dtypeOf(mlir::Type type);
 struct ArtifactInfo {
   llvm::json::Object manifest;
   std::optional<uint64_t> weightsSeed; // leave the weights out and let the runtime make them up
+  // Of devices: the kernels' programs in the order of the program's codes, and whether a run can be recorded.
+  std::vector<std::string> programs;
+  bool isReplayable = false;
 };
 
 // Adds the table `fathom_artifact` (runtime/abi.h), which refers to the host functions, to the host's module.

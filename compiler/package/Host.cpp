@@ -16,7 +16,7 @@ namespace fathom {
 HostEmitter::HostEmitter(const Program &program, const MemoryPlan &memory, ModuleOp host)
     : program(program), main(program.main), memory(memory), symbols(getSymbols(program.module)), host(host),
       b(host.getContext()), loc(host.getLoc()), c(b, loc), pointer(LLVM::LLVMPointerType::get(host.getContext())),
-      i64(b.getI64Type()), i32(b.getI32Type()) {}
+      i64(b.getI64Type()), i32(b.getI32Type()), onDevice(memory.space != MemorySpace::Host), replayable(onDevice) {}
 
 void HostEmitter::run() {
   for (const KernelCode &code : program.codes) {
@@ -186,10 +186,18 @@ Value HostEmitter::allocate(AffineExpr size, Location node) {
 }
 
 Value HostEmitter::allocate(Value bytes, Location node) {
+  replayable = false;
+  return allocateBy(onDevice ? offsetof(fathom_services, device_allocate) : offsetof(fathom_services, allocate), bytes,
+                    node);
+}
+
+Value HostEmitter::allocateHost(Value bytes, Location node) {
+  return allocateBy(offsetof(fathom_services, allocate), bytes, node);
+}
+
+Value HostEmitter::allocateBy(size_t offset, Value bytes, Location node) {
   auto type = LLVM::LLVMFunctionType::get(pointer, {pointer, i64});
-  Value memory =
-      LLVM::CallOp::create(b, loc, type, ValueRange{service(offsetof(fathom_services, allocate)), runtime, bytes})
-          .getResult();
+  Value memory = LLVM::CallOp::create(b, loc, type, ValueRange{service(offset), runtime, bytes}).getResult();
   Value none = LLVM::ZeroOp::create(b, loc, pointer);
   refuseIf(LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::eq, memory, none), FATHOM_FAULT_MEMORY, node);
   return memory;
@@ -197,7 +205,16 @@ Value HostEmitter::allocate(Value bytes, Location node) {
 
 void HostEmitter::release(Value memory) {
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {pointer, pointer});
-  LLVM::CallOp::create(b, loc, type, ValueRange{service(offsetof(fathom_services, release)), runtime, memory});
+  size_t offset = onDevice ? offsetof(fathom_services, device_release) : offsetof(fathom_services, release);
+  LLVM::CallOp::create(b, loc, type, ValueRange{service(offset), runtime, memory});
+}
+
+void HostEmitter::callService(size_t offset, ValueRange arguments) {
+  SmallVector<Value> operands{service(offset), runtime};
+  llvm::append_range(operands, arguments);
+  auto type = LLVM::LLVMFunctionType::get(i32, llvm::to_vector(llvm::drop_begin(ValueRange(operands).getTypes())));
+  Value fault = LLVM::CallOp::create(b, loc, type, operands).getResult();
+  failIf(c.cmp(arith::CmpIPredicate::ne, fault, c.i32(0)), fault);
 }
 
 // A kernel's result whose size data decides gets its memory here.
@@ -213,6 +230,7 @@ void HostEmitter::makeRoom(Value tensor) {
   Value returned = main.getBody().front().getTerminator()->getOperand(place.at);
   if (llvm::none_of(sizesOf(returned), [&](AffineExpr size) { return isComputed(size, symbols); }))
     return;
+  replayable = false;
   Value overflow, size = checkedExpr(bufferBytes(cast<RankedTensorType>(tensor.getType())), overflow);
   if (overflow)
     refuseIf(overflow, FATHOM_FAULT_SHAPE, tensor.getLoc());
@@ -262,7 +280,7 @@ void HostEmitter::launch(func::CallOp call) {
     put(c.symbols[symbol]);
     names.push_back(getAffineSymbolExpr(symbol, b.getContext()));
   }
-  auto entryOf = [&](size_t code) { return program.backend->entryOf(c, program.codes[code].symbol); };
+  auto entryOf = [&](size_t code) { return program.backend->entryOf(c, program.codes[code].symbol, code); };
   auto tasksOf = [&](size_t code) { return c.expr(program.codes[code].grid.tasks.replaceSymbols(names)); };
   Value entry = entryOf(kernel.code), tasks = tasksOf(kernel.code);
   Value extent = kernel.versions.empty() ? Value() : c.expr(kernel.extent.replaceSymbols(names));
@@ -327,6 +345,7 @@ void HostEmitter::emitRun() {
   // One block serves all launches: each has ended before the next one's arguments are written.
   arguments = LLVM::AllocaOp::create(b, loc, pointer, i64, c.i64(longest), 8);
   dims = LLVM::AllocaOp::create(b, loc, pointer, i64, c.i64(rank), 8);
+  makeStaging();
   if (hasManyLaunches()) {
     slotTable = LLVM::AllocaOp::create(b, loc, pointer, i64, c.i64(slots.size()), 8);
     for (auto [i, slot] : llvm::enumerate(slots))
@@ -340,8 +359,10 @@ void HostEmitter::emitRun() {
   func::ReturnOp::create(b, loc, c.i32(0));
 }
 
-void emitHost(const Program &program, const MemoryPlan &memory, ModuleOp host) {
-  HostEmitter(program, memory, host).run();
+bool emitHost(const Program &program, const MemoryPlan &memory, ModuleOp host) {
+  HostEmitter emitter(program, memory, host);
+  emitter.run();
+  return emitter.isReplayable();
 }
 
 } // namespace fathom

@@ -5,7 +5,8 @@
 
 namespace fathom {
 
-// Emits `fathom_plan` and `fathom_run` (see runtime/abi.h) into a module of loop-level code.
-void emitHost(const Program &program, const MemoryPlan &memory, mlir::ModuleOp host);
+// Emits `fathom_plan` and `fathom_run` (see runtime/abi.h) into a module of loop-level code. Whether a device can
+// record a run and repeat it.
+bool emitHost(const Program &program, const MemoryPlan &memory, mlir::ModuleOp host);
 
 } // namespace fathom

@@ -22,10 +22,12 @@ Value HostEmitter::loadScalar(Value tensor) {
                : value;
   }
   Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
-  return c.load(addressOf(tensor), c.i64(0), element);
+  return c.load(readable(tensor, 0, 1), c.i64(0), element);
 }
 
 void HostEmitter::copy(Value to, Value from, Value bytes) {
+  if (onDevice)
+    return callService(offsetof(fathom_services, device_copy), {to, from, bytes});
   LLVM::MemcpyOp::create(b, loc, to, from, bytes, /*isVolatile=*/false);
 }
 
@@ -59,10 +61,14 @@ void HostEmitter::emitPin(PinOp op) {
     }
     return;
   }
-  Value base = addressOf(op.getInput());
+  if (op.getPositions().empty())
+    return;
+  auto [first, last] = std::minmax_element(op.getPositions().begin(), op.getPositions().end());
+  Value base = readable(op.getInput(), *first, *last + 1 - *first);
+  int64_t before = onDevice ? *first : 0; // elements that are not there
   auto element = cast<IntegerType>(cast<RankedTensorType>(op.getInput().getType()).getElementType());
   for (auto [position, symbol] : llvm::zip(op.getPositions(), op.getSymbols())) {
-    Value value = c.load(base, c.i64(position), element);
+    Value value = c.load(base, c.i64(position - before), element);
     if (element.getWidth() < 64)
       value = element.isUnsigned() ? Value(arith::ExtUIOp::create(b, loc, i64, value))
                                    : Value(arith::ExtSIOp::create(b, loc, i64, value));
@@ -215,8 +221,8 @@ void HostEmitter::emitLoop(LoopOp op) {
   SmallVector<Value> before = c.symbols, next(header.initial.size());
   for (auto [symbol, position] : llvm::zip(op.getBodySymbols(), symbolAt))
     bindSymbol(symbol, at(position), op.getLoc());
-  c.store(at(iteration), addressOf(body.getArgument(0)), c.i64(0), i64);
-  c.store(at(going), addressOf(body.getArgument(1)), c.i64(0), b.getI1Type());
+  storeScalar(at(iteration), body.getArgument(0));
+  storeScalar(at(going), body.getArgument(1));
   for (unsigned i = 0; i < carried; ++i) {
     pointers[body.getArgument(2 + i)] = at(current[i]);
     if (memory.carried.contains(body.getArgument(2 + i)))

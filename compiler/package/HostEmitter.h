@@ -1,5 +1,5 @@
-// The emitter of the model's host code, in three files: calls and memory, control flow, and parts of
-// long code. Internal to compiler/package.
+// The emitter of the model's host code, in four files: calls and memory, control flow, devices, and parts of long
+// code. Internal to compiler/package.
 #pragma once
 
 #include "compiler/codegen/common/Code.h"
@@ -13,6 +13,8 @@ class HostEmitter {
 public:
   HostEmitter(const Program &program, const MemoryPlan &memory, mlir::ModuleOp host);
   void run();
+  // Whether the launches follow from symbols and addresses alone and the host reads nothing: a device can record them.
+  bool isReplayable() const { return replayable; }
 
 private:
   using Value = mlir::Value;
@@ -35,12 +37,16 @@ private:
   void release(Value pointer);
   Value allocate(mlir::AffineExpr bytes, mlir::Location node);
   Value allocate(Value bytes, mlir::Location node);
+  Value allocateHost(Value bytes, mlir::Location node);
+  Value allocateBy(size_t service, Value bytes, mlir::Location node);
   // The value of an expression, with a fault where it overflows.
   Value checkedExpr(mlir::AffineExpr expr, Value &overflow);
   // Ends the run with this fault where the condition holds, and goes on in a new block.
   void failIf(Value condition, Value fault);
   // Ends the run where the condition holds; `why` says more than the fault where something is known.
   void refuseIf(Value condition, int32_t fault, mlir::Location node, llvm::StringRef why = "");
+  // Calls a service that results in a fault.
+  void callService(size_t service, mlir::ValueRange arguments);
   Value text(llvm::StringRef words);
   // What the runtime is told where a run is refused.
   Value wordsOf(mlir::Location node, llvm::StringRef why);
@@ -74,6 +80,11 @@ private:
   void emitIf(graph::IfOp op);
   void emitLoop(graph::LoopOp op);
   Value loadScalar(Value tensor);
+  // HostDevice.cpp: what lies in a device's memory is read and written through the runtime.
+  void makeStaging();
+  // Where the host reads a tensor: itself, or a copy of `count` of a device's elements from `first` on.
+  Value readable(Value tensor, int64_t first, int64_t count);
+  void storeScalar(Value value, Value tensor);
   void copy(Value to, Value from, Value bytes);
   mlir::Block *blockHere(llvm::ArrayRef<mlir::Type> arguments = {});
   void bindSymbol(unsigned position, Value value, mlir::Location node, llvm::StringRef why = "");
@@ -87,6 +98,8 @@ private:
   mlir::Location loc;
   Code c;
   mlir::Type pointer, i64, i32;
+  bool onDevice, replayable;
+  Value staging; // of the host, as large as anything that is read back; null where nothing is
   Value call, services, runtime, weights, arena, inputs, outputs, arguments, dims;
   llvm::SmallVector<Value> slots;
   Value slotTable; // where slots begin, in code that is emitted in parts

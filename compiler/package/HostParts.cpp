@@ -96,6 +96,8 @@ void HostEmitter::emitPart(ArrayRef<Operation *> ops) {
     if (table)
       table = function.getArgument(3), dims = function.getArgument(4);
     loadCall(function.getArgument(0));
+    llvm::SaveAndRestore keptStaging(staging);
+    makeStaging();
     for (Operation *op : ops) {
       if (table)
         loadSymbolsFor(op);
@@ -118,7 +120,7 @@ void HostEmitter::makeTable() {
   // Room for every buffer whose address may not be known ahead.
   size_t entries = symbols.size() + memory.places.size();
   main.walk([&](Operation *op) { entries += isa<IfOp, LoopOp>(op) ? op->getNumResults() : 0; });
-  Value room = allocate(c.i64(int64_t(entries) * 8), main.getLoc());
+  Value room = allocateHost(c.i64(int64_t(entries) * 8), main.getLoc());
   bound.resize(symbols.size());
   table = room;
 }

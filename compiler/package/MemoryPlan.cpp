@@ -408,9 +408,11 @@ private:
 
 MemoryPlan planMemory(const Program &program) {
   MemoryPlan plan = Planner(program).run();
-  for (const KernelCode &code : program.codes)
-    plan.scratchBytes = std::max(plan.scratchBytes, code.grid.scratchBytes);
   plan.space = program.backend->memorySpace();
+  // A device's groups have theirs by entry.
+  if (plan.space == MemorySpace::Host)
+    for (const KernelCode &code : program.codes)
+      plan.scratchBytes = std::max(plan.scratchBytes, code.grid.scratchBytes);
   for (auto &entry : plan.places)
     entry.second.space = plan.space;
   for (auto &entry : plan.carried)

@@ -133,6 +133,21 @@ int64_t aliasOf(const Program &program, mlir::Value output) {
   return input.getArgNumber();
 }
 
+// What a device's kernels are: a program and an entry for each code.
+void addDevice(Table &t, const Program &program, const Target &target, const ArtifactInfo &info,
+               SmallVector<Constant *> &programs, SmallVector<Constant *> &entries) {
+  int32_t kind = program.backend->devicePrograms(target).kind;
+  for (auto [number, code, text] : llvm::enumerate(program.codes, info.programs)) {
+    programs.push_back(t.record({t.text(text), t.number(t.i64(), text.size()), t.number(t.i32(), kind)}));
+    mlir::func::FuncOp function = code.function;
+    entries.push_back(
+        t.record({t.text(program.backend->entryName(code.symbol)), t.number(t.i32(), number),
+                  t.number(t.i32(), code.grid.groupItems),
+                  t.number(t.i32(), function.getNumArguments() + function.getNumResults()),
+                  t.number(t.i32(), symbolsOf(function).size()), t.number(t.i64(), code.grid.scratchBytes)}));
+  }
+}
+
 } // namespace
 
 void addArtifactTable(Module &host, const Program &program, const MemoryPlan &memory, const Target &target,
@@ -170,13 +185,18 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
   for (const Kernel &kernel : program.kernels) {
     kernels.push_back(t.record({t.text(program.codes[kernel.code].symbol), t.text(kernel.nodes)}));
   }
-  for (const std::string &feature : target.required)
+  for (const std::string &feature : hostTargetOf(target).required)
     features.push_back(t.text(feature));
   if (auto vocabulary = mlir::ModuleOp(program.module)->getAttrOfType<mlir::ArrayAttr>(vocabularyAttrName))
     for (mlir::Attribute entry : vocabulary) {
       StringRef text = cast<mlir::StringAttr>(entry).getValue();
       strings.push_back(t.record({t.text(text), t.number(t.i64(), text.size())}));
     }
+  SmallVector<Constant *> programs, entries;
+  bool onDevice = memory.space != MemorySpace::Host;
+  if (onDevice)
+    addDevice(t, program, target, info, programs, entries);
+  int32_t architecture = onDevice ? program.backend->devicePrograms(target).architecture : 0;
   Constant *none = ConstantPointerNull::get(t.pointer());
   Constant *weights = none;
   if (info.weightsSeed ? memory.keptBytes : memory.weightBytes) {
@@ -206,7 +226,7 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
                               t.number(t.i64(), memory.scratchBytes),
                               t.number(t.i64(), info.weightsSeed.value_or(0)),
                               t.number(t.i32(), info.weightsSeed.has_value()),
-                              t.number(t.i32(), FATHOM_ABI_CHECKED),
+                              t.number(t.i32(), FATHOM_ABI_CHECKED | (info.isReplayable ? FATHOM_ABI_REPLAYABLE : 0)),
                               t.function("fathom_plan"),
                               t.function("fathom_run"),
                               t.number(t.i64(), info.weightsSeed ? memory.keptBytes : 0),
@@ -214,7 +234,13 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
                               t.structs(strings),
                               t.number(t.i64(), strings.size()),
                               t.number(t.i32(), int32_t(memory.space)),
-                              t.number(t.i32(), int32_t(memory.space))});
+                              t.number(t.i32(), int32_t(memory.space)),
+                              t.structs(programs),
+                              t.structs(entries),
+                              t.number(t.i32(), programs.size()),
+                              t.number(t.i32(), entries.size()),
+                              t.number(t.i32(), architecture),
+                              t.number(t.i32(), 0)});
   auto *variable =
       new GlobalVariable(host, table->getType(), true, GlobalValue::ExternalLinkage, table, FATHOM_ARTIFACT_SYMBOL);
   variable->setAlignment(Align(8));

@@ -304,14 +304,39 @@ static llvm::Expected<Target> cudaTarget(llvm::StringRef architecture) {
   return target;
 }
 
+// The CPU of a device's host code: one that is named, or any that is not very old. Host code has little to do.
+static llvm::Expected<std::string> hostOfDevice(llvm::StringRef named) {
+  bool isAArch64 = named.empty() ? llvm::Triple(llvm::sys::getProcessTriple()).isAArch64() : named == "aarch64";
+  if (named.empty() || named == "aarch64" || named == "x86_64")
+    return isAArch64 ? aarch64Triple.str() + ":generic" : x86Triple.str() + ":x86-64-v2";
+  llvm::Expected<Target> target = parseTarget(named);
+  if (!target)
+    return target.takeError();
+  if (target->backend != "cpu")
+    return llvm::createStringError("'%s' runs no host code: behind the @ is a CPU, aarch64 or x86_64",
+                                   named.str().c_str());
+  return named.str();
+}
+
+static bool isDevice(llvm::StringRef text) { return text == "opencl" || text == "cuda" || text.starts_with("cuda:"); }
+
+static llvm::Expected<Target> deviceTarget(llvm::StringRef text, llvm::StringRef host) {
+  llvm::Expected<Target> target = text == "opencl" ? llvm::Expected<Target>(openClTarget())
+                                  : text == "cuda" ? cudaTarget("sm_75")
+                                                   : cudaTarget(text.drop_front(llvm::StringRef("cuda:").size()));
+  if (!target)
+    return target;
+  llvm::Expected<std::string> cpu = hostOfDevice(host);
+  if (!cpu)
+    return cpu.takeError();
+  target->host = *cpu;
+  return target;
+}
+
 llvm::Expected<Target> parseTarget(llvm::StringRef text) {
   initializeLlvmTargets();
-  if (text == "opencl")
-    return openClTarget();
-  if (text == "cuda")
-    return cudaTarget("sm_75");
-  if (text.consume_front("cuda:"))
-    return cudaTarget(text);
+  if (auto [device, host] = text.split('@'); isDevice(device))
+    return deviceTarget(device, host);
   if (text.empty() || text == "host")
     return hostTarget();
   return text.ends_with(".yaml") ? targetFromFile(text) : namedTarget(text);

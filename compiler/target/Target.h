@@ -32,6 +32,7 @@ struct Target {
   std::string backend = "cpu"; // the name of what makes its code (kernel/Backend.h)
   std::string triple;
   std::string cpu;
+  std::string host;     // of a device: the CPU that runs the host code, as parseTarget takes it
   std::string features; // LLVM's +a,-b list: the whole truth, not what the CPU's name implies
   // The features generated code may rely on beyond the architecture's baseline; the loader checks them.
   std::vector<std::string> required;
@@ -69,7 +70,8 @@ struct Target {
 };
 
 // "host", a CPU name of either architecture ("neoverse-v1", "x86-64-v3"), TRIPLE:CPU, or a machine description in a
-// file whose name ends in .yaml.
+// file whose name ends in .yaml. A device is "opencl", "cuda" or "cuda:sm_90"; behind an @ comes the CPU of its host
+// code ("cuda:sm_90@aarch64"), which otherwise is any of this machine's architecture.
 llvm::Expected<Target> parseTarget(llvm::StringRef text);
 // The CPU names that parseTarget takes, for --target help.
 std::vector<std::string> knownCpus();

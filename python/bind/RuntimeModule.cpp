@@ -88,7 +88,7 @@ private:
 
 class Model {
 public:
-  Model(const nb::bytes &file, int threads) {
+  Model(const nb::bytes &file, int threads, int device) {
     std::string path(file.c_str(), file.size());
     fathom_status *status = nullptr;
     {
@@ -96,7 +96,7 @@ public:
       status = fathom_model_load(path.c_str(), &model);
       if (!status) {
         fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
-        options.threads = threads;
+        options.threads = threads, options.device = device;
         options.interrupted = lookForSignals;
         status = fathom_context_create(model, &options, &context);
       }
@@ -269,7 +269,7 @@ NB_MODULE(_runtime, module) {
     check(status);
   });
   nb::class_<Model>(module, "Model")
-      .def(nb::init<const nb::bytes &, int>(), nb::arg("path"), nb::arg("threads"))
+      .def(nb::init<const nb::bytes &, int, int>(), nb::arg("path"), nb::arg("threads"), nb::arg("device"))
       .def("inputs", [](const Model &model) { return model.tensors(true); })
       .def("outputs", [](const Model &model) { return model.tensors(false); })
       .def("aliases", &Model::aliases)

@@ -52,9 +52,10 @@ def _describe(entries: list[dict], declared: list[dict]) -> list[TensorInfo]:
 class Session:
     """A compiled model, loaded. `run` may be called from several threads; the calls take turns."""
 
-    def __init__(self, artifact, threads: int = 0, check: bool = False):
+    def __init__(self, artifact, threads: int = 0, check: bool = False, device: int | None = None):
         """`artifact` is a path or what fathom.compile returned; `threads` 0 means all CPUs.
 
+        A model that was compiled for devices runs on number `device`; None: the one that FATHOM_DEVICE names, or the first.
         With `check`, code and weights are compared with the artifact's checksum first.
         """
         path = artifact.path if hasattr(artifact, "path") else without_nul(os.fspath(artifact))
@@ -63,7 +64,9 @@ class Session:
             _runtime.check(os.fsencode(path))
         if threads not in range(1 << 31):  # the runtime says what it takes of those
             raise Error(f"threads is {threads}: expected 0 for the default, or their number", "F1012", 1)
-        self._model = _runtime.Model(os.fsencode(path), threads)
+        if device is not None and device not in range(1 << 31):
+            raise Error(f"device is {device}: expected the number of a device, from 0", "F1012", 1)
+        self._model = _runtime.Model(os.fsencode(path), threads, -1 if device is None else device)
         self.manifest = json.loads(self._model.manifest())
         # The artifact's tensors, and the model's inputs and outputs made of them: a sequence or an optional has several.
         self._tensors = _describe(self._model.inputs(), self.manifest["inputs"])

@@ -29,6 +29,7 @@ def verify(
     inputs=None,
     *,
     threads=0,
+    device=None,
     rtol=1e-3,
     atol=1e-4,
     bisect=True,
@@ -44,7 +45,7 @@ def verify(
     if against not in REFERENCES:
         raise Error(f"against is one of {', '.join(REFERENCES)}, not {against!r}", "F2001", 2)
     path, data, folder = read_model(model, base_folder)
-    session = Session(compile_model(model, base_folder=base_folder, **options), threads)
+    session = Session(compile_model(model, base_folder=base_folder, **options), threads, device=device)
     # The command line's are files, whose tensors only the compiled model can put together.
     given = inputs(session) if callable(inputs) else inputs
     inputs = random_inputs(session, seed, dims, given)
@@ -149,6 +150,7 @@ def main(request: dict) -> int:
         dims=sizes,
         inputs=lambda session: read_inputs(session, request["input"]),
         threads=request["threads"],
+        device=request["device"],
         rtol=request["rtol"],
         atol=request["atol"],
         bisect=not request["no-bisect"],

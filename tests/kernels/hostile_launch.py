@@ -10,8 +10,11 @@ TASKS = ctypes.CFUNCTYPE(c_int32, c_void_p, c_int64, c_int64, c_int64, c_void_p)
 LAUNCH = ctypes.CFUNCTYPE(c_int32, c_void_p, c_int32, c_void_p, c_void_p, c_int64)
 
 
+DEVICE_SERVICES = ("device_launch", "device_allocate", "device_release", "device_read", "device_write", "device_copy")
+
+
 class Services(ctypes.Structure):
-    _fields_ = [("version", c_uint32), ("reserved", c_uint32), ("launch", LAUNCH), *((name, c_void_p) for name in ("allocate", "release", "output", "refuse"))]
+    _fields_ = [("version", c_uint32), ("reserved", c_uint32), ("launch", LAUNCH), *((name, c_void_p) for name in ("allocate", "release", "output", "refuse", *DEVICE_SERVICES))]
 
 
 class Call(ctypes.Structure):

@@ -107,6 +107,8 @@ static std::string targetOf(const ArtifactSummary &artifact) {
 
 Expected<int> benchCommand(const Arguments &arguments) {
   const OptionValues &options = arguments.options;
+  if (options.text("target") == "help")
+    return printTargets(options);
   if (options.has("profile"))
     if (Error error = checkTrace(arguments.positional[0], options.text("profile")))
       return std::move(error);

@@ -2,7 +2,7 @@
 #include "compiler/driver/Manifest.h"
 #include "compiler/target/HostCaches.h"
 #include "compiler/target/MachineFile.h"
-#include "runtime/fathom_rt.h"
+#include "runtime/device/Device.h"
 #include "tools/fathom/Commands.h"
 #include "tools/fathom/MachinePeak.h"
 #include "tools/fathom/Python.h"
@@ -14,7 +14,6 @@
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Host.h"
 #include <cmath>
-#include <dlfcn.h>
 #include <set>
 #include <unistd.h>
 
@@ -47,28 +46,22 @@ static json::Object describeCpu() {
                       {"caches", std::move(caches)}};
 }
 
-// Asks the driver's library, which is there without any toolkit.
-static json::Object describeGpu() {
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return json::Object{{"driver", "none"}};
-  json::Object described{{"driver", "libcuda.so.1"}};
-  auto driverVersion = reinterpret_cast<int (*)(int *)>(dlsym(library, "cuDriverGetVersion"));
-  auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"));
-  auto deviceCount = reinterpret_cast<int (*)(int *)>(dlsym(library, "cuDeviceGetCount"));
-  auto deviceName = reinterpret_cast<int (*)(char *, int, int)>(dlsym(library, "cuDeviceGetName"));
-  int version = 0, count = 0;
-  if (driverVersion && driverVersion(&version) == 0)
-    described["cuda"] = formatv("{0}.{1}", version / 1000, version % 1000 / 10).str();
+// The devices of a space as the runtime opens them, or why it opens none.
+static json::Object describeDevices(int32_t space) {
   json::Array devices;
-  if (init && deviceCount && deviceName && init(0) == 0 && deviceCount(&count) == 0)
-    for (int i = 0; i < count; ++i) {
-      char name[256] = "";
-      if (deviceName(name, sizeof name, i) == 0)
-        devices.push_back(std::string(name));
+  for (int32_t number = 0;; ++number) {
+    Device *device = nullptr;
+    if (fathom_status *status = openDevice(space, number, device)) {
+      std::string why = fathom_status_message(status);
+      fathom_status_free(status);
+      if (number == 0)
+        return json::Object{{"devices", json::Array()}, {"problem", why}};
+      return json::Object{{"devices", std::move(devices)}};
     }
-  described["devices"] = std::move(devices);
-  return described;
+    char driver[256];
+    device->describe(driver, sizeof driver);
+    devices.push_back(formatv("{0}: {1} ({2})", number, device->name(), driver).str());
+  }
 }
 
 static constexpr char packageQuery[] = R"(
@@ -160,10 +153,15 @@ Expected<int> doctorCommand(const Arguments &arguments) {
     outs() << printMachineFile(*target);
     return 0;
   }
-  json::Object described{{"fathom", compilerVersion},   {"runtime", fathom_version()},
-                         {"llvm", LLVM_VERSION_STRING}, {"onnx_schema", FATHOM_ONNX_VERSION},
-                         {"program", programPath()},    {"cpu", describeCpu()},
-                         {"python", describePython()},  {"gpu", describeGpu()}};
+  json::Object described{{"fathom", compilerVersion},
+                         {"runtime", fathom_version()},
+                         {"llvm", LLVM_VERSION_STRING},
+                         {"onnx_schema", FATHOM_ONNX_VERSION},
+                         {"program", programPath()},
+                         {"cpu", describeCpu()},
+                         {"python", describePython()},
+                         {"cuda", describeDevices(FATHOM_ABI_SPACE_CUDA)},
+                         {"opencl", describeDevices(FATHOM_ABI_SPACE_OPENCL)}};
   if (arguments.options.flag("json"))
     printJson(std::move(described), /*oneLine=*/true);
   else

@@ -53,7 +53,7 @@ static void describeFurther(StringRef manifest, std::vector<TensorSpec> &inputs,
           spec.likely = symbol->getInteger("likely").value_or(0);
 }
 
-Expected<std::unique_ptr<LoadedModel>> LoadedModel::load(StringRef path, int threads) {
+Expected<std::unique_ptr<LoadedModel>> LoadedModel::load(StringRef path, int threads, int device) {
   auto loaded = std::make_unique<LoadedModel>();
   if (Error error = takeStatus(fathom_model_load(path.str().c_str(), &loaded->model)))
     return std::move(error);
@@ -76,7 +76,7 @@ Expected<std::unique_ptr<LoadedModel>> LoadedModel::load(StringRef path, int thr
   }
   describeFurther(fathom_model_manifest(loaded->model), loaded->inputs, loaded->symbols, loaded->strings);
   fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
-  options.threads = threads;
+  options.threads = threads, options.device = device;
   if (Error error = takeStatus(fathom_context_create(loaded->model, &options, &loaded->context)))
     return std::move(error);
   return std::move(loaded);

@@ -29,7 +29,7 @@ enum class Fit { Good, BadIndex, BadSizes };
 
 class LoadedModel {
 public:
-  static llvm::Expected<std::unique_ptr<LoadedModel>> load(llvm::StringRef path, int threads);
+  static llvm::Expected<std::unique_ptr<LoadedModel>> load(llvm::StringRef path, int threads, int device);
   LoadedModel() = default;
   LoadedModel(const LoadedModel &) = delete;
   ~LoadedModel();

@@ -25,7 +25,8 @@ Expected<PreparedRun> prepareRun(StringRef artifact, const OptionValues &options
   if (options.flag("check"))
     if (Error error = takeStatus(fathom_artifact_check(artifact.str().c_str())))
       return std::move(error);
-  auto model = LoadedModel::load(artifact, options.integer("threads"));
+  auto model =
+      LoadedModel::load(artifact, options.integer("threads"), options.has("device") ? options.integer("device") : -1);
   if (!model)
     return model.takeError();
   auto inputs = gatherInputs(**model, options);

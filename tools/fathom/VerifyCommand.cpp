@@ -12,7 +12,7 @@ static json::Value valueOf(const Option &option, const OptionValues &options) {
   case OptionType::Flag:
     return options.flag(option.name);
   case OptionType::Integer:
-    return options.integer(option.name);
+    return options.text(option.name).empty() ? json::Value(nullptr) : json::Value(options.integer(option.name));
   case OptionType::Number:
     return options.number(option.name);
   default:
@@ -37,6 +37,8 @@ sys.exit(run_command(sys.argv[1]))
 )";
 
 Expected<int> verifyCommand(const Arguments &arguments) {
+  if (arguments.options.text("target") == "help")
+    return printTargets(arguments.options);
   json::Object request{{"model", arguments.positional[0]}};
   for (const Option &option : optionTable())
     if (option.commands & VerifyBit)

@@ -70,7 +70,7 @@ public:
     declaration.setVisibility_(LLVM::Visibility::Hidden);
   }
 
-  Value entryOf(Code &c, StringRef code) const override {
+  Value entryOf(Code &c, StringRef code, size_t) const override {
     return LLVM::AddressOfOp::create(c.b, c.loc, pointerType(c), (code + ".task").str());
   }
 

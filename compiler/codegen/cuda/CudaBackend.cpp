@@ -29,9 +29,6 @@ public:
 
   FailureOr<MachineCode> generate(ModuleOp loops, const CodegenOptions &options, CodeForm form,
                                   llvm::function_ref<void(llvm::Module &)> complete) const override {
-    if (form == CodeForm::Object)
-      return hint(emitError(loops.getLoc(), ErrorCode::BadTarget) << "there are no artifacts for CUDA yet",
-                  "--emit asm prints the kernels as PTX");
     MachineCode code;
     auto emit = [&](llvm::Module &module, llvm::TargetMachine &machine) {
       if (form == CodeForm::Llvm)
@@ -46,6 +43,16 @@ public:
 
   LogicalResult lookAtModule(ModuleOp loops, const CodegenOptions &options, Look look) const override {
     return optimized(loops, options, [](llvm::Module &) {}, look);
+  }
+
+  MemorySpace memorySpace() const override { return MemorySpace::Cuda; }
+
+  DevicePrograms devicePrograms(const Target &target) const override {
+    DevicePrograms programs{FATHOM_ABI_PROGRAM_PTX, 0};
+    StringRef digits = StringRef(target.cpu).drop_front(StringRef("sm_").size()).take_while(llvm::isDigit);
+    if (digits.getAsInteger(10, programs.architecture))
+      llvm_unreachable("the target's architecture is one that LLVM knows");
+    return programs;
   }
 
 private:

@@ -1,5 +1,4 @@
-// NVIDIA's GPUs: kernels of work items as PTX, which the driver turns into code of the device at hand. It has maps only
-// and makes no artifacts yet.
+// NVIDIA's GPUs: kernels of work items as PTX, which the driver turns into code of the device at hand.
 #pragma once
 
 #include "compiler/kernel/Backend.h"

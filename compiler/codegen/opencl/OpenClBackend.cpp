@@ -19,7 +19,7 @@ public:
 
   FailureOr<MachineCode> generate(ModuleOp loops, const CodegenOptions &options, CodeForm form,
                                   llvm::function_ref<void(llvm::Module &)>) const override {
-    if (form != CodeForm::Assembly)
+    if (form == CodeForm::Llvm)
       return hint(emitError(loops.getLoc(), ErrorCode::BadTarget) << "OpenCL C is printed, not lowered to LLVM IR",
                   "--emit asm prints it");
     if (failed(expandBf16(loops)))
@@ -36,6 +36,9 @@ public:
       return failure();
     return code;
   }
+
+  MemorySpace memorySpace() const override { return MemorySpace::OpenCl; }
+  DevicePrograms devicePrograms(const Target &) const override { return {FATHOM_ABI_PROGRAM_OPENCL_C, 0}; }
 };
 
 } // namespace

@@ -1,5 +1,4 @@
-// A back end that prints kernels as OpenCL C. It has maps only and makes no artifacts: it shows that what computes
-// elements is free of CPUs.
+// Devices with OpenCL: kernels as OpenCL C, which the device's driver builds when an artifact is first run on it.
 #pragma once
 
 #include "compiler/kernel/Backend.h"

@@ -1,6 +1,7 @@
 // What back ends for machines of work items have in common: their classes of kernels and how these are emitted.
 #pragma once
 
+#include "compiler/codegen/common/Code.h"
 #include "compiler/kernel/Backend.h"
 
 namespace fathom {
@@ -15,6 +16,12 @@ public:
   mlir::FailureOr<Grid> emitKernel(mlir::func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule,
                                    llvm::StringRef name, unsigned symbolCount, const CodegenOptions &options,
                                    mlir::ModuleOp loops) const override;
+
+  bool makesArtifacts() const override { return true; }
+  void declareEntry(Code &c, llvm::StringRef code) const override;
+  mlir::Value entryOf(Code &c, llvm::StringRef code, size_t number) const override;
+  mlir::Value emitLaunch(Code &c, const Launch &launch) const override;
+  std::string entryName(llvm::StringRef code) const override;
 };
 
 // A kernel's name in languages that have letters, digits and _ in names only: `a.b` is fathom_a_2eb.

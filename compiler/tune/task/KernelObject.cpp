@@ -13,7 +13,7 @@ llvm::Expected<KernelObject> objectOf(const KernelTask &task, const Schedule &sc
     return llvm::createStringError("there is no code of kernel '%s' with this schedule", task.name().str().c_str());
   std::vector<Object> objects;
   objects.push_back(std::move(made->code.object));
-  objects.push_back(hostBackendOf(task.target()).supportObject(task.target()));
+  objects.push_back(hostBackendOf(task.target()).supportObject(hostTargetOf(task.target())));
   llvm::Expected<std::string> linked = linkObjects(objects, task.target());
   if (!linked)
     return linked.takeError();

@@ -136,11 +136,11 @@ TEST(Loader, RefusesWrongTables) {
 }
 
 TEST(Loader, RefusesMemoryThatIsNotThere) {
-  const char *Only = ", and this runtime has only the host's memory (space 0)";
+  const char *Only = ", and this runtime has one of the spaces 0 to 2 for all of a model";
   expectLoadError(artifact("other_input_space"), FATHOM_ERROR_FORMAT,
                   std::string("needs input 'x' in memory space 1") + Only);
   expectLoadError(artifact("other_arena_space"), FATHOM_ERROR_FORMAT,
-                  std::string("needs its arena in memory space 2") + Only);
+                  std::string("needs its arena in memory space 9") + Only);
   expectLoadError(artifact("other_weights_space"), FATHOM_ERROR_FORMAT,
                   std::string("needs its weights in memory space 3") + Only);
 }

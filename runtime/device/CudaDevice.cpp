@@ -1,0 +1,364 @@
+// NVIDIA's GPUs by their driver. Everything happens in the device's primary context, which other libraries of the
+// process use as well, so that addresses can be handed on.
+#include "CudaDriver.h"
+#include "Device.h"
+
+#include "../Status.h"
+
+#include <climits>
+#include <cstdio>
+
+using namespace fathom;
+
+namespace {
+
+CudaDriver Driver;
+
+class CudaDevice;
+
+// The device's context is the thread's while this is there.
+class Current {
+public:
+  explicit Current(void *Context) { Driver.pushContext(Context); }
+  ~Current() {
+    void *Ignored;
+    Driver.popContext(&Ignored);
+  }
+  Current(const Current &) = delete;
+  Current &operator=(const Current &) = delete;
+};
+
+class CudaRecording final : public Recording {
+public:
+  void *Context = nullptr, *Executable = nullptr;
+  void dispose() override {
+    {
+      Current Here(Context);
+      Driver.destroyExecutable(Executable);
+    }
+    destroy(this);
+  }
+};
+
+struct CudaKernel {
+  void *Function;
+  unsigned Items;
+  uint32_t Arguments;
+};
+
+class CudaPrograms final : public Programs {
+public:
+  explicit CudaPrograms() = default;
+  fathom_status *load(const fathom_artifact &Artifact);
+  fathom_status *openQueue(Queue *&Opened) override;
+  void dispose() override {
+    {
+      Current Here(Context);
+      for (size_t I = 0; I < Modules.size(); ++I)
+        if (Modules[I])
+          Driver.unloadModule(Modules[I]);
+    }
+    destroy(this);
+  }
+
+  void *Context = nullptr;
+  const char *DeviceName = "";
+  int Version = 0;
+  Array<void *> Modules;
+  Array<CudaKernel> Kernels;
+
+private:
+  fathom_status *refused(const fathom_abi_entry &Entry, int Result, const char *Log) const;
+};
+
+class CudaQueue final : public Queue {
+public:
+  fathom_status *open(CudaPrograms &Loaded) {
+    Of = &Loaded;
+    Current Here(Of->Context);
+    constexpr unsigned NonBlocking = 1; // beside the default stream
+    if (int Result = Driver.createStream(&Stream, NonBlocking))
+      return Driver.failed("opening a stream", Result);
+    uint32_t Most = 0;
+    for (size_t I = 0; I < Of->Kernels.size(); ++I)
+      Most = Of->Kernels[I].Arguments > Most ? Of->Kernels[I].Arguments : Most;
+    return Parameters.allocate(Most) ? nullptr : outOfMemory("the arguments of kernels", Most * sizeof(void *));
+  }
+
+  fathom_status *write(Address To, const void *From, size_t Bytes) override {
+    Current Here(Of->Context);
+    return check("copying to the device", Bytes ? Driver.write(To, From, Bytes, Stream) : 0);
+  }
+  fathom_status *read(void *To, Address From, size_t Bytes) override {
+    Current Here(Of->Context);
+    return check("copying from the device", Bytes ? Driver.read(To, From, Bytes, Stream) : 0);
+  }
+  fathom_status *copy(Address To, Address From, size_t Bytes) override {
+    Current Here(Of->Context);
+    return check("copying on the device", Bytes ? Driver.copy(To, From, Bytes, Stream) : 0);
+  }
+  fathom_status *clear(Address To, size_t Bytes) override {
+    Current Here(Of->Context);
+    return check("clearing memory", Bytes ? Driver.fill(To, 0, Bytes, Stream) : 0);
+  }
+
+  fathom_status *launch(uint32_t Entry, const int64_t *Arguments, int64_t Groups) override {
+    const CudaKernel &Kernel = Of->Kernels[Entry];
+    if (Groups > INT32_MAX)
+      return makeStatus(FATHOM_ERROR_SHAPE, "a kernel has %lld work groups, and a GPU takes %d at most",
+                        static_cast<long long>(Groups), INT32_MAX);
+    for (uint32_t I = 0; I < Kernel.Arguments; ++I)
+      Parameters[I] = const_cast<int64_t *>(Arguments + I);
+    Current Here(Of->Context);
+    if (Timing)
+      if (fathom_status *Status = stamp())
+        return Status;
+    int Result = Driver.launch(Kernel.Function, unsigned(Groups), 1, 1, Kernel.Items, 1, 1, 0, Stream,
+                               Parameters.data(), nullptr);
+    if (Result)
+      return Driver.failed("launching a kernel", Result);
+    return Timing ? stamp() : nullptr;
+  }
+
+  fathom_status *wait() override {
+    Current Here(Of->Context);
+    return check("running on the device", Driver.waitFor(Stream));
+  }
+
+  // The first stamp is the start of all, two of each launch follow.
+  fathom_status *setTiming(bool On) override {
+    Timing = On;
+    Stamps = 0;
+    Current Here(Of->Context);
+    return On ? stamp() : nullptr;
+  }
+  fathom_status *times(Array<LaunchTime> &Times) override {
+    Current Here(Of->Context);
+    Times.clear();
+    for (size_t I = 1; I + 1 < Stamps; I += 2) {
+      float Start = 0, End = 0; // milliseconds
+      int Result = Driver.elapsed(&Start, Events[0], Events[I]);
+      if (!Result)
+        Result = Driver.elapsed(&End, Events[0], Events[I + 1]);
+      if (Result)
+        return Driver.failed("timing kernels", Result);
+      if (!Times.push({int64_t(double(Start) * 1e6), int64_t(double(End) * 1e6)}))
+        return outOfMemory("the times of kernels", Stamps);
+    }
+    return nullptr;
+  }
+
+  fathom_status *startRecording(bool &Started) override {
+    Current Here(Of->Context);
+    constexpr int Relaxed = 2; // what other threads do meanwhile is their own
+    Started = true;
+    return check("recording a run", Driver.beginCapture(Stream, Relaxed));
+  }
+  fathom_status *endRecording(Recording *&Made) override {
+    Current Here(Of->Context);
+    void *Graph = nullptr, *Executable = nullptr;
+    int Result = Driver.endCapture(Stream, &Graph);
+    if (!Result) {
+      Result = Driver.instantiate(&Executable, Graph, 0);
+      Driver.destroyGraph(Graph);
+    }
+    if (Result)
+      return Driver.failed("recording a run", Result);
+    auto *Recorded = create<CudaRecording>();
+    if (!Recorded) {
+      Driver.destroyExecutable(Executable);
+      return outOfMemory("the recording of a run", sizeof(CudaRecording));
+    }
+    Recorded->Context = Of->Context, Recorded->Executable = Executable;
+    Made = Recorded;
+    return nullptr;
+  }
+  fathom_status *replay(Recording &Recorded) override {
+    Current Here(Of->Context);
+    return check("repeating a run", Driver.launchGraph(static_cast<CudaRecording &>(Recorded).Executable, Stream));
+  }
+
+  void dispose() override {
+    {
+      Current Here(Of->Context);
+      if (Stream) {
+        Driver.waitFor(Stream);
+        Driver.destroyStream(Stream);
+      }
+      for (size_t I = 0; I < Events.size(); ++I)
+        Driver.destroyEvent(Events[I]);
+    }
+    destroy(this);
+  }
+
+private:
+  fathom_status *check(const char *What, int Result) const { return Result ? Driver.failed(What, Result) : nullptr; }
+
+  fathom_status *stamp() {
+    if (Stamps == Events.size()) {
+      void *Event = nullptr;
+      if (int Result = Driver.createEvent(&Event, 0))
+        return Driver.failed("timing kernels", Result);
+      if (!Events.push(Event)) {
+        Driver.destroyEvent(Event);
+        return outOfMemory("the times of kernels", Stamps);
+      }
+    }
+    return check("timing kernels", Driver.recordEvent(Events[Stamps++], Stream));
+  }
+
+  CudaPrograms *Of = nullptr;
+  void *Stream = nullptr;
+  Array<void *> Parameters, Events;
+  size_t Stamps = 0;
+  bool Timing = false;
+};
+
+class CudaDevice final : public Device {
+public:
+  fathom_status *open(int Number) {
+    int Count = 0;
+    if (int Result = Driver.deviceCount(&Count))
+      return Driver.failed("counting the GPUs", Result);
+    if (Number >= Count)
+      return makeStatus(FATHOM_ERROR_DEVICE, "there is no GPU %d: the driver has %d, numbered from 0", Number, Count);
+    int Major = 0, Minor = 0, Result = Driver.deviceGet(&Handle, Number);
+    if (!Result)
+      Result = Driver.deviceName(Name, sizeof(Name), Handle);
+    if (!Result)
+      Result = Driver.deviceAttribute(&Major, CudaMajor, Handle);
+    if (!Result)
+      Result = Driver.deviceAttribute(&Minor, CudaMinor, Handle);
+    if (!Result)
+      Result = Driver.driverVersion(&Version);
+    if (!Result)
+      Result = Driver.retainContext(&Context, Handle);
+    Architecture = 10 * Major + Minor;
+    return Result ? Driver.failed("opening the GPU", Result) : nullptr;
+  }
+
+  const char *name() const override { return Name; }
+  void describe(char *Text, size_t Room) const override {
+    Current Here(Context);
+    size_t Free = 0, Total = 0;
+    Driver.memoryInfo(&Free, &Total);
+    snprintf(Text, Room, "sm_%d, %zu MiB, driver for CUDA %d.%d", Architecture, Total >> 20, Version / 1000,
+             Version % 1000 / 10);
+  }
+
+  fathom_status *allocate(const char *What, size_t Bytes, Address &Made) override {
+    Current Here(Context);
+    int Result = Driver.allocate(&Made, Bytes);
+    if (Result != CudaOutOfMemory)
+      return Result ? Driver.failed("allocating memory", Result) : nullptr;
+    size_t Free = 0, Total = 0;
+    Driver.memoryInfo(&Free, &Total);
+    return makeStatus(FATHOM_ERROR_MEMORY, "no memory for %s (%zu bytes) on '%s', which has %zu of %zu bytes left",
+                      What, Bytes, Name, Free, Total);
+  }
+  void release(Address Memory) override {
+    Current Here(Context);
+    Driver.release(Memory);
+  }
+
+  void *allocateHost(size_t Bytes) override {
+    Current Here(Context);
+    void *Memory = nullptr;
+    return Driver.allocateHost(&Memory, Bytes, 0) ? nullptr : Memory;
+  }
+  void releaseHost(void *Memory) override {
+    Current Here(Context);
+    if (Memory)
+      Driver.releaseHost(Memory);
+  }
+
+  fathom_status *load(const fathom_artifact &Artifact, Programs *&Loaded) override {
+    if (Artifact.device_architecture > Architecture)
+      return makeStatus(FATHOM_ERROR_DEVICE,
+                        "the model is for GPUs of architecture sm_%d or later, and '%s' is sm_%d: compile it with "
+                        "--target cuda:sm_%d",
+                        Artifact.device_architecture, Name, Architecture, Architecture);
+    auto *Made = create<CudaPrograms>();
+    if (!Made)
+      return outOfMemory("the programs", sizeof(CudaPrograms));
+    Made->Context = Context, Made->DeviceName = Name, Made->Version = Version;
+    if (fathom_status *Status = Made->load(Artifact)) {
+      Made->dispose();
+      return Status;
+    }
+    Loaded = Made;
+    return nullptr;
+  }
+
+private:
+  int Handle = 0, Architecture = 0, Version = 0;
+  void *Context = nullptr;
+  char Name[256] = "";
+};
+
+fathom_status *CudaPrograms::load(const fathom_artifact &Artifact) {
+  if (!Modules.allocate(Artifact.program_count) || !Kernels.allocate(Artifact.entry_count))
+    return outOfMemory("the programs", Artifact.entry_count * sizeof(CudaKernel));
+  Current Here(Context);
+  for (uint32_t I = 0; I < Artifact.entry_count; ++I) {
+    const fathom_abi_entry &Entry = Artifact.entries[I];
+    void *&Module = Modules[size_t(Entry.program)];
+    if (!Module) {
+      char Log[2048] = "";
+      int Options[] = {CudaJitErrorLog, CudaJitErrorLogBytes};
+      void *Values[] = {Log, reinterpret_cast<void *>(uintptr_t(sizeof(Log) - 1))};
+      if (int Result = Driver.loadModule(&Module, Artifact.programs[Entry.program].data, 2, Options, Values)) {
+        Module = nullptr;
+        return refused(Entry, Result, Log);
+      }
+    }
+    void *Function = nullptr;
+    if (int Result = Driver.function(&Function, Module, Entry.name))
+      return refused(Entry, Result, "");
+    Kernels[I] = {Function, unsigned(Entry.group_items), uint32_t(Entry.pointers + 2 + Entry.symbols)};
+  }
+  return nullptr;
+}
+
+fathom_status *CudaPrograms::refused(const fathom_abi_entry &Entry, int Result, const char *Log) const {
+  if (Result == CudaUnsupportedPtxVersion || Result == CudaInvalidPtx)
+    return makeStatus(
+        FATHOM_ERROR_DEVICE,
+        "the NVIDIA driver (for CUDA %d.%d) does not take kernel '%s' for '%s': install a newer driver%s%s",
+        Version / 1000, Version % 1000 / 10, Entry.name, DeviceName, *Log ? "; it says: " : "", Log);
+  if (Result == CudaNoBinaryForGpu)
+    return makeStatus(FATHOM_ERROR_DEVICE,
+                      "the model's kernels are for another architecture than that of '%s': compile the model for it",
+                      DeviceName);
+  char What[512];
+  snprintf(What, sizeof(What), "loading kernel '%s' for '%s'", Entry.name, DeviceName);
+  return Driver.failed(What, Result);
+}
+
+fathom_status *CudaPrograms::openQueue(Queue *&Opened) {
+  auto *Made = create<CudaQueue>();
+  if (!Made)
+    return outOfMemory("the device's queue", sizeof(CudaQueue));
+  if (fathom_status *Status = Made->open(*this)) {
+    Made->dispose();
+    return Status;
+  }
+  Opened = Made;
+  return nullptr;
+}
+
+} // namespace
+
+fathom_status *fathom::openCudaDevice(int32_t Number, Device *&Opened) {
+  if (fathom_status *Status = Driver.load())
+    return Status;
+  auto *Made = create<CudaDevice>();
+  if (!Made)
+    return outOfMemory("the device", sizeof(CudaDevice));
+  if (fathom_status *Status = Made->open(Number)) {
+    destroy(Made);
+    return Status;
+  }
+  Opened = Made;
+  return nullptr;
+}
