@@ -138,16 +138,20 @@ void Code::when(Value condition, llvm::function_ref<void()> body) {
 }
 
 Value Code::when(Value condition, llvm::function_ref<Value()> yes, llvm::function_ref<Value()> no) {
+  return whenAll(condition, [&] { return SmallVector<Value>{yes()}; }, [&] { return SmallVector<Value>{no()}; })[0];
+}
+
+SmallVector<Value> Code::whenAll(Value condition, Several yes, Several no) {
   if (auto known = constant(condition))
     return *known ? yes() : no();
-  auto yield = [&](llvm::function_ref<Value()> branch) {
-    Value result;
-    within([&] { result = branch(); });
-    scf::YieldOp::create(b, loc, result);
+  auto yield = [&](Several branch) {
+    SmallVector<Value> results;
+    within([&] { results = branch(); });
+    scf::YieldOp::create(b, loc, results);
   };
   auto branch = scf::IfOp::create(
       b, loc, condition, [&](OpBuilder &, Location) { yield(yes); }, [&](OpBuilder &, Location) { yield(no); });
-  return branch.getResult(0);
+  return branch.getResults();
 }
 
 Value Code::address(Value pointer, Value index, Type element) {

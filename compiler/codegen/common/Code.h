@@ -75,6 +75,8 @@ public:
                                       CarryBody body);
   void when(mlir::Value condition, llvm::function_ref<void()> body);
   mlir::Value when(mlir::Value condition, llvm::function_ref<mlir::Value()> yes, llvm::function_ref<mlir::Value()> no);
+  using Several = llvm::function_ref<llvm::SmallVector<mlir::Value>()>;
+  llvm::SmallVector<mlir::Value> whenAll(mlir::Value condition, Several yes, Several no);
 
   // Asks for the cache line with element `index` of a buffer, which may lie outside of it.
   enum class CacheLevel { Second = 2, First = 3 };

@@ -19,6 +19,15 @@ Value spread(Code &c, Value statistic, int64_t lanes) {
   return laneCount(statistic) == lanes ? statistic : c.splat(statistic, lanes);
 }
 
+Value anyLane(Code &c, Value condition) {
+  if (laneCount(condition) == 1)
+    return condition;
+  return vector::ReductionOp::create(c.b, c.loc, vector::CombiningKind::OR, condition);
+}
+
+// So many times the spread is a mean whose rounding counts: below, it is that of a few elements.
+constexpr double farMean = 2;
+
 bool isHalf(Type type) { return type.getIntOrFloatBitWidth() == 16; }
 
 Value convert(Code &c, Value x, Type to) {
@@ -124,6 +133,19 @@ Grid emitLayerNorm(KernelBody &k, const RowSchedule &schedule) {
       Value x = centered(index, m);
       return f.mul(x, x);
     });
+    // The mean itself is off by a few roundings of its size, which matters where that is far above the spread:
+    // differences from it are exact there, and a third pass sums up how far off it is.
+    if (layerNorm) {
+      Value isFar = arith::CmpFOp::create(c.b, c.loc, arith::CmpFPredicate::OGT, f.mul(center, center),
+                                          f.mul(variance, c.number(variance.getType(), farMean * farMean)));
+      auto corrected = [&] {
+        Value none = c.number(center.getType(), 0), nearer = f.add(center, c.select(isFar, mean(centered), none));
+        Value moved = f.sub(nearer, center);
+        return SmallVector<Value>{nearer, f.max(f.sub(variance, f.mul(moved, moved)), none)};
+      };
+      auto both = c.whenAll(anyLane(c, isFar), corrected, [&] { return SmallVector<Value>{center, variance}; });
+      center = both[0], variance = both[1];
+    }
     Value root = math::SqrtOp::create(c.b, c.loc, f.add(variance, c.number(variance.getType(), epsilon)));
     Value inverse = f.div(c.number(root.getType(), 1), root);
     // The statistics are results of their own when the model asks for them.
