@@ -46,9 +46,9 @@ cost::Sweep fusedSweep(Operation *op) {
   return sweep;
 }
 
-// A map has no anchor: `op` is the end of its kernel.
+// A map has no anchor: `op` is the end of its kernel; or a concatenation, where that has no class of its own.
 Problem mapProblem(Operation *op, const Target &target) {
-  auto type = operandType(op);
+  auto type = isa<ConcatOp>(op) ? resultType(op) : operandType(op);
   Problem p{fusedSweep(op)};
   // Without vectors nothing is to be gained by whole rows.
   p.sweep.length = target.hasVectors() ? innermostSize(op, type) : 1;

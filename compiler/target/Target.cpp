@@ -277,12 +277,12 @@ static llvm::Expected<Target> targetFromFile(llvm::StringRef path) {
   return target;
 }
 
-// Work items instead of vectors and threads: as many as a device has at a time are its cores, and starting one costs
-// nothing that counts.
+// Work items instead of vectors and threads: as many as a device has at a time are its cores, and starting and
+// waiting for them costs nothing that counts.
 static void describeItems(Target &target) {
   target.vectorBytes = 1;
   target.cores = 1 << 16;
-  target.calibration.taskStart = 0;
+  target.calibration.taskStart = target.calibration.spreading = 0;
 }
 
 // Any device with OpenCL, for its code as text: work items without vectors.

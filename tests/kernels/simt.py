@@ -9,7 +9,7 @@ from onnx import TensorProto, helper
 from support import models
 from support.tool import TOOL
 
-TYPES = {"e": TensorProto.FLOAT16, "f": TensorProto.FLOAT, "d": TensorProto.DOUBLE, "i": TensorProto.INT32, "l": TensorProto.INT64, "b": TensorProto.INT8, "?": TensorProto.BOOL, "B": TensorProto.UINT8}
+TYPES = {"e": TensorProto.FLOAT16, "bf": TensorProto.BFLOAT16, "f": TensorProto.FLOAT, "d": TensorProto.DOUBLE, "i": TensorProto.INT32, "l": TensorProto.INT64, "b": TensorProto.INT8, "?": TensorProto.BOOL, "B": TensorProto.UINT8}
 KERNEL = re.compile(r"__kernel void (\w+)\(")
 
 

@@ -7,15 +7,10 @@ using namespace fathom::graph;
 namespace fathom {
 
 static constexpr std::pair<const KernelClass *, ClassEmitter> emitters[] = {
-    {&concatClass, with<ConcatSchedule, emitConcat>},
-    {&reduceClass, with<RowSchedule, emitReduce>},
-    {&argReduceClass, with<RowSchedule, emitArgReduce>},
-    {&softmaxClass, with<RowSchedule, emitSoftmax>},
-    {&layerNormClass, with<RowSchedule, emitLayerNorm>},
-    {&poolClass, with<PoolSchedule, emitPool>},
-    {&treesClass, with<TreesSchedule, emitTrees>},
-    {&scanClass, with<ScanSchedule, emitScan>},
-    {&sequentialClass, with<SequentialSchedule, emitSequential>}};
+    {&reduceClass, with<RowSchedule, emitReduce>},   {&argReduceClass, with<RowSchedule, emitArgReduce>},
+    {&softmaxClass, with<RowSchedule, emitSoftmax>}, {&layerNormClass, with<RowSchedule, emitLayerNorm>},
+    {&poolClass, with<PoolSchedule, emitPool>},      {&treesClass, with<TreesSchedule, emitTrees>},
+    {&scanClass, with<ScanSchedule, emitScan>},      {&sequentialClass, with<SequentialSchedule, emitSequential>}};
 
 ArrayRef<const KernelClass *> commonClasses() {
   static const SmallVector<const KernelClass *> list =
@@ -36,13 +31,12 @@ const KernelClass *commonClassOf(Operation *anchor) {
       .Case<SoftmaxOp, LogSoftmaxOp, HardmaxOp>([](auto) { return &softmaxClass; })
       .Case<LayerNormalizationOp, RMSNormalizationOp>([](auto) { return &layerNormClass; })
       .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([](auto) { return &poolClass; })
-      .Case([](ConcatOp) { return &concatClass; })
       // Which sums are independent is not known without the axis.
       .Case([](CumSumOp op) { return constantElementsOf(op.getAxis()) ? &scanClass : &sequentialClass; })
       .Case<ScatterElementsOp, ScatterNDOp, TopKOp, NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp,
             ConvTransposeOp>([](auto) { return &sequentialClass; })
       .Case([](TreeEnsembleOp) { return &treesClass; })
-      .Case<MatMulOp, ConvOp, WinogradConvOp, StrassenOp, MatMulNBitsOp>(
+      .Case<ConcatOp, MatMulOp, ConvOp, WinogradConvOp, StrassenOp, MatMulNBitsOp>(
           [](auto) -> const KernelClass * { return nullptr; })
       .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
 }

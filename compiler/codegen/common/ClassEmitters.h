@@ -9,7 +9,6 @@
 namespace fathom {
 
 // Each in a file of its own.
-Grid emitConcat(KernelBody &k, const ConcatSchedule &schedule);
 Grid emitReduce(KernelBody &k, const RowSchedule &schedule);
 Grid emitArgReduce(KernelBody &k, const RowSchedule &schedule);
 Grid emitSoftmax(KernelBody &k, const RowSchedule &schedule);
@@ -30,7 +29,8 @@ llvm::ArrayRef<const KernelClass *> commonClasses();
 // Null of classes that a back end emits itself.
 ClassEmitter commonEmitterOf(const KernelClass &klass);
 // The class of what is the same for all machines, a map where there is no other; transposed convolutions are gathered
-// element by element. Null of what a back end has, or has not, a class for: products and other convolutions.
+// element by element. Null of what a back end has, or has not, a class for: products, other convolutions,
+// concatenations.
 const KernelClass *commonClassOf(mlir::Operation *anchor);
 
 } // namespace fathom

@@ -22,6 +22,7 @@ namespace fathom {
 // Those of CPUs alone, each in the file of its name.
 Grid emitMap(KernelBody &k, const MapSchedule &schedule);
 Grid emitReorder(KernelBody &k, const ReorderSchedule &schedule);
+Grid emitConcat(KernelBody &k, const ConcatSchedule &schedule);
 Grid emitContract(KernelBody &k, const ContractSchedule &schedule);
 Grid emitAttention(KernelBody &k, const AttentionSchedule &schedule);
 Grid emitDepthwise(KernelBody &k, const DepthwiseSchedule &schedule);
@@ -34,6 +35,7 @@ Grid emitPackedProduct(KernelBody &k, const PackedProductSchedule &schedule);
 static constexpr std::pair<const KernelClass *, ClassEmitter> emitters[] = {
     {&mapClass, with<MapSchedule, emitMap>},
     {&reorderClass, with<ReorderSchedule, emitReorder>},
+    {&concatClass, with<ConcatSchedule, emitConcat>},
     {&contractClass, with<ContractSchedule, emitContract>},
     {&attentionClass, with<AttentionSchedule, emitAttention>},
     {&depthwiseClass, with<DepthwiseSchedule, emitDepthwise>},
@@ -63,6 +65,7 @@ const KernelClass *cpuClassOf(Operation *anchor) {
   if (!anchor)
     return &mapClass;
   return TypeSwitch<Operation *, const KernelClass *>(anchor)
+      .Case([](ConcatOp) { return &concatClass; })
       .Case([](MatMulOp op) { return attentionOf(op) ? &attentionClass : &contractClass; })
       .Case([](ConvOp op) {
         return isDepthwise(op) ? &depthwiseClass : takesSpatialPack(op) ? &spatialPackClass : &contractClass;

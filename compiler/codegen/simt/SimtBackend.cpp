@@ -26,7 +26,7 @@ ArrayRef<const KernelClass *> SimtBackend::kernelClasses() const {
 const KernelClass *SimtBackend::classOf(Operation *anchor) const {
   if (isa_and_nonnull<graph::MatMulOp, graph::ConvOp, graph::MatMulNBitsOp>(anchor))
     return &productClass;
-  return commonClassOf(anchor);
+  return isa_and_nonnull<graph::ConcatOp>(anchor) ? &mapClass : commonClassOf(anchor);
 }
 
 const KernelClass *SimtBackend::classOf(func::FuncOp kernel) const { return classOf(anchorOf(kernel)); }

@@ -1,5 +1,5 @@
 // Concatenations that copy run by run.
-#include "compiler/codegen/common/ClassEmitters.h"
+#include "compiler/codegen/common/KernelBody.h"
 #include "compiler/graph/SizeMath.h"
 
 using namespace mlir;
