@@ -2,6 +2,7 @@
 #include "compiler/plan/AttentionChoice.h"
 
 #include "compiler/cost/Sweep.h"
+#include "compiler/kernel/Backend.h"
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/VectorWork.h"
@@ -65,8 +66,11 @@ void noteAttentionCosts(func::FuncOp main, const Target &target) {
     if (!attention)
       return;
     auto found = llvm::find_if(weighed, [&](const auto &entry) { return costTheSame(entry.first, *attention); });
+    // What a back end has no kernel for stays apart.
+    constexpr AttentionCosts never{1, 0};
+    bool isThere = llvm::is_contained(backendOf(target).kernelClasses(), &attentionClass);
     if (found == weighed.end())
-      found = weighed.insert(found, {*attention, attentionCosts(*attention, target)});
+      found = weighed.insert(found, {*attention, isThere ? attentionCosts(*attention, target) : never});
     noteCosts(*attention, found->second);
   });
 }

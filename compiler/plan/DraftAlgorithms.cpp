@@ -193,6 +193,9 @@ void force(ConvOp conv, const AlgorithmOptions &options, const Backend &backend,
 } // namespace
 
 std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &target, const AlgorithmOptions &options) {
+  // A back end has all of these ways or one class for all.
+  if (!llvm::is_contained(backendOf(target).kernelClasses(), &contractClass))
+    return {};
   SmallVector<ConvOp> convolutions;
   SmallVector<MatMulOp> products;
   main.walk([&](ConvOp conv) { convolutions.push_back(conv); });

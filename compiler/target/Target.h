@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/target/Calibration.h"
+#include "compiler/target/Gpu.h"
 #include "compiler/target/Instructions.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -49,6 +50,7 @@ struct Target {
   // How fast the slowest of the threads is at times, in shares of the others' speed: where two share a core, as
   // hardware threads of one or of other programs, or where cores differ. Kernels then have more, smaller tasks.
   double slowestCore = 1;
+  Gpu gpu; // where code is for work items
   // What cost models take from measurements.
   Calibration calibration = Calibration::byDefault();
 

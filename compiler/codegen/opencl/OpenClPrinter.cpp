@@ -3,7 +3,7 @@
 #include "compiler/codegen/opencl/OpenClPrinter.h"
 
 #include "compiler/codegen/simt/SimtBackend.h"
-#include "compiler/codegen/simt/SimtKernel.h"
+#include "compiler/codegen/simt/GroupKernel.h"
 #include "compiler/support/Diagnostics.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -55,7 +55,8 @@ public:
     for (auto function : module.getOps<func::FuncOp>())
       kernel = function.getName().str();
     for (auto table : module.getOps<LLVM::GlobalOp>())
-      printTable(table);
+      if (table.getAddrSpace() != localMemory)
+        printTable(table);
     for (auto function : module.getOps<func::FuncOp>())
       printKernel(function);
     return success(!hasFailed);
@@ -88,9 +89,12 @@ private:
   static StringRef memoryOf(Value pointer) {
     if (auto address = pointer.getDefiningOp<LLVM::GEPOp>())
       return memoryOf(address.getBase());
+    unsigned space = cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace();
+    if (space == localMemory)
+      return "__local";
     if (pointer.getDefiningOp<LLVM::AddressOfOp>())
       return "__constant";
-    return cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() == globalMemory ? "__global" : "__private";
+    return space == globalMemory ? "__global" : "__private";
   }
 
   // Values.
@@ -209,6 +213,14 @@ private:
           return true;
         })
         .Case([&](LLVM::AddressOfOp address) {
+          if (memoryOf(address) == "__local") {
+            auto memory = SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(address, address.getGlobalNameAttr());
+            auto type = cast<LLVM::LLVMArrayType>(memory.getType());
+            std::string name = nameOf(address.getResult());
+            line("__local " + nameOf(type.getElementType()) + " " + name + "_[" + Twine(type.getNumElements()) + "];");
+            line("__local uchar *const " + name + " = (__local uchar *)" + name + "_;");
+            return true;
+          }
           line("__constant uchar *const " + nameOf(address.getResult()) + " = (__constant uchar *)" +
                simtSymbol(kernel + "." + address.getGlobalName().str()) + ";");
           return true;
@@ -255,6 +267,10 @@ private:
         })
         .Case([&](gpu::BlockIdOp id) {
           define(id.getResult(), "get_group_id(" + Twine(unsigned(id.getDimension())) + ")");
+          return true;
+        })
+        .Case([&](gpu::BarrierOp) {
+          line("barrier(CLK_LOCAL_MEM_FENCE);");
           return true;
         })
         .Case([&](gpu::ThreadIdOp id) {

@@ -17,6 +17,7 @@ static constexpr std::pair<const KernelClass *, ClassEmitter> own[] = {
 ArrayRef<const KernelClass *> SimtBackend::kernelClasses() const {
   static const SmallVector<const KernelClass *> list = [] {
     SmallVector<const KernelClass *> list = llvm::map_to_vector(own, [](const auto &entry) { return entry.first; });
+    list.push_back(&blockContractClass);
     llvm::append_range(list, commonClasses());
     return list;
   }();
@@ -24,14 +25,24 @@ ArrayRef<const KernelClass *> SimtBackend::kernelClasses() const {
 }
 
 const KernelClass *SimtBackend::classOf(Operation *anchor) const {
-  if (isa_and_nonnull<graph::MatMulOp, graph::ConvOp, graph::MatMulNBitsOp>(anchor))
+  if (isa_and_nonnull<graph::MatMulOp, graph::ConvOp>(anchor))
+    return &blockContractClass;
+  if (isa_and_nonnull<graph::MatMulNBitsOp>(anchor))
     return &productClass;
   return isa_and_nonnull<graph::ConcatOp>(anchor) ? &mapClass : commonClassOf(anchor);
 }
 
 const KernelClass *SimtBackend::classOf(func::FuncOp kernel) const { return classOf(anchorOf(kernel)); }
 
-std::optional<AnchorLayouts> SimtBackend::layoutsOf(Operation *, const Target &) const { return std::nullopt; }
+// Of convolutions, neighbouring items fetch neighbouring channels.
+std::optional<AnchorLayouts> SimtBackend::layoutsOf(Operation *anchor, const Target &) const {
+  auto conv = dyn_cast<graph::ConvOp>(anchor);
+  if (!conv)
+    return std::nullopt;
+  SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(2, conv.getType().getRank()));
+  order.append({1, 0});
+  return AnchorLayouts{{{OperandLayout::Pixels, 0}, {OperandLayout::Packed, 1, {}, order}}, true};
+}
 
 void SimtBackend::registerDialects(DialectRegistry &registry) const {
   registry.insert<func::FuncDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, LLVM::LLVMDialect,
@@ -41,6 +52,8 @@ void SimtBackend::registerDialects(DialectRegistry &registry) const {
 FailureOr<Grid> SimtBackend::emitKernel(func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule,
                                         StringRef name, unsigned symbolCount, const CodegenOptions &options,
                                         ModuleOp loops) const {
+  if (&klass == &blockContractClass)
+    return emitBlockContract(kernel, schedule, name, symbolCount, options.target, loops);
   ClassEmitter emit = commonEmitterOf(klass);
   for (const auto &[known, emitOwn] : own)
     if (known == &klass)

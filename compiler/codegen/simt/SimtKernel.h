@@ -49,4 +49,8 @@ mlir::FailureOr<Grid> emitItems(mlir::func::FuncOp kernel, ClassEmitter emit, co
 // items: neighbours compute neighbouring ones.
 Grid emitSimtMap(KernelBody &k, const MapSchedule &schedule);
 
+// The same of class block_contract.
+mlir::FailureOr<Grid> emitBlockContract(mlir::func::FuncOp kernel, const Schedule &schedule, llvm::StringRef name,
+                                        unsigned symbolCount, const Target &target, mlir::ModuleOp loops);
+
 } // namespace fathom

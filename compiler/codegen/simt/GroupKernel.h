@@ -1,0 +1,44 @@
+// A kernel of work groups while its code is being emitted: what their items share is local memory and barriers.
+#pragma once
+
+#include "compiler/codegen/common/LoopCode.h"
+#include "compiler/codegen/simt/SimtKernel.h"
+
+namespace fathom {
+
+// The memory that the items of a group share, as LLVM numbers it for GPUs.
+constexpr unsigned localMemory = 3;
+// What operands that have their memory to themselves are aligned to: four 32-bit numbers are loaded together.
+constexpr int64_t operandAlignment = 16;
+
+class GroupKernel {
+public:
+  // Begins a function as SimtKernel.h describes it.
+  GroupKernel(mlir::func::FuncOp kernel, llvm::StringRef name, unsigned symbolCount, const Target &target,
+              mlir::ModuleOp loops);
+  // Passes on a fault, and returns.
+  llvm::LogicalResult end();
+
+  // Room for so many elements in local memory, which has nothing in it yet.
+  mlir::Value allocateLocal(mlir::Type element, int64_t count);
+  // No item goes on before all have come here, and all that was stored before can be read.
+  void barrier();
+  // Computes and stores the kernel's results where these are the anchor's.
+  void storeAnchor(llvm::ArrayRef<Index> index, mlir::Value value);
+
+  mlir::OpBuilder b;
+  Code c;
+  Emitter e;
+  mlir::func::FuncOp kernel;
+  mlir::Operation *anchor;                 // null: all ops are computed on demand
+  llvm::SmallVector<mlir::Value> returned; // the kernel's results ...
+  llvm::SmallVector<Buffer, 1> outputs;    // ... and where they go
+  mlir::Value group, item;                 // numbers of the group, and of the item in it
+
+private:
+  mlir::func::FuncOp function;
+  unsigned locals = 0, faultArgument;
+  bool hasHalo = false;
+};
+
+} // namespace fathom

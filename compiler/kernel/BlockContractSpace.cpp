@@ -1,0 +1,105 @@
+// The schedules of products and convolutions in blocks of work groups: the space of legal ones, and the one of least
+// estimated cost.
+#include "compiler/cost/BlockContract.h"
+#include "compiler/graph/Layout.h"
+#include "compiler/kernel/Families.h"
+#include "compiler/kernel/KernelClass.h"
+#include "compiler/kernel/KernelVersions.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+
+namespace fathom {
+namespace {
+
+// What an item does for a step of the reduction is straight code: so many multiply-adds at most.
+constexpr int64_t mostUnrolled = 2048;
+// Of 32 bits; with more, items have some in memory.
+constexpr int64_t mostRegisters = 255;
+
+cost::BlockProduct problemOf(Operation *op, const Target &) {
+  auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
+  auto bytes = [](Value value) { return elementBytes(getElementTypeOrSelf(value.getType())); };
+  Value result = op->getResult(0);
+  Sizes sizes = sizesOf(result), right = sizesOf(op->getOperand(1));
+  cost::BlockProduct p;
+  p.leftBytes = bytes(op->getOperand(0)), p.rightBytes = bytes(op->getOperand(1)), p.resultBytes = bytes(result);
+  p.multipliesByDouble = getElementTypeOrSelf(result.getType()).isF64();
+  if (auto conv = dyn_cast<ConvOp>(op)) {
+    p.batches = conv.getGroup();
+    p.columns = std::max<int64_t>(1, size(sizes[1]) / p.batches), p.depth = size(right[1]);
+    for (auto [d, expr] : llvm::enumerate(sizes))
+      p.rows *= d == 1 ? 1 : size(expr);
+    double taps = 1, strides = 1;
+    for (AffineExpr expr : ArrayRef(right).drop_front(2))
+      taps *= double(size(expr));
+    p.depth = int64_t(double(p.depth) * taps);
+    if (FailureOr<Window> window = getWindow(conv); succeeded(window))
+      for (int64_t stride : window->strides)
+        strides *= double(stride);
+    p.leftShare = std::min(1.0, strides / taps);
+    return p;
+  }
+  p.columns = size(sizes.back()), p.depth = size(right[right.size() - 2]);
+  bool isBatched = llvm::any_of(ArrayRef(right).drop_back(2), [](AffineExpr expr) { return !isConstant(expr, 1); });
+  for (int64_t d = 0, rank = sizes.size(); d < rank - 1; ++d)
+    (isBatched && d < rank - 2 ? p.batches : p.rows) *= size(sizes[d]);
+  return p;
+}
+
+std::string violation(const cost::BlockProduct &p, const BlockContractSchedule &s, const Target &target) {
+  auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
+  const Gpu &gpu = target.gpu;
+  if (s.blockM % s.itemM)
+    return text("block_m = {0} must be a multiple of item_m = {1}", s.blockM, s.itemM);
+  if (s.blockN % s.itemN)
+    return text("block_n = {0} must be a multiple of item_n = {1}", s.blockN, s.itemN);
+  if (s.items() > gpu.groupItems)
+    return text("block_m x block_n / (item_m x item_n) are {0} work items, and a group has at most {1}", s.items(),
+                gpu.groupItems);
+  if (int64_t local = localBytesOf(p, s); local > gpu.groupLocalBytes)
+    return text("block_k = {0} and stages = {1} take {2} bytes of local memory, and a group has at most {3}", s.blockK,
+                s.stages, local, gpu.groupLocalBytes);
+  if (int64_t steps = s.itemM * s.itemN * s.blockK; steps > mostUnrolled)
+    return text("block_k x item_m x item_n = {0} would be straight code, of at most {1}", steps, mostUnrolled);
+  if (int64_t registers = cost::registersOf(s); registers > mostRegisters)
+    return text("a work item would need {0} registers of {1}", registers, mostRegisters);
+  if (!cost::residentGroups(p, s, gpu))
+    return "the registers of a group's work items are more than a multiprocessor has";
+  return "";
+}
+
+void candidates(const cost::BlockProduct &p, const Target &target,
+                llvm::function_ref<void(const BlockContractSchedule &)> body) {
+  // No block is twice as large as what there is.
+  auto isTooLarge = [](int64_t block, int64_t size) { return block > 8 && block / 2 >= size; };
+  for (int64_t blockM : {1, 2, 4, 8, 16, 32, 64, 128})
+    for (int64_t blockN : {8, 16, 32, 64, 128})
+      for (int64_t blockK : {8, 16, 32, 64})
+        for (int64_t itemM : {1, 2, 4, 8})
+          for (int64_t itemN : {1, 2, 4, 8})
+            for (int64_t stages : {2, 1}) {
+              BlockContractSchedule s{blockM, blockN, blockK, itemM, itemN, stages};
+              if (isTooLarge(blockM, p.rows) || isTooLarge(blockN, p.columns) || isTooLarge(blockK, p.depth) ||
+                  s.blockM % s.itemM || s.blockN % s.itemN || s.items() < target.gpu.lanes || s.items() > 256)
+                continue;
+              body(s);
+            }
+}
+
+const FamilyOf<cost::BlockProduct, BlockContractSchedule>
+    family({.problem = problemOf,
+            .candidates = candidates,
+            .estimate = [](const cost::BlockProduct &p, const BlockContractSchedule &s,
+                           const Target &target) { return cost::estimate(p, s, target); },
+            .violation = violation});
+
+} // namespace
+
+const KernelClass blockContractClass{.name = "block_contract",
+                                     .meaning = "matrix products and convolutions in blocks of work groups",
+                                     .family = family,
+                                     .extent = contractRows,
+                                     .extentName = "rows"};
+
+} // namespace fathom
