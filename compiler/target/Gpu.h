@@ -11,7 +11,7 @@ struct Gpu {
   int64_t lanes = 32; // work items that go in step
   // What a group may have, and what the groups of a multiprocessor may have together.
   int64_t groupItems = 1024, groupLocalBytes = 32 << 10;
-  int64_t items = 1024, groups = 16, registers = 65536, localBytes = 64 << 10;
+  int64_t items = 1024, groups = 16, registers = 65536, localBytes = 64 << 10; // registers of 32 bits
   // Multiply-adds of 32-bit floats, of tf32 and of 16-bit floats on tensor cores (0: there are none).
   double multiplyAdds = 64, tf32MultiplyAdds = 0, halfMultiplyAdds = 0;
   double localBytesPerCycle = 128;

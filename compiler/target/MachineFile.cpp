@@ -19,6 +19,7 @@ struct MachineFile {
   std::optional<int64_t> cores, vectorRegisters, fmaLatency, reorderWindow;
   std::optional<double> fmaPerCycle, loadsPerCycle, storesPerCycle, issuedPerCycle, memoryBytesPerCycle, slowestCore;
   std::vector<CacheLevel> caches;
+  std::optional<Gpu> gpu;
   std::map<std::string, Exact> calibration;
 };
 
@@ -61,6 +62,42 @@ template <> struct MappingTraits<fathom::CacheLevel> {
   }
 };
 
+template <> struct MappingTraits<fathom::Gpu> {
+  static void mapping(IO &io, fathom::Gpu &gpu) {
+    auto optional = [&](const char *key, auto &number) { io.mapOptional(key, number); };
+    io.mapRequired("multiprocessors", gpu.multiprocessors);
+    io.mapRequired("gigahertz", gpu.gigahertz);
+    optional("lanes", gpu.lanes);
+    optional("group-items", gpu.groupItems);
+    optional("group-local-bytes", gpu.groupLocalBytes);
+    optional("items", gpu.items);
+    optional("groups", gpu.groups);
+    optional("registers", gpu.registers);
+    optional("local-bytes", gpu.localBytes);
+    optional("multiply-adds", gpu.multiplyAdds);
+    optional("tf32-multiply-adds", gpu.tf32MultiplyAdds);
+    optional("half-multiply-adds", gpu.halfMultiplyAdds);
+    optional("local-bytes-per-cycle", gpu.localBytesPerCycle);
+    optional("cache-bytes", gpu.cacheBytes);
+    optional("cache-bytes-per-cycle", gpu.cacheBytesPerCycle);
+    optional("memory-bytes-per-cycle", gpu.memoryBytesPerCycle);
+  }
+  static std::string validate(IO &, fathom::Gpu &gpu) {
+    for (int64_t count : {gpu.multiprocessors, gpu.lanes, gpu.groupItems, gpu.groupLocalBytes, gpu.items, gpu.groups,
+                          gpu.registers, gpu.localBytes, gpu.cacheBytes})
+      if (count < 1 || count > (int64_t(1) << 40))
+        return "what a gpu has is counted by whole numbers from 1 on";
+    for (double rate : {gpu.gigahertz, gpu.multiplyAdds, gpu.localBytesPerCycle, gpu.cacheBytesPerCycle,
+                        gpu.memoryBytesPerCycle})
+      if (!(rate > 0 && rate < 1e6))
+        return "rates of a gpu are positive and below a million";
+    for (double rate : {gpu.tf32MultiplyAdds, gpu.halfMultiplyAdds})
+      if (!(rate >= 0 && rate < 1e6))
+        return "rates of tensor cores are not negative and below a million";
+    return "";
+  }
+};
+
 template <> struct MappingTraits<fathom::MachineFile> {
   template <typename Number> static void mapPositive(IO &io, const char *key, std::optional<Number> &number) {
     io.mapOptional(key, number);
@@ -86,6 +123,7 @@ template <> struct MappingTraits<fathom::MachineFile> {
     mapPositive(io, "reorder-window", file.reorderWindow);
     io.mapOptional("caches", file.caches);
     mapPositive(io, "memory-bytes-per-cycle", file.memoryBytesPerCycle);
+    io.mapOptional("gpu", file.gpu);
     if (!io.outputting() || !file.calibration.empty())
       io.mapOptional("calibration", file.calibration);
   }
@@ -138,6 +176,7 @@ llvm::Error applyMachineFile(llvm::StringRef text, llvm::StringRef fileName, Tar
   take(file->issuedPerCycle, target.issuedPerCycle);
   take(file->reorderWindow, target.reorderWindow);
   take(file->memoryBytesPerCycle, target.memoryBytesPerCycle);
+  take(file->gpu, target.gpu);
   if (!file->caches.empty())
     target.caches = file->caches;
   for (const auto &[name, number] : file->calibration)
@@ -161,6 +200,7 @@ std::string printMachineFile(const Target &target) {
                    target.memoryBytesPerCycle,
                    target.slowestCore,
                    target.caches,
+                   target.backend == "cpu" ? std::nullopt : std::optional(target.gpu),
                    {}};
   for (const CalibrationField &field : calibrationFields())
     if (double value = target.calibration.*field.member; value != Calibration::byDefault().*field.member)

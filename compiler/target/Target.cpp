@@ -260,23 +260,6 @@ static llvm::Expected<Target> namedTarget(llvm::StringRef text, llvm::StringRef 
   return target;
 }
 
-static llvm::Expected<Target> targetFromFile(llvm::StringRef path) {
-  auto file = llvm::MemoryBuffer::getFile(path);
-  if (!file)
-    return llvm::createStringError("cannot read the machine description '%s': %s", path.str().c_str(),
-                                   file.getError().message().c_str());
-  llvm::StringRef text = (*file)->getBuffer();
-  llvm::Expected<MachineName> name = readMachineName(text, path);
-  if (!name)
-    return name.takeError();
-  auto target = namedTarget(name->triple.empty() ? name->cpu : name->triple + ":" + name->cpu, name->features);
-  if (!target)
-    return target;
-  if (llvm::Error error = applyMachineFile(text, path, *target))
-    return error;
-  return target;
-}
-
 // Work items instead of vectors and threads: as many as a device has at a time are its cores, and starting and
 // waiting for them costs nothing that counts.
 static void describeItems(Target &target) {
@@ -285,21 +268,44 @@ static void describeItems(Target &target) {
   target.calibration.taskStart = target.calibration.spreading = 0;
 }
 
-// Any device with OpenCL, for its code as text: work items without vectors.
-static Target openClTarget() {
+// What a GPU's description says, if there is one of this name for this kind of machine.
+static bool describeGpu(Target &target, llvm::StringRef name) {
+  llvm::StringRef text = builtinMachine(name);
+  if (text.empty() || llvm::cantFail(readMachineName(text, name)).triple != target.triple)
+    return false;
+  llvm::cantFail(applyMachineFile(text, name, target));
+  return true;
+}
+
+// Any device with OpenCL, or one by its name.
+static llvm::Expected<Target> openClTarget(llvm::StringRef device) {
   Target target;
   target.backend = target.triple = "opencl", target.cpu = "generic";
   describeItems(target);
+  if (!device.empty() && !describeGpu(target, device))
+    return llvm::createStringError("no description of a device '%s' with OpenCL", device.str().c_str());
   return target;
 }
 
-// An NVIDIA GPU by its architecture ("sm_90"). PTX of the oldest one that drivers still take runs on all later ones.
-static llvm::Expected<Target> cudaTarget(llvm::StringRef architecture) {
+// An NVIDIA GPU by its architecture ("sm_90"), or by its name. PTX of the oldest one that drivers still take runs on all
+// later ones.
+static llvm::Expected<Target> cudaTarget(llvm::StringRef name) {
+  // The machine that an architecture alone stands for: schedules are made for one.
+  static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> usual[] = {
+      {"sm_70", "v100"},     {"sm_72", "xavier"},   {"sm_75", "t4"},   {"sm_80", "a100"},
+      {"sm_86", "rtx-3090"}, {"sm_87", "orin"},     {"sm_89", "rtx-4090"}};
   Target target;
-  target.backend = "cuda", target.triple = cudaTriple.str(), target.cpu = architecture.str();
+  target.backend = "cuda", target.triple = cudaTriple.str(), target.cpu = name.str();
   describeItems(target);
-  if (!architecture.starts_with("sm_") || !isKnownCpu(target.triple, target.cpu))
-    return llvm::createStringError("unknown GPU architecture '%s': NVIDIA's are called sm_75, sm_80, sm_90 and so on",
+  llvm::StringRef machine = builtinMachine(name).empty() ? llvm::StringRef("h100") : name;
+  for (const auto &[architecture, other] : usual)
+    if (name == architecture)
+      machine = other;
+  if (describeGpu(target, machine) && machine == name)
+    target.cpu = llvm::cantFail(readMachineName(builtinMachine(name), name)).cpu;
+  if (!llvm::StringRef(target.cpu).starts_with("sm_") || !isKnownCpu(target.triple, target.cpu))
+    return llvm::createStringError("unknown GPU architecture '%s': NVIDIA's are called sm_75, sm_80, sm_90 and so on, "
+                                   "or by names as h200",
                                    target.cpu.c_str());
   return target;
 }
@@ -320,10 +326,31 @@ static llvm::Expected<std::string> hostOfDevice(llvm::StringRef named) {
 
 static bool isDevice(llvm::StringRef text) { return text == "opencl" || text == "cuda" || text.starts_with("cuda:"); }
 
+static llvm::Expected<Target> targetFromFile(llvm::StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  if (!file)
+    return llvm::createStringError("cannot read the machine description '%s': %s", path.str().c_str(),
+                                   file.getError().message().c_str());
+  llvm::StringRef text = (*file)->getBuffer();
+  llvm::Expected<MachineName> name = readMachineName(text, path);
+  if (!name)
+    return name.takeError();
+  auto target = name->triple == cudaTriple ? cudaTarget(name->cpu)
+                : name->triple == "opencl" ? openClTarget("")
+                                           : namedTarget(name->triple.empty() ? name->cpu : name->triple + ":" + name->cpu,
+                                                         name->features);
+  if (!target)
+    return target;
+  if (llvm::Error error = applyMachineFile(text, path, *target))
+    return error;
+  if (target->backend != "cpu")
+    target->host = llvm::cantFail(hostOfDevice(""));
+  return target;
+}
+
 static llvm::Expected<Target> deviceTarget(llvm::StringRef text, llvm::StringRef host) {
-  llvm::Expected<Target> target = text == "opencl" ? llvm::Expected<Target>(openClTarget())
-                                  : text == "cuda" ? cudaTarget("sm_75")
-                                                   : cudaTarget(text.drop_front(llvm::StringRef("cuda:").size()));
+  auto [kind, name] = text.split(':');
+  llvm::Expected<Target> target = kind == "opencl" ? openClTarget(name) : cudaTarget(text == "cuda" ? "sm_75" : name);
   if (!target)
     return target;
   llvm::Expected<std::string> cpu = hostOfDevice(host);
@@ -331,6 +358,11 @@ static llvm::Expected<Target> deviceTarget(llvm::StringRef text, llvm::StringRef
     return cpu.takeError();
   target->host = *cpu;
   return target;
+}
+
+static bool isDevice(llvm::StringRef text) {
+  llvm::StringRef kind = text.split(':').first;
+  return kind == "opencl" || kind == "cuda";
 }
 
 llvm::Expected<Target> parseTarget(llvm::StringRef text) {

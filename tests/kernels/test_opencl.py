@@ -128,9 +128,9 @@ def test_reports_an_index_outside(device, tmp_path):
     ("cuda:", ["--emit", "graph"], 1, "unknown GPU architecture ''"),
 ])
 def test_refuses_what_it_has_not(tmp_path, target, options, code, message):
-    nodes = [node("MatMul", ["a", "b"], "y")]
+    nodes = [helper.make_node("TopK", ["a", "k"], ["y", "i"], name="TopK")]
     options = [str(tmp_path / option) if option.endswith(".fathom") else option for option in options]
-    result = compile(save(tmp_path, nodes, {"a": ("f", [4, 4]), "b": ("f", [4, 4])}, {"y": "f"}), *options, target=target)
+    result = compile(save(tmp_path, nodes, {"a": ("f", [4, 4]), "k": ("l", [1])}, {"y": "f"}), *options, target=target)
     assert result.returncode == code and message in result.stderr, result.stderr
 
 

@@ -30,11 +30,14 @@ public:
   FailureOr<MachineCode> generate(ModuleOp loops, const CodegenOptions &options, CodeForm form,
                                   llvm::function_ref<void(llvm::Module &)> complete) const override {
     MachineCode code;
+    if (form == CodeForm::Assembly)
+      for (auto kernel : loops.getOps<func::FuncOp>())
+        code.text += launchNote(kernel);
     auto emit = [&](llvm::Module &module, llvm::TargetMachine &machine) {
       if (form == CodeForm::Llvm)
         llvm::raw_string_ostream(code.text) << module << "\n";
       else
-        code.text = emitAssembly(module, machine);
+        code.text += emitAssembly(module, machine);
     };
     if (failed(optimized(loops, options, complete, emit)))
       return failure();
@@ -61,6 +64,10 @@ private:
     if (failed(expandBf16(loops)))
       return failure();
     llvm::LLVMContext context;
+    llvm::StringMap<int64_t> items;
+    for (auto kernel : loops.getOps<func::FuncOp>())
+      if (auto count = kernel->getAttrOfType<IntegerAttr>(itemsAttribute))
+        items[kernel.getName()] = count.getInt();
     // Every device of the last ten years has multiply-adds and rounding; minima that keep a NaN came with sm_80.
     MathOptions math{options.strict, /*hasFma=*/true, /*hasRounding=*/true, /*hasMinMax=*/false};
     std::unique_ptr<llvm::Module> module =
@@ -75,6 +82,9 @@ private:
     for (llvm::Function &function : *module) {
       if (function.isDeclaration())
         continue;
+      // ptxas gives an item as many registers as a group of that size can have.
+      if (int64_t count = items.lookup(function.getName()))
+        function.addFnAttr("nvvm.reqntid", std::to_string(count));
       function.setName(simtSymbol(function.getName()));
       function.setCallingConv(llvm::CallingConv::PTX_Kernel);
       function.addFnAttr(llvm::Attribute::NoUnwind);

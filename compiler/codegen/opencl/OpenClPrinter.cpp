@@ -72,6 +72,8 @@ private:
     if (type.isInteger(1))
       return "bool";
     std::string name;
+    if (auto vector = dyn_cast<VectorType>(type))
+      return nameOf(vector.getElementType(), isSigned) + std::to_string(vector.getNumElements());
     if (auto integer = dyn_cast<IntegerType>(type))
       name = integerName(integer.getWidth(), isSigned);
     else if (type.isIndex())
@@ -169,7 +171,7 @@ private:
   void printKernel(func::FuncOp function) {
     loc = function.getLoc(), context = function.getContext();
     names.clear();
-    out << "__kernel void " << simtSymbol(function.getName()) << "(";
+    out << launchNote(function) << "__kernel void " << simtSymbol(function.getName()) << "(";
     llvm::interleaveComma(function.getArguments(), out, [&](BlockArgument argument) {
       if (isa<LLVM::LLVMPointerType>(argument.getType()))
         out << memoryOf(argument) << " uchar *" << nameOf(argument) << "_buffer, ulong " << nameOf(argument)
@@ -193,7 +195,7 @@ private:
   void printBlock(Block &block) {
     for (Operation &op : block.without_terminator()) {
       loc = op.getLoc();
-      if (!isa<LLVM::LLVMDialect>(op.getDialect()) &&
+      if (!isa<LLVM::LLVMDialect, vector::VectorDialect>(op.getDialect()) &&
           llvm::any_of(op.getResultTypes(), [](Type type) { return isa<VectorType>(type); }))
         refuse() << "work items compute scalars, and this is " << op.getName();
       else if (!printMemory(op) && !printControl(op) && !printConversion(op) && !printArithmetic(op))
@@ -236,11 +238,18 @@ private:
                ");");
           return true;
         })
+        // Vectors are only loaded and stored: elements side by side, which need not be aligned to more than one.
         .Case([&](LLVM::LoadOp load) {
           if (isHalf(load.getResult()))
             return define(load.getResult(), "vload_half(0, (const " + memoryOf(load.getAddr()) + " half *)" +
                                                 nameOf(load.getAddr()) + ")"),
                    true;
+          if (auto vector = dyn_cast<VectorType>(load.getType())) {
+            define(load.getResult(), "vload" + Twine(vector.getNumElements()) + "(0, (const " +
+                                         memoryOf(load.getAddr()) + " " + nameOf(vector.getElementType()) + " *)" +
+                                         nameOf(load.getAddr()) + ")");
+            return true;
+          }
           define(load.getResult(),
                  "*(const " + memoryOf(load.getAddr()) + " " + nameOf(load.getType()) + " *)" + nameOf(load.getAddr()));
           return true;
@@ -249,6 +258,12 @@ private:
           if (isHalf(store.getValue())) {
             line("vstore_half_rte(" + nameOf(store.getValue()) + ", 0, (" + memoryOf(store.getAddr()) + " half *)" +
                  nameOf(store.getAddr()) + ");");
+            return true;
+          }
+          if (auto vector = dyn_cast<VectorType>(store.getValue().getType())) {
+            line("vstore" + Twine(vector.getNumElements()) + "(" + nameOf(store.getValue()) + ", 0, (" +
+                 memoryOf(store.getAddr()) + " " + nameOf(vector.getElementType()) + " *)" + nameOf(store.getAddr()) +
+                 ");");
             return true;
           }
           line("*(" + memoryOf(store.getAddr()) + " " + nameOf(store.getValue().getType()) + " *)" +
@@ -265,12 +280,19 @@ private:
           line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
           return true;
         })
-        .Case([&](gpu::BlockIdOp id) {
-          define(id.getResult(), "get_group_id(" + Twine(unsigned(id.getDimension())) + ")");
+        .Case([&](vector::ToElementsOp op) {
+          for (auto [i, element] : llvm::enumerate(op.getElements()))
+            define(element, nameOf(op.getSource()) + ".s" + llvm::utohexstr(i));
           return true;
         })
-        .Case([&](gpu::BarrierOp) {
-          line("barrier(CLK_LOCAL_MEM_FENCE);");
+        .Case([&](vector::FromElementsOp op) {
+          std::string elements = llvm::join(
+              llvm::map_range(op.getElements(), [&](Value element) { return nameOf(element); }), ", ");
+          define(op.getResult(), "(" + nameOf(op.getType()) + ")(" + elements + ")");
+          return true;
+        })
+        .Case([&](gpu::BlockIdOp id) {
+          define(id.getResult(), "get_group_id(" + Twine(unsigned(id.getDimension())) + ")");
           return true;
         })
         .Case([&](gpu::ThreadIdOp id) {

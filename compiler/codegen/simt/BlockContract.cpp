@@ -104,7 +104,8 @@ BlockContraction::Tap BlockContraction::tapOf(const BlockOperand::Step &step) {
   bool isShared = isMultiple(channels, s.blockK);
   Value first = isShared ? step.block : c.add(step.block, step.inBlock);
   Tap tap{{}, quotient(c, first, channels, true)};
-  tap.channel = c.add(isShared ? c.add(tap.channel, step.inBlock) : tap.channel, step.beside);
+  if (isShared)
+    tap.channel = c.add(tap.channel, step.inBlock);
   Value rest = quotient(c, first, channels, false);
   for (size_t d = window->kernel.size(); d-- > 0;) {
     AffineExpr size = getAffineConstantExpr(window->kernel[d], type.getContext());
@@ -115,15 +116,16 @@ BlockContraction::Tap BlockContraction::tapOf(const BlockOperand::Step &step) {
 }
 
 // `row` is the place in the result, without the column.
-Value BlockContraction::leftElement(ArrayRef<Index> row, const BlockOperand::Step &step) {
+SmallVector<Value> BlockContraction::leftElements(ArrayRef<Index> row, const BlockOperand::Step &step, int64_t dim,
+                                                  int64_t count) {
   if (!window) {
     Sizes sizes = sizesOf(lhs);
     Indices index;
     int64_t rank = sizes.size(), skip = type.getRank() - rank;
     for (int64_t d = 0; d + 1 < rank; ++d)
       index.push_back(isConstant(sizes[d], 1) ? Index{c.i64(0)} : row[skip + d]);
-    index.push_back({c.add(c.add(step.block, step.inBlock), step.beside)});
-    return e.element(lhs, index, 1);
+    index.push_back({c.add(step.block, step.inBlock)});
+    return k.elements(lhs, index, dim, count);
   }
   Tap tap = tapOf(step);
   Indices index{row[0], {c.add(c.mul(channelGroup, c.expr(sizesOf(rhs)[1])), tap.channel)}};
@@ -137,57 +139,76 @@ Value BlockContraction::leftElement(ArrayRef<Index> row, const BlockOperand::Ste
     index.push_back({at});
   }
   if (!isInside)
-    return e.element(lhs, index, 1);
+    return k.elements(lhs, index, dim, count);
   Value zero = c.number(registerType(getElementTypeOrSelf(lhs.getType())), 0);
-  SmallVector<int64_t> dims = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-  if (e.isNonEmpty(lhs, dims))
-    return c.when(isInside, [&] { return e.element(lhs, index, 1); }, [&] { return zero; });
+  if (count == 1 && e.isNonEmpty(lhs, llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))))
+    return {c.when(isInside, [&] { return k.elements(lhs, index, dim, 1)[0]; }, [&] { return zero; })};
   for (size_t d = 0; d < window->kernel.size(); ++d)
     index[2 + d].base = c.select(isInside, index[2 + d].base, c.i64(0));
-  return c.select(isInside, e.element(lhs, index, 1), zero);
+  SmallVector<Value> values = k.elements(lhs, index, dim, count);
+  for (Value &value : values)
+    value = c.select(isInside, value, zero);
+  return values;
 }
 
-Value BlockContraction::rightElement(Value column, const BlockOperand::Step &step) {
+SmallVector<Value> BlockContraction::rightElements(Value column, const BlockOperand::Step &step, int64_t dim,
+                                                   int64_t count) {
   if (!window) {
     Indices index = e.broadcast(cast<RankedTensorType>(rhs.getType()), batchIndex);
-    index[index.size() - 2] = {c.add(c.add(step.block, step.inBlock), step.beside)}, index.back() = {column};
-    return e.element(rhs, index, 1);
+    index[index.size() - 2] = {c.add(step.block, step.inBlock)}, index.back() = {column};
+    return k.elements(rhs, index, dim, count);
   }
   Tap tap = tapOf(step);
   Indices index{{c.add(c.mul(channelGroup, c.expr(columns)), column)}, {tap.channel}};
   for (Value at : tap.taps)
     index.push_back({at});
-  return e.element(rhs, index, 1);
+  return k.elements(rhs, index, dim, count);
 }
 
 BlockOperand BlockContraction::leftOperand() {
   int64_t dim = contiguousDim(e, lhs), rank = cast<RankedTensorType>(lhs.getType()).getRank();
-  bool alongDepth = dim < 0 || dim == (window ? 1 : rank - 1);
-  AffineExpr neighbours = alongDepth ? (window ? sizesOf(rhs)[1] : depth) : rowLoops.empty() ? rows : rowLoops.back().size;
-  bool inVectors = isMultiple(neighbours, 4) && (alongDepth || !window) && (alongDepth ? s.blockK : s.blockM) % 4 == 0;
+  int64_t depthDim = window ? 1 : rank - 1;
+  bool alongDepth = dim < 0 || dim == depthDim;
+  if (alongDepth)
+    dim = depthDim;
+  AffineExpr neighbours = alongDepth         ? (window ? sizesOf(rhs)[1] : depth)
+                          : rowLoops.empty() ? rows
+                                             : rowLoops.back().size;
+  // Rows that follow each other are neighbours in the operand where the innermost loop goes along them.
+  bool follow = alongDepth || (!window && !rowLoops.empty() && rowLoops.back().dim - (type.getRank() - rank) == dim);
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  bool mayBeEmpty = bool(e.isNonEmpty(lhs, window ? ArrayRef(all) : ArrayRef(depthDim)));
+  bool inVectors = follow && !mayBeEmpty && isMultiple(neighbours, 4) && (alongDepth ? s.blockK : s.blockM) % 4 == 0;
+  int64_t vector = inVectors ? 4 : 1;
   auto locate = [this](Value row) {
     Indices index = batchIndex;
     delinearize(c, row, rowLoops, index);
     if (window)
       for (size_t d = 0; d < window->kernel.size(); ++d)
-        index[2 + d].base =
-            c.sub(c.mul(index[2 + d].base, window->strides[d]), c.i64(window->padsBegin[d]));
+        index[2 + d].base = c.sub(c.mul(index[2 + d].base, window->strides[d]), c.i64(window->padsBegin[d]));
     return index;
   };
-  return {s.blockM, getElementTypeOrSelf(lhs.getType()), rows, depth,
-          bool(e.isNonEmpty(lhs, {window ? 1 : rank - 1})), alongDepth, inVectors ? 4 : 1, locate,
-          [this](ArrayRef<Index> row, const BlockOperand::Step &step) { return leftElement(row, step); }};
+  auto fetch = [=, this](ArrayRef<Index> at, const BlockOperand::Step &step) {
+    return leftElements(at, step, dim, vector);
+  };
+  return {s.blockM, getElementTypeOrSelf(lhs.getType()), rows, depth, mayBeEmpty, alongDepth, vector, locate, fetch};
 }
 
 BlockOperand BlockContraction::rightOperand() {
   int64_t dim = contiguousDim(e, rhs), rank = cast<RankedTensorType>(rhs.getType()).getRank();
-  bool alongDepth = dim >= 0 && dim == (window ? 1 : rank - 2);
+  int64_t depthDim = window ? 1 : rank - 2;
+  bool alongDepth = dim == depthDim;
+  if (!alongDepth)
+    dim = window ? 0 : rank - 1;
   AffineExpr neighbours = !alongDepth ? columns : window ? sizesOf(rhs)[1] : depth;
-  bool inVectors = isMultiple(neighbours, 4) && (alongDepth ? s.blockK : s.blockN) % 4 == 0;
+  bool mayBeEmpty = bool(e.isNonEmpty(rhs, depthDim));
+  bool inVectors = !mayBeEmpty && isMultiple(neighbours, 4) && (alongDepth ? s.blockK : s.blockN) % 4 == 0;
+  int64_t vector = inVectors ? 4 : 1;
   auto locate = [](Value column) { return Indices{{column}}; };
-  return {s.blockN, getElementTypeOrSelf(rhs.getType()), columns, depth,
-          bool(e.isNonEmpty(rhs, {window ? 1 : rank - 2})), alongDepth, inVectors ? 4 : 1, locate,
-          [this](ArrayRef<Index> at, const BlockOperand::Step &step) { return rightElement(at[0].base, step); }};
+  auto fetch = [=, this](ArrayRef<Index> at, const BlockOperand::Step &step) {
+    return rightElements(at[0].base, step, dim, vector);
+  };
+  return {s.blockN, getElementTypeOrSelf(rhs.getType()), columns, depth, mayBeEmpty, alongDepth, vector, locate, fetch};
 }
 
 Value BlockContraction::widened(Value value) {
@@ -201,32 +222,31 @@ Value BlockContraction::itemColumn(int64_t j) {
 
 SmallVector<Value> BlockContraction::multiply(BlockPanel &left, BlockPanel &right, Value stage, ValueRange sums) {
   SmallVector<Value> next = llvm::to_vector(sums);
+  int64_t rowVector = s.itemM % 4 == 0 ? 4 : 1;
   for (int64_t step = 0; step < s.blockK; ++step) {
     SmallVector<Value> row, column;
-    for (int64_t i = 0; i < s.itemM; ++i)
-      row.push_back(widened(left.get(stage, step, itemRow, i)));
-    for (int64_t j = 0; j < s.itemN; ++j)
-      column.push_back(widened(right.get(stage, step, itemColumn(j / columnVector), j % columnVector)));
+    for (int64_t i = 0; i < s.itemM; i += rowVector)
+      llvm::append_range(row, left.get(stage, step, c.add(itemRow, i), rowVector));
+    for (int64_t j = 0; j < s.itemN; j += columnVector)
+      llvm::append_range(column, right.get(stage, step, itemColumn(j / columnVector), columnVector));
     for (int64_t i = 0; i < s.itemM; ++i)
       for (int64_t j = 0; j < s.itemN; ++j) {
         Value &sum = next[i * s.itemN + j];
-        if (isa<FloatType>(acc))
-          sum = math::FmaOp::create(c.b, c.loc, row[i], column[j], sum);
-        else
-          sum = c.add(sum, c.mul(row[i], column[j]));
+        Value x = widened(row[i]), y = widened(column[j]);
+        sum = isa<FloatType>(acc) ? Value(math::FmaOp::create(c.b, c.loc, x, y, sum)) : c.add(sum, c.mul(x, y));
       }
   }
   return next;
 }
 
-void BlockContraction::storeElement(ArrayRef<Index> index, Value value) {
+// The element of the result that a sum is.
+Value BlockContraction::finished(Value sum, Value column) {
   if (bias) {
-    Value of = widened(e.element(bias, index[channel], 1));
-    value = isa<FloatType>(acc) ? Value(arith::AddFOp::create(c.b, c.loc, value, of)) : c.add(value, of);
+    Value of = widened(e.element(bias, Index{column}, 1));
+    sum = isa<FloatType>(acc) ? Value(arith::AddFOp::create(c.b, c.loc, sum, of)) : c.add(sum, of);
   }
-  if (Type element = registerType(type.getElementType()); element != acc)
-    value = arith::TruncFOp::create(c.b, c.loc, element, value);
-  k.storeAnchor(index, value);
+  Type element = registerType(type.getElementType());
+  return element == acc ? sum : Value(arith::TruncFOp::create(c.b, c.loc, element, sum));
 }
 
 void BlockContraction::store(ValueRange sums) {
@@ -246,10 +266,11 @@ void BlockContraction::store(ValueRange sums) {
       for (int64_t j = 0; j < s.itemN; j += together) {
         Value column = c.add(c.add(firstColumn, itemColumn(j / columnVector)), j % columnVector);
         c.when(isInside(column, columns, s.blockN, together), [&] {
-          for (int64_t v = 0; v < together; ++v) {
-            index[channel] = {c.add(firstOfGroup, c.add(column, v))};
-            storeElement(index, sums[i * s.itemN + j + v]);
-          }
+          index[channel] = {c.add(firstOfGroup, column)};
+          SmallVector<Value> values;
+          for (int64_t v = 0; v < together; ++v)
+            values.push_back(finished(sums[i * s.itemN + j + v], c.add(index[channel].base, v)));
+          k.storeAnchor(index, channel, values);
         });
       }
     });
@@ -259,7 +280,8 @@ void BlockContraction::store(ValueRange sums) {
 Grid BlockContraction::emit() {
   // Neighbouring groups have neighbouring columns of the same rows.
   AffineExpr blocksM = size::simplified(rows.ceilDiv(s.blockM)), blocksN = size::simplified(columns.ceilDiv(s.blockN));
-  Value across = c.expr(blocksN), down = c.expr(blocksM), rest = c.div(k.group, across);
+  // There is no group where there are no blocks.
+  Value across = c.max(c.expr(blocksN), c.i64(1)), down = c.max(c.expr(blocksM), c.i64(1)), rest = c.div(k.group, across);
   firstColumn = c.mul(c.rem(k.group, across), s.blockN), firstRow = c.mul(c.rem(rest, down), s.blockM);
   Value batch = isConstant(batches, 1) ? c.i64(0) : c.div(rest, down);
   batchIndex = e.zeros(type.getRank());

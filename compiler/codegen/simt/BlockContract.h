@@ -16,8 +16,9 @@ private:
   void describeMatMul(graph::MatMulOp op);
   void describeConv(graph::ConvOp op);
   BlockOperand leftOperand(), rightOperand();
-  mlir::Value leftElement(llvm::ArrayRef<Index> row, const BlockOperand::Step &step);
-  mlir::Value rightElement(mlir::Value column, const BlockOperand::Step &step);
+  using Elements = llvm::SmallVector<mlir::Value>;
+  Elements leftElements(llvm::ArrayRef<Index> row, const BlockOperand::Step &step, int64_t dim, int64_t count);
+  Elements rightElements(mlir::Value column, const BlockOperand::Step &step, int64_t dim, int64_t count);
   // The pixel of the input and the channel in it that a step of a convolution's reduction takes.
   struct Tap {
     llvm::SmallVector<mlir::Value, 3> taps;
@@ -27,7 +28,7 @@ private:
 
   llvm::SmallVector<mlir::Value> multiply(BlockPanel &left, BlockPanel &right, mlir::Value stage, mlir::ValueRange sums);
   void store(mlir::ValueRange sums);
-  void storeElement(llvm::ArrayRef<Index> index, mlir::Value value);
+  mlir::Value finished(mlir::Value sum, mlir::Value column);
   mlir::Value widened(mlir::Value value);
   // The first column of vector j of an item's columns, in its block.
   mlir::Value itemColumn(int64_t j);

@@ -27,8 +27,7 @@ BlockPanel::BlockPanel(GroupKernel &k, const BlockContractSchedule &schedule, Bl
     Value row = c.add(firstRow, slot.row);
     if (std::optional<int64_t> known = graph::constantSize(operand.rows); !known || *known % operand.extent)
       row = c.select(c.cmp(arith::CmpIPredicate::slt, row, c.expr(operand.rows)), row, c.i64(0));
-    for (int64_t v = 0; v < (operand.alongDepth ? 1 : vector); ++v)
-      slot.at.push_back(operand.locate(c.add(row, v)));
+    slot.at = operand.locate(row);
     slots.push_back(std::move(slot));
   }
 }
@@ -39,43 +38,45 @@ Value BlockPanel::place(Value stage, Value step, Value row) {
 
 SmallVector<Value> BlockPanel::fetch(Value first) {
   std::optional<int64_t> known = graph::constantSize(operand.depth);
+  Value zero = c.number(registerType(operand.element), 0);
   SmallVector<Value> values;
   for (Slot &slot : slots) {
-    BlockOperand::Step step{first, slot.step, 0};
-    Value isInside;
-    if (!known || *known % blockK) {
-      step = {c.add(first, slot.step), c.i64(0), 0};
-      isInside = c.cmp(arith::CmpIPredicate::slt, step.block, c.expr(operand.depth));
-      if (!operand.mayBeEmpty)
-        step.block = c.select(isInside, step.block, c.i64(0));
+    auto load = [&](const BlockOperand::Step &step) {
+      Emitter::Request request(k.e);
+      return operand.fetch(slot.at, step);
+    };
+    if (known && *known % blockK == 0) {
+      llvm::append_range(values, load({first, slot.step}));
+      continue;
     }
-    Emitter::Request request(k.e);
-    for (int64_t v = 0; v < operand.vector; ++v) {
-      step.beside = operand.alongDepth ? v : 0;
-      auto load = [&] { return operand.elementAt(slot.at[operand.alongDepth ? 0 : v], step); };
-      Value zero = c.number(registerType(operand.element), 0);
-      values.push_back(!isInside    ? load()
-                       : operand.mayBeEmpty ? c.when(isInside, load, [&] { return zero; })
-                                    : c.select(isInside, load(), zero));
+    // Steps behind the last one count as zeros.
+    Value step = c.add(first, slot.step), isInside = c.cmp(arith::CmpIPredicate::slt, step, c.expr(operand.depth));
+    if (operand.mayBeEmpty) {
+      values.push_back(c.when(isInside, [&] { return load({step, c.i64(0)})[0]; }, [&] { return zero; }));
+      continue;
     }
+    for (Value value : load({c.select(isInside, step, c.i64(0)), c.i64(0)}))
+      values.push_back(c.select(isInside, value, zero));
   }
   return values;
 }
 
 void BlockPanel::put(ValueRange values, Value stage) {
   for (auto [i, slot] : llvm::enumerate(slots)) {
-    auto body = [&, i = i, &slot = slot] {
-      for (int64_t v = 0; v < operand.vector; ++v) {
-        Value step = operand.alongDepth ? c.add(slot.step, v) : slot.step, row = operand.alongDepth ? slot.row : c.add(slot.row, v);
-        c.store(values[i * operand.vector + v], local, place(stage, step, row), operand.element);
-      }
+    ValueRange of = values.slice(i * operand.vector, operand.vector);
+    auto body = [&, &slot = slot] {
+      if (!operand.alongDepth)
+        return k.storeTogether(of, local, place(stage, slot.step, slot.row), operand.element);
+      for (auto [v, value] : llvm::enumerate(of))
+        c.store(value, local, place(stage, c.add(slot.step, v), slot.row), operand.element);
     };
     slot.isThere ? c.when(slot.isThere, body) : body();
   }
 }
 
-Value BlockPanel::get(Value stage, int64_t step, Value row, int64_t offset) {
-  return c.load(local, c.add(c.add(c.mul(stage, blockK * pitch), row), step * pitch + offset), operand.element);
+SmallVector<Value> BlockPanel::get(Value stage, int64_t step, Value row, int64_t count) {
+  Value at = c.add(c.add(c.mul(stage, blockK * pitch), row), step * pitch);
+  return k.loadTogether(local, at, operand.element, count);
 }
 
 } // namespace fathom

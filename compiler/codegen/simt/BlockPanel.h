@@ -9,13 +9,13 @@ namespace fathom {
 
 // An operand as a panel reads it.
 struct BlockOperand {
-  // A step of the reduction: this one of a block, and so many beside it. The block is the same for all items.
+  // A step of the reduction: where a block begins, which is the same for all items, and a place in it.
   struct Step {
     mlir::Value block, inBlock;
-    int64_t beside;
   };
-  // The element at row (or column) `at`, and step of the reduction; both are inside.
-  using ElementAt = std::function<mlir::Value(llvm::ArrayRef<Index> at, const Step &step)>;
+  // The elements from row (or column) `at` and this step of the reduction on, as many as are fetched together; all are
+  // inside.
+  using Fetch = std::function<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<Index> at, const Step &step)>;
   // What of an element's index depends on the row alone, which stays the same for all steps.
   using Locate = std::function<Indices(mlir::Value row)>;
 
@@ -26,7 +26,7 @@ struct BlockOperand {
   bool alongDepth; // neighbours in memory are steps
   int64_t vector;  // that many neighbours are fetched together: rows (or steps) are a multiple of it
   Locate locate;
-  ElementAt elementAt;
+  Fetch fetch;
 };
 
 class BlockPanel {
@@ -37,15 +37,15 @@ public:
   // Elements of the steps from `first` on, and their way into a stage of local memory.
   llvm::SmallVector<mlir::Value> fetch(mlir::Value first);
   void put(mlir::ValueRange values, mlir::Value stage);
-  // The element of a row of the block.
-  mlir::Value get(mlir::Value stage, int64_t step, mlir::Value row, int64_t offset);
+  // Elements of neighbouring rows of the block, from a row with this offset on.
+  llvm::SmallVector<mlir::Value> get(mlir::Value stage, int64_t step, mlir::Value row, int64_t count);
 
 private:
   // A vector that an item fetches.
   struct Slot {
     mlir::Value row, step; // in the block
     mlir::Value isThere;   // null: always
-    std::vector<Indices> at;
+    Indices at;
   };
   mlir::Value place(mlir::Value stage, mlir::Value step, mlir::Value row);
 

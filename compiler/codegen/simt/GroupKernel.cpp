@@ -69,9 +69,81 @@ Value GroupKernel::allocateLocal(Type element, int64_t count) {
 
 void GroupKernel::barrier() { gpu::BarrierOp::create(b, c.loc); }
 
-void GroupKernel::storeAnchor(ArrayRef<Index> index, Value value) {
-  e.bind(anchor->getResult(0), [=](ArrayRef<Index>, int64_t) { return value; });
-  e.computeAndStore(returned, outputs, index, 1);
+// Whether neighbours along a dimension are so in a buffer, at places that are multiples of their number.
+static bool liesTogether(const Buffer &buffer, int64_t dim, int64_t count) {
+  const Layout &layout = buffer.layout;
+  int64_t bytes = count * elementBytes(buffer.type.getElementType());
+  if (count == 1 || layout.hasRoom() || layout.blockedDim >= 0 || bytes > operandAlignment ||
+      !graph::isConstant(layout.strides[dim], 1) || buffer.type.getElementType().isInteger(1))
+    return false;
+  auto isWhole = [&](AffineExpr expr) {
+    std::optional<int64_t> known = graph::constantSize(expr);
+    return known && *known % count == 0;
+  };
+  for (int64_t d = 0; d < buffer.type.getRank(); ++d)
+    if (d != dim && !graph::isConstant(layout.sizes[d], 1) && !isWhole(layout.strides[d]))
+      return false;
+  return isWhole(layout.offset);
+}
+
+SmallVector<Value> GroupKernel::elements(Value tensor, Indices index, int64_t dim, int64_t count) {
+  if (e.isBuffer(tensor) && liesTogether(e.buffer(tensor), dim, count)) {
+    index[dim].step = 1;
+    Value vector = e.load(e.buffer(tensor), index, count);
+    vector.getDefiningOp<LLVM::LoadOp>().setAlignment(
+        count * elementBytes(cast<RankedTensorType>(tensor.getType()).getElementType()));
+    return llvm::to_vector_of<Value>(vector::ToElementsOp::create(b, c.loc, vector).getResults());
+  }
+  SmallVector<Value> values;
+  Index first = index[dim];
+  for (int64_t i = 0; i < count; ++i) {
+    index[dim] = {c.add(first.base, i)};
+    values.push_back(e.element(tensor, index, 1));
+  }
+  return values;
+}
+
+SmallVector<Value> GroupKernel::loadTogether(Value pointer, Value index, Type element, int64_t count) {
+  Value loaded = c.load(pointer, index, element, count);
+  if (count == 1)
+    return {loaded};
+  loaded.getDefiningOp<LLVM::LoadOp>().setAlignment(count * elementBytes(element));
+  return llvm::to_vector_of<Value>(vector::ToElementsOp::create(b, c.loc, loaded).getResults());
+}
+
+void GroupKernel::storeTogether(ValueRange values, Value pointer, Value index, Type element) {
+  if (values.size() == 1)
+    return c.store(values[0], pointer, index, element);
+  Value vector = vector::FromElementsOp::create(b, c.loc, vectorType(element, values.size()), values);
+  LLVM::StoreOp::create(b, c.loc, vector, c.address(pointer, index, element),
+                        values.size() * elementBytes(element));
+}
+
+void GroupKernel::storeAnchor(Indices index, int64_t dim, ValueRange values) {
+  std::vector<SmallVector<Value>> results(returned.size());
+  Index first = index[dim];
+  for (auto [i, value] : llvm::enumerate(values)) {
+    index[dim] = {c.add(first.base, i)};
+    e.bind(anchor->getResult(0), [value = value](ArrayRef<Index>, int64_t) { return value; });
+    Emitter::Request request(e);
+    for (auto [tensor, of] : llvm::zip(returned, results))
+      of.push_back(e.element(tensor, index, 1));
+  }
+  for (auto [output, of] : llvm::zip(outputs, results)) {
+    int64_t count = values.size();
+    if (liesTogether(output, dim, count)) {
+      index[dim] = {first.base, 1};
+      Value vector = vector::FromElementsOp::create(b, c.loc, vectorType(output.type.getElementType(), count), of);
+      e.store(output, index, vector, count);
+      cast<LLVM::StoreOp>(b.getInsertionBlock()->back())
+          .setAlignment(count * elementBytes(output.type.getElementType()));
+      continue;
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      index[dim] = {c.add(first.base, i)};
+      e.store(output, index, of[i], 1);
+    }
+  }
 }
 
 } // namespace fathom

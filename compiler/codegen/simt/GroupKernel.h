@@ -23,8 +23,13 @@ public:
   mlir::Value allocateLocal(mlir::Type element, int64_t count);
   // No item goes on before all have come here, and all that was stored before can be read.
   void barrier();
-  // Computes and stores the kernel's results where these are the anchor's.
-  void storeAnchor(llvm::ArrayRef<Index> index, mlir::Value value);
+  // Elements that are neighbours along a dimension, from the first one's index on, loaded at once where they lie so.
+  llvm::SmallVector<mlir::Value> elements(mlir::Value tensor, Indices index, int64_t dim, int64_t count);
+  // The same of memory that is aligned to so many.
+  llvm::SmallVector<mlir::Value> loadTogether(mlir::Value pointer, mlir::Value index, mlir::Type element, int64_t count);
+  void storeTogether(mlir::ValueRange values, mlir::Value pointer, mlir::Value index, mlir::Type element);
+  // Computes and stores the kernel's results where these are the anchor's, neighbours along a dimension.
+  void storeAnchor(Indices index, int64_t dim, mlir::ValueRange values);
 
   mlir::OpBuilder b;
   Code c;

@@ -34,8 +34,10 @@ const KernelClass *SimtBackend::classOf(Operation *anchor) const {
 
 const KernelClass *SimtBackend::classOf(func::FuncOp kernel) const { return classOf(anchorOf(kernel)); }
 
-// Of convolutions, neighbouring items fetch neighbouring channels.
+// Of convolutions, neighbouring items fetch neighbouring channels. Products take operands in any order, and write rows.
 std::optional<AnchorLayouts> SimtBackend::layoutsOf(Operation *anchor, const Target &) const {
+  if (isa<graph::MatMulOp>(anchor))
+    return AnchorLayouts{{}, false};
   auto conv = dyn_cast<graph::ConvOp>(anchor);
   if (!conv)
     return std::nullopt;
@@ -46,19 +48,42 @@ std::optional<AnchorLayouts> SimtBackend::layoutsOf(Operation *anchor, const Tar
 
 void SimtBackend::registerDialects(DialectRegistry &registry) const {
   registry.insert<func::FuncDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, LLVM::LLVMDialect,
-                  ub::UBDialect, gpu::GPUDialect>();
+                  ub::UBDialect, gpu::GPUDialect, vector::VectorDialect>();
 }
 
 FailureOr<Grid> SimtBackend::emitKernel(func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule,
                                         StringRef name, unsigned symbolCount, const CodegenOptions &options,
                                         ModuleOp loops) const {
-  if (&klass == &blockContractClass)
-    return emitBlockContract(kernel, schedule, name, symbolCount, options.target, loops);
-  ClassEmitter emit = commonEmitterOf(klass);
-  for (const auto &[known, emitOwn] : own)
-    if (known == &klass)
-      emit = emitOwn;
-  return emitItems(kernel, emit, schedule, name, symbolCount, options.target, loops);
+  FailureOr<Grid> grid = failure();
+  if (&klass == &blockContractClass) {
+    grid = emitBlockContract(kernel, schedule, name, symbolCount, options.target, loops);
+  } else {
+    ClassEmitter emit = commonEmitterOf(klass);
+    for (const auto &[known, emitOwn] : own)
+      if (known == &klass)
+        emit = emitOwn;
+    grid = emitItems(kernel, emit, schedule, name, symbolCount, options.target, loops);
+  }
+  if (failed(grid))
+    return failure();
+  std::string groups;
+  llvm::raw_string_ostream(groups) << grid->tasks;
+  auto function = loops.lookupSymbol<func::FuncOp>(name);
+  OpBuilder b(loops.getContext());
+  function->setAttr(groupsAttribute, b.getStringAttr(groups));
+  function->setAttr(itemsAttribute, b.getI64IntegerAttr(grid->groupItems));
+  function->setAttr(scratchAttribute, b.getI64IntegerAttr(grid->scratchBytes));
+  return grid;
+}
+
+std::string launchNote(func::FuncOp kernel) {
+  std::string note;
+  llvm::raw_string_ostream out(note);
+  if (auto items = kernel->getAttrOfType<IntegerAttr>(itemsAttribute))
+    out << "// " << simtSymbol(kernel.getName()) << ": " << kernel->getAttrOfType<StringAttr>(groupsAttribute).getValue()
+        << " groups of " << items.getInt() << " items, with "
+        << kernel->getAttrOfType<IntegerAttr>(scratchAttribute).getInt() << " bytes of scratch\n";
+  return note;
 }
 
 std::string simtSymbol(StringRef name) {

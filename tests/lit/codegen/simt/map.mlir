@@ -2,7 +2,7 @@
 // RUN: fathom-opt --emit-loops --target=opencl --canonicalize --cse %s | FileCheck %s
 
 // CHECK-LABEL: func.func @Add_Tanh
-// CHECK-SAME: !llvm.ptr<1> {llvm.noalias}{{.*}}, %[[SIZE:arg[0-9]+]]: i64) attributes {gpu.kernel}
+// CHECK-SAME: !llvm.ptr<1> {llvm.noalias}{{.*}}, %[[SIZE:arg[0-9]+]]: i64) attributes {gpu.kernel,
 // CHECK-NOT: vector
 // CHECK: %[[GROUP:.*]] = gpu.block_id x
 // CHECK: arith.index_cast %[[GROUP]]
