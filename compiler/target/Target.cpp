@@ -324,8 +324,6 @@ static llvm::Expected<std::string> hostOfDevice(llvm::StringRef named) {
   return named.str();
 }
 
-static bool isDevice(llvm::StringRef text) { return text == "opencl" || text == "cuda" || text.starts_with("cuda:"); }
-
 static llvm::Expected<Target> targetFromFile(llvm::StringRef path) {
   auto file = llvm::MemoryBuffer::getFile(path);
   if (!file)
