@@ -1,4 +1,4 @@
-"""Compiles kernels for kernels.py, on a machine that need not have a GPU: python bench/gpu/prepare.py OUT [--target cuda:h200] [--filter conv]
+"""Compiles kernels for kernels.py, on a machine that need not have a GPU: python bench/gpu/prepare.py OUT [--target cuda:h200] [--precision tf32] [--filter conv]
 
 OUT gets a PTX file for each kernel and launches.json, which says how each is launched and what it computes."""
 import argparse
@@ -61,6 +61,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--target", default="cuda:h200")
+    parser.add_argument("--precision", default="fp32")
     parser.add_argument("--filter", default="")
     parser.add_argument("--fathom", default="fathom")
     arguments = parser.parse_args()
@@ -71,7 +72,7 @@ def main():
             continue
         path = arguments.out / (launch["name"] + ".onnx")
         path.write_bytes(made.SerializeToString())
-        run = subprocess.run([arguments.fathom, "compile", path, "--target", arguments.target, "--emit", "asm", "--quiet"], capture_output=True, text=True)
+        run = subprocess.run([arguments.fathom, "compile", path, "--target", arguments.target, "--precision", arguments.precision, "--emit", "asm", "--quiet"], capture_output=True, text=True)
         path.unlink()
         if run.returncode:
             sys.exit(run.stderr)

@@ -9,9 +9,14 @@ namespace fathom::cost {
 // Cycles until data from the shared cache is there, and of starting a group and storing its results.
 constexpr double memoryLatency = 500, groupStart = 1500;
 
-// A row of local memory has some elements more, so that a column of it lies in several banks.
+// Whichever way a block lies there.
 int64_t localBytesOf(const BlockProduct &p, const BlockContractSchedule &s) {
-  return s.stages * s.blockK * ((s.blockM + localPad) * p.leftBytes + (s.blockN + localPad) * p.rightBytes);
+  auto panel = [&](int64_t extent, int64_t bytes) {
+    int64_t bySteps = s.blockK * (extent + localPad(s.fragments, false, bytes));
+    int64_t byRows = s.fragments ? extent * (s.blockK + localPad(true, true, bytes)) : 0;
+    return s.stages * bytes * std::max(bySteps, byRows);
+  };
+  return panel(s.blockM, p.leftBytes) + panel(s.blockN, p.rightBytes);
 }
 
 int64_t registersOf(const BlockContractSchedule &s) {
@@ -37,16 +42,17 @@ Estimate estimate(const BlockProduct &p, const BlockContractSchedule &s, const T
 
   // One group's step by what bounds it.
   double blockElements = double(s.blockM * s.blockN * s.blockK);
-  double arithmetic = blockElements / gpu.multiplyAdds * (p.multipliesByDouble ? 2 : 1);
+  double rate = !s.fragments ? gpu.multiplyAdds : p.leftBytes == 2 ? gpu.halfMultiplyAdds : gpu.tf32MultiplyAdds;
+  double arithmetic = blockElements / rate * (p.multipliesByDouble ? 2 : 1);
   // Neighbouring items read the same rows, and as many columns as lie side by side.
   double lanesRead = double(s.items()) * double(s.blockK) *
-                     (double(s.itemM * p.leftBytes) / 4 + double(s.itemN * p.rightBytes) / 2);
+                     (double(s.itemM * p.leftBytes) / 4 + double(s.itemN * p.rightBytes) / (s.fragments ? 8 : 2));
   double stored = double(s.blockK) * double(s.blockM * p.leftBytes + s.blockN * p.rightBytes);
   double local = (lanesRead + 2 * stored) / gpu.localBytesPerCycle;
   double cache = stored / (gpu.cacheBytesPerCycle / std::min(double(gpu.multiprocessors), blocks));
   // Few items cannot keep a multiprocessor busy: an item's multiply-adds wait for each other's results.
   double warps = double(s.items()) / double(gpu.lanes) * together;
-  double busy = std::min(1.0, warps * std::sqrt(double(s.itemM * s.itemN)) / 24);
+  double busy = std::min(1.0, warps * std::sqrt(double(s.itemM * s.itemN)) / (s.fragments ? 32 : 24));
   double step = std::max({arithmetic / busy, local, cache}) * together;
   // Time on the way, which the arithmetic of all groups there covers, where they fetch ahead.
   double perStep = s.stages > 1 ? std::max(step, memoryLatency) : step + memoryLatency;

@@ -14,6 +14,7 @@ struct BlockProduct {
   int64_t leftBytes = 4, rightBytes = 4, resultBytes = 4; // of an element
   double leftShare = 1; // of the left operand's elements that are distinct
   bool multipliesByDouble = false;
+  bool takesFragments = false; // it may be computed by tensor cores, if there are any
 
   bool operator==(const BlockProduct &) const = default;
 };

@@ -6,6 +6,7 @@
 #include "compiler/driver/EmitCosts.h"
 #include "compiler/driver/Manifest.h"
 #include "compiler/driver/Retune.h"
+#include "compiler/kernel/Precision.h"
 #include "compiler/package/Host.h"
 #include "compiler/support/Cancellation.h"
 #include "compiler/support/LargeStack.h"
@@ -179,6 +180,8 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     return hint(emitError(module.getLoc(), ErrorCode::BadTarget)
                     << "the back end '" << backend.name() << "' makes no artifacts",
                 "--emit asm prints its kernels");
+  if (options.precision != "fp32")
+    module->setAttr(precisionAttribute, StringAttr::get(module.getContext(), options.precision));
   FailureOr<Pipeline> pipeline = pipelineFor(options, module.getLoc());
   if (failed(pipeline))
     return failure();

@@ -20,6 +20,7 @@ enum class Stage { Graph, Plan, Kernels, Cost, Loops, Llvm, Asm, Artifact };
 struct CompileOptions {
   Target target;
   FloatMode fp = FloatMode::Fast;
+  std::string precision = "fp32"; // what products of 32-bit floats may take their factors as
   AlgorithmOptions algorithms;
   std::string passes; // a pipeline as text; empty: the default
   std::optional<Plan> plan;

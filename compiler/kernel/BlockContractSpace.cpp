@@ -5,6 +5,7 @@
 #include "compiler/kernel/Families.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/KernelVersions.h"
+#include "compiler/kernel/Precision.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -17,6 +18,12 @@ constexpr int64_t mostUnrolled = 2048;
 // Of 32 bits; with more, items have some in memory.
 constexpr int64_t mostRegisters = 255;
 
+// Whether an op's factors may be those of tensor cores: they are as narrow, or are asked to be taken so.
+bool takesFragments(Operation *op) {
+  Type left = getElementTypeOrSelf(op->getOperand(0).getType()), right = getElementTypeOrSelf(op->getOperand(1).getType());
+  return left == right && (left.isF16() || left.isBF16() || (left.isF32() && takesTf32(op)));
+}
+
 cost::BlockProduct problemOf(Operation *op, const Target &) {
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
   auto bytes = [](Value value) { return elementBytes(getElementTypeOrSelf(value.getType())); };
@@ -24,6 +31,7 @@ cost::BlockProduct problemOf(Operation *op, const Target &) {
   Sizes sizes = sizesOf(result), right = sizesOf(op->getOperand(1));
   cost::BlockProduct p;
   p.leftBytes = bytes(op->getOperand(0)), p.rightBytes = bytes(op->getOperand(1)), p.resultBytes = bytes(result);
+  p.takesFragments = takesFragments(op);
   p.multipliesByDouble = getElementTypeOrSelf(result.getType()).isF64();
   if (auto conv = dyn_cast<ConvOp>(op)) {
     p.batches = conv.getGroup();
@@ -54,6 +62,13 @@ std::string violation(const cost::BlockProduct &p, const BlockContractSchedule &
     return text("block_m = {0} must be a multiple of item_m = {1}", s.blockM, s.itemM);
   if (s.blockN % s.itemN)
     return text("block_n = {0} must be a multiple of item_n = {1}", s.blockN, s.itemN);
+  if (s.fragments && !p.takesFragments)
+    return "fragments must be 0: the factors are not those of tensor cores";
+  if (s.fragments && (s.itemM % 2 || s.itemN % 2 || s.blockM % (8 * s.itemM) || s.blockN % (4 * s.itemN) ||
+                      s.blockK % (p.leftBytes == 2 ? 16 : 8)))
+    return text("fragments of 16 rows, 8 columns and {0} steps do not fill blocks of {1} x {2} x {3} and items of {4} x "
+                "{5}",
+                p.leftBytes == 2 ? 16 : 8, s.blockM, s.blockN, s.blockK, s.itemM, s.itemN);
   if (s.items() > gpu.groupItems)
     return text("block_m x block_n / (item_m x item_n) are {0} work items, and a group has at most {1}", s.items(),
                 gpu.groupItems);
@@ -69,8 +84,27 @@ std::string violation(const cost::BlockProduct &p, const BlockContractSchedule &
   return "";
 }
 
+// What is larger than there is to compute takes no longer than what is not, on tensor cores.
+void fragmentCandidates(const cost::BlockProduct &p, const Target &,
+                        llvm::function_ref<void(const BlockContractSchedule &)> body) {
+  for (int64_t blockM : {16, 32, 64, 128})
+    for (int64_t blockN : {16, 32, 64, 128})
+      for (int64_t blockK : {16, 32, 64})
+        for (int64_t itemM : {2, 4, 8})
+          for (int64_t itemN : {2, 4, 8})
+            for (int64_t stages : {2, 3, 4}) {
+              BlockContractSchedule s{blockM, blockN, blockK, itemM, itemN, stages, true};
+              if ((blockM > 16 && blockM / 2 >= p.rows) || (blockN > 16 && blockN / 2 >= p.columns) || s.items() > 256)
+                continue;
+              body(s);
+            }
+}
+
 void candidates(const cost::BlockProduct &p, const Target &target,
                 llvm::function_ref<void(const BlockContractSchedule &)> body) {
+  double rate = p.leftBytes == 2 ? target.gpu.halfMultiplyAdds : target.gpu.tf32MultiplyAdds;
+  if (p.takesFragments && rate > 0)
+    return fragmentCandidates(p, target, body);
   // No block is twice as large as what there is.
   auto isTooLarge = [](int64_t block, int64_t size) { return block > 8 && block / 2 >= size; };
   for (int64_t blockM : {1, 2, 4, 8, 16, 32, 64, 128})

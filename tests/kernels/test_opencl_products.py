@@ -9,9 +9,11 @@ from support import models
 from test_opencl import TYPES, assert_close, compile, node, random, save, source_of, values
 
 NOTE = re.compile(r"// (\w+): (.*) groups of (\d+) items, with (\d+) bytes of scratch\n")
-KNOBS = ["block_m", "block_n", "block_k", "item_m", "item_n", "stages"]
+KNOBS = ["block_m", "block_n", "block_k", "item_m", "item_n", "stages", "fragments"]
 # Few items and many, vectors of columns and none, blocks that the sizes below do not fill, one stage and two.
-SCHEDULES = [(32, 32, 16, 4, 4, 2), (16, 64, 8, 2, 8, 1), (1, 32, 32, 1, 1, 2), (8, 12, 5, 4, 3, 2), (64, 8, 4, 8, 4, 2)]
+SCHEDULES = [(32, 32, 16, 4, 4, 2), (16, 64, 8, 2, 8, 1), (1, 32, 32, 1, 1, 2), (8, 12, 5, 4, 3, 2), (64, 8, 4, 8, 4, 3)]
+# Sums lie as tensor cores leave them, of which this is the plain definition.
+FRAGMENTS = [(32, 32, 16, 2, 2, 3, 1), (64, 32, 32, 4, 8, 2, 1), (16, 64, 8, 2, 4, 4, 1), (64, 16, 8, 8, 2, 1, 1)]
 
 
 class Size(int):
@@ -42,6 +44,7 @@ def planned(path, tmp_path, schedule):
     if not schedule:
         return []
     plan = compile(path, "--emit", "plan").stdout
+    schedule = (*schedule, 0)[: len(KNOBS)]
     for knob, value in zip(KNOBS, schedule):
         plan = re.sub(rf"( {knob}: +)\d+", rf"\g<1>{value}", plan)
     (tmp_path / "edited.plan").write_text(plan)
@@ -61,10 +64,10 @@ def run(device, source, kernel, arrays, empty, sizes=()):
         yield empty
 
 
-def check(device, tmp_path, nodes, inputs, kind, expected, sizes=None, schedule=None, ulps=32, order=None, weights=()):
+def check(device, tmp_path, nodes, inputs, kind, expected, sizes=None, schedule=None, ulps=32, order=None, weights=(), options=()):
     """A model that is one kernel; `sizes` are numbers for names, `order` the inputs as its operands have them."""
     path = save(tmp_path, nodes, inputs, {"y": kind}, weights)
-    source = source_of(path, *planned(path, tmp_path, schedule))
+    source = source_of(path, *planned(path, tmp_path, schedule), *options)
     numbers = random()
     arrays = {name: values(type, tuple((sizes or {}).get(d, d) for d in dims), numbers) for name, (type, dims) in inputs.items()}
     want = expected(**arrays)
@@ -81,6 +84,23 @@ def product(a, b):
 @pytest.mark.parametrize("m, k, n", [(33, 17, 65), (64, 32, 64), (5, 1, 3), (40, 36, 44)])
 def test_products(device, tmp_path, m, k, n, schedule):
     check(device, tmp_path, [node("MatMul", ["a", "b"], "y")], {"a": ("f", [m, k]), "b": ("f", [k, n])}, "f", product, schedule=schedule)
+
+
+def rounded(x):
+    """To the 10 bits of a fraction that a tensor core takes of a 32-bit float."""
+    return ((x.view(np.uint32) + 0x1000) & 0xFFFFE000).astype(np.uint32).view(np.float32)
+
+
+@pytest.mark.parametrize("schedule", FRAGMENTS)
+@pytest.mark.parametrize("m, k, n", [(33, 17, 65), (64, 32, 64), (40, 36, 44)])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_products_of_fragments(device, tmp_path, m, k, n, transposed, schedule):
+    nodes = [node("MatMul", ["a", "b"], "y")]
+    if transposed:
+        nodes = [node("Transpose", ["b"], "t", perm=[1, 0]), node("MatMul", ["a", "t"], "y")]
+    expected = lambda a, b: product(rounded(a), rounded(b.T if transposed else b))
+    inputs = {"a": ("f", [m, k]), "b": ("f", [n, k] if transposed else [k, n])}
+    check(device, tmp_path, nodes, inputs, "f", expected, schedule=schedule, options=["--precision", "tf32"])
 
 
 @pytest.mark.parametrize("a, b", [([2, 3, 9, 5], [2, 3, 5, 7]), ([3, 9, 5], [5, 7]), ([2, 1, 9, 8], [1, 3, 8, 16]), ([9, 5], [3, 5, 7]), ([1, 64], [64, 40])])
@@ -181,9 +201,10 @@ def test_sizes_of_images_are_arguments(device, tmp_path, sizes):
     ("block_k", 129, "outside [1, 128]"),
     ("block_k", 128, "bytes of local memory"),
     ("block_n", 0, "outside [1, 256]"),
+    ("fragments", 1, "the factors are not those of tensor cores"),
 ])
 def test_refuses_schedules(tmp_path, knob, value, message):
     path = save(tmp_path, [node("MatMul", ["a", "b"], "y")], {"a": ("f", [64, 64]), "b": ("f", [64, 64])}, {"y": "f"})
-    schedule = [value if name == knob else known for name, known in zip(KNOBS, SCHEDULES[0])]
+    schedule = [value if name == knob else known for name, known in zip(KNOBS, (*SCHEDULES[0], 0))]
     result = compile(path, "--emit", "asm", *planned(path, tmp_path, schedule))
     assert result.returncode and message in result.stderr, result.stderr

@@ -1,5 +1,5 @@
 // A factor of a product on its way through local memory: the items of a group fetch its next steps, side by side along
-// what lies side by side in memory, and store them so that a step's elements are neighbours.
+// what lies side by side in memory, into one of several stages.
 #pragma once
 
 #include "compiler/codegen/simt/GroupKernel.h"
@@ -7,26 +7,30 @@
 
 namespace fathom {
 
-// An operand as a panel reads it.
+// An operand as a panel reads it. Rows of the right one are columns.
 struct BlockOperand {
   // A step of the reduction: where a block begins, which is the same for all items, and a place in it.
   struct Step {
     mlir::Value block, inBlock;
   };
-  // The elements from row (or column) `at` and this step of the reduction on, as many as are fetched together; all are
-  // inside.
-  using Fetch = std::function<llvm::SmallVector<mlir::Value>(llvm::ArrayRef<Index> at, const Step &step)>;
-  // What of an element's index depends on the row alone, which stays the same for all steps.
-  using Locate = std::function<Indices(mlir::Value row)>;
+  // The index of an element, and whether it counts; null: always. Else it is zero, and the index one of any element.
+  struct Place {
+    Indices index;
+    mlir::Value isInside;
+  };
 
-  int64_t extent;     // rows of a block
-  mlir::Type element; // in memory
+  mlir::Value tensor;
+  int64_t dim;    // along which elements are neighbours in memory
+  int64_t extent; // rows of a block
   mlir::AffineExpr rows, depth;
   bool mayBeEmpty; // although there are rows
   bool alongDepth; // neighbours in memory are steps
   int64_t vector;  // that many neighbours are fetched together: rows (or steps) are a multiple of it
-  Locate locate;
-  Fetch fetch;
+  // What of an element's index depends on the row alone, which stays the same for all steps.
+  std::function<Indices(mlir::Value row)> locate;
+  std::function<Place(llvm::ArrayRef<Index> at, const Step &step)> place;
+
+  mlir::Type element() const { return mlir::getElementTypeOrSelf(tensor.getType()); }
 };
 
 class BlockPanel {
@@ -34,11 +38,18 @@ public:
   // Takes local memory for a block that begins at a row.
   BlockPanel(GroupKernel &k, const BlockContractSchedule &schedule, BlockOperand operand, mlir::Value firstRow);
 
-  // Elements of the steps from `first` on, and their way into a stage of local memory.
-  llvm::SmallVector<mlir::Value> fetch(mlir::Value first);
+  // Elements of the steps from `first` on, on their way into a stage: what the items hold meanwhile, nothing where the
+  // machine copies them.
+  llvm::SmallVector<mlir::Value> fetch(mlir::Value first, mlir::Value stage);
   void put(mlir::ValueRange values, mlir::Value stage);
-  // Elements of neighbouring rows of the block, from a row with this offset on.
-  llvm::SmallVector<mlir::Value> get(mlir::Value stage, int64_t step, mlir::Value row, int64_t count);
+  bool isCopied() const { return copies; }
+
+  // Elements of the block, neighbours in local memory, from this step and row on and so many beyond.
+  llvm::SmallVector<mlir::Value> get(mlir::Value stage, mlir::Value step, mlir::Value row, int64_t stepOffset,
+                                     int64_t rowOffset, int64_t count);
+  // Whether neighbours in local memory are steps.
+  bool isByRows() const { return byRows; }
+  mlir::Type element() const { return operand.element(); }
 
 private:
   // A vector that an item fetches.
@@ -47,12 +58,16 @@ private:
     mlir::Value isThere;   // null: always
     Indices at;
   };
-  mlir::Value place(mlir::Value stage, mlir::Value step, mlir::Value row);
+  BlockOperand::Place placeOf(const Slot &slot, mlir::Value first);
+  mlir::Value address(mlir::Value stage, mlir::Value step, mlir::Value row);
 
   GroupKernel &k;
   Code &c;
   BlockOperand operand;
-  int64_t blockK, pitch; // steps of a block; elements from one to the next
+  int64_t blockK;
+  bool byRows, copies;
+  int64_t pitch; // elements of local memory from one row (or step) to the next
+  int64_t stageElements;
   mlir::Value local;
   std::vector<Slot> slots;
 };

@@ -4,6 +4,7 @@
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/support/Diagnostics.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 
@@ -102,6 +103,31 @@ SmallVector<Value> GroupKernel::elements(Value tensor, Indices index, int64_t di
   }
   return values;
 }
+
+int64_t GroupKernel::architecture() const {
+  int64_t number = 0;
+  StringRef name = e.target.cpu;
+  return name.consume_front("sm_") && !name.consumeInteger(10, number) ? number : 0;
+}
+
+bool GroupKernel::canCopy(Value tensor, int64_t dim, int64_t count) {
+  return architecture() >= 80 && e.isBuffer(tensor) && liesTogether(e.buffer(tensor), dim, count) &&
+         count * elementBytes(getElementTypeOrSelf(tensor.getType())) == operandAlignment;
+}
+
+void GroupKernel::copy(Value tensor, ArrayRef<Index> index, int64_t count, Value local, Value to, Value isThere) {
+  const Buffer &buffer = e.buffer(tensor);
+  Type element = buffer.type.getElementType();
+  Value from = c.expr(buffer.layout.offset);
+  for (auto [i, stride] : llvm::zip(index, buffer.layout.strides))
+    from = c.add(from, c.mul(i.base, c.expr(stride)));
+  Value bytes = isThere ? c.select(isThere, c.i32(operandAlignment), c.i32(0)) : Value();
+  NVVM::CpAsyncOp::create(b, c.loc, c.address(local, to, element), c.address(buffer.pointer, from, element),
+                          operandAlignment, NVVM::LoadCacheModifierKind::CG, bytes);
+}
+
+void GroupKernel::endCopies() { NVVM::CpAsyncCommitGroupOp::create(b, c.loc); }
+void GroupKernel::awaitCopies(int64_t left) { NVVM::CpAsyncWaitGroupOp::create(b, c.loc, left); }
 
 SmallVector<Value> GroupKernel::loadTogether(Value pointer, Value index, Type element, int64_t count) {
   Value loaded = c.load(pointer, index, element, count);

@@ -28,6 +28,16 @@ public:
   // The same of memory that is aligned to so many.
   llvm::SmallVector<mlir::Value> loadTogether(mlir::Value pointer, mlir::Value index, mlir::Type element, int64_t count);
   void storeTogether(mlir::ValueRange values, mlir::Value pointer, mlir::Value index, mlir::Type element);
+  // Whether the machine copies so many neighbours from global memory to local memory beside the items' work, and such a
+  // copy: zeros where `isThere` (null: always) is false. Copies are waited for in order, by how often they were ended
+  // since.
+  bool canCopy(mlir::Value tensor, int64_t dim, int64_t count);
+  void copy(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t count, mlir::Value local, mlir::Value to,
+            mlir::Value isThere);
+  void endCopies();
+  void awaitCopies(int64_t left);
+  // Of NVIDIA's, as 90; else 0.
+  int64_t architecture() const;
   // Computes and stores the kernel's results where these are the anchor's, neighbours along a dimension.
   void storeAnchor(Indices index, int64_t dim, mlir::ValueRange values);
 
