@@ -31,7 +31,7 @@ public:
                                             << " by " << number << " is not defined";
     findPlaces(mode == "nearest");
     gatherRows();
-    Value sum = mode == "nearest" ? pixel(places) : mode == "linear" ? interpolated(2) : interpolated(4);
+    Value sum = mode == "nearest" ? pixel(places) : mode == "linear" ? linear() : cubic();
     // [N, points..., C] to [N, C, points...]
     SmallVector<int64_t> perm{0, rank + 1};
     for (int64_t d = 1; d <= rank; ++d)
@@ -117,49 +117,75 @@ private:
     return node.emit("Where", {node.emit("Unsqueeze", {inside, last}, {}, "inside"), pixels, zero}, {}, "pixels");
   }
 
-  // The weight of the pixel at floor(x) + `step`, where t = x - floor(x).
-  Value weight(int64_t taps, int64_t step, Value t) {
-    if (taps == 2)
-      return step ? t : op("Sub", constant(1), t);
-    // Keys' function with a = -0.75, by Horner's rule, of the distance to the pixel.
-    constexpr double a = -0.75;
-    Value x = op("Abs", op("Sub", t, constant(step)));
-    auto polynomial = [&](ArrayRef<double> factors) {
-      Value sum = constant(factors[0]);
-      for (double factor : factors.drop_front())
-        sum = op("Add", op("Mul", sum, x), constant(factor));
-      return sum;
-    };
-    bool isNear = step == 0 || step == 1;
-    return isNear ? polynomial({a + 2, -(a + 3), 0, 1}) : polynomial({a, -5 * a, 8 * a, -4 * a});
-  }
-
-  // The weighted sum over `taps` pixels along every dimension.
-  Value interpolated(int64_t taps) {
+  // Whole coordinates below the points, and what the points are above them.
+  std::pair<SmallVector<Value>, SmallVector<Value>> split() {
     SmallVector<Value> floors, rests;
     for (Value x : places) {
       floors.push_back(op("Floor", x));
       rests.push_back(op("Sub", x, floors.back()));
     }
-    int64_t first = taps == 2 ? 0 : -1, combinations = 1;
-    for (int64_t d = 0; d < rank; ++d)
-      combinations *= taps;
+    return {floors, rests};
+  }
+
+  Value weighted(Value pixels, Value factor) {
+    if (number != node.elementType(0))
+      factor = cast(factor, node.elementType(0));
+    return op("Mul", pixels, node.emit("Unsqueeze", {factor, node.ints({-1}, "axis")}, {}, "weight"));
+  }
+
+  // The sum over two pixels along every dimension, one after the other.
+  Value linear() {
+    auto [floors, rests] = split();
     Value sum;
-    for (int64_t i = 0; i < combinations; ++i) {
+    for (int64_t i = 0; i < int64_t(1) << rank; ++i) {
       SmallVector<Value> at;
       Value factor;
-      for (int64_t d = 0, rest = i; d < rank; ++d, rest /= taps) {
-        int64_t step = first + rest % taps;
-        at.push_back(op("Add", floors[d], constant(step)));
-        Value along = weight(taps, step, rests[d]);
+      for (int64_t d = 0; d < rank; ++d) {
+        bool isUpper = i >> d & 1;
+        at.push_back(op("Add", floors[d], constant(isUpper)));
+        Value along = isUpper ? rests[d] : op("Sub", constant(1), rests[d]);
         factor = d ? op("Mul", factor, along) : along;
       }
-      if (number != node.elementType(0))
-        factor = cast(factor, node.elementType(0));
-      Value part = op("Mul", pixel(at), node.emit("Unsqueeze", {factor, node.ints({-1}, "axis")}, {}, "weight"));
+      Value part = weighted(pixel(at), factor);
       sum = i ? op("Add", sum, part) : part;
     }
     return sum;
+  }
+
+  // One of four numbers for each of the 4^rank pixels around a point, by their place along dimension `dim`.
+  Value ofTaps(ArrayRef<double> values, int64_t dim) {
+    SmallVector<APFloat> numbers;
+    for (int64_t i = 0; i < int64_t(1) << (2 * rank); ++i) {
+      bool isInexact;
+      numbers.emplace_back(values[i >> (2 * (rank - 1 - dim)) & 3])
+          .convert(cast<FloatType>(number).getFloatSemantics(), APFloat::rmNearestTiesToEven, &isInexact);
+    }
+    auto type = RankedTensorType::get(int64_t(numbers.size()), number);
+    return node.constant(DenseElementsAttr::get(type, numbers), "taps");
+  }
+
+  // The sum over four pixels along every dimension: these are a dimension of their own, [N, points..., 4^rank], as
+  // 16 or 64 pixels one by one would be as many times the code.
+  Value cubic() {
+    auto [floors, rests] = split();
+    SmallVector<Value> at;
+    Value factor;
+    Value axis = node.ints({1 + rank}, "axis");
+    for (int64_t d = 0; d < rank; ++d) {
+      Value steps = ofTaps({-1, 0, 1, 2}, d);
+      auto ofPoints = [&](Value x) { return node.emit("Unsqueeze", {x, axis}, {}, "points"); };
+      at.push_back(op("Add", ofPoints(floors[d]), steps));
+      // Keys' function of the distance to the pixel by Horner's rule: one polynomial for the two pixels that are
+      // nearer than 1, another one for the others.
+      constexpr double a = -0.75, near[] = {a + 2, -(a + 3), 0, 1}, far[] = {a, -5 * a, 8 * a, -4 * a};
+      Value x = op("Abs", op("Sub", ofPoints(rests[d]), steps)), along;
+      for (int i = 0; i < 4; ++i) {
+        Value coefficient = ofTaps({far[i], near[i], near[i], far[i]}, d);
+        along = i ? op("Add", op("Mul", along, x), coefficient) : coefficient;
+      }
+      factor = d ? op("Mul", factor, along) : along;
+    }
+    return node.emit("ReduceSum", {weighted(pixel(at), factor), axis}, node.attr("keepdims", 0), "sum");
   }
 
   Node &node;
