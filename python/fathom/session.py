@@ -98,6 +98,8 @@ class Session:
 
         `outputs` gives arrays that the model writes into, by name; they are returned in place of new ones.
         """
+        if isinstance(output_names, (str, bytes)):
+            raise bad_input(f"output_names is {output_names!r}: expected a list of names", f"run([{output_names!r}], ...)")
         if outputs is None and (results := self._run_again(inputs)) is not None:
             return results if output_names is None else [results[self._find_output(name)] for name in output_names]
         if output_names is None:

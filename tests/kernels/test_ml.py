@@ -239,6 +239,25 @@ def test_strings_are_moved_and_compared(random):
     check(nodes, {"x": words(random, 9, 3)}, {"is_red": (TensorProto.BOOL, 2), "y": (S, 2)}, opset=19)
 
 
+def test_distinct_strings(random):
+    nodes = [helper.make_node("Unique", ["x"], ["y", "first", "inverse", "counts"], sorted=0)]
+    outputs = {"y": (S, 1), "first": (I, 1), "inverse": (I, 1), "counts": (I, 1)}
+    check(nodes, {"x": words(random, 30)}, outputs, opset=19)
+    with pytest.raises(fathom.Error, match="F3003.*alphabetical order(.|\n)*hint: with sorted = 0"):
+        fathom.compile(make([helper.make_node("Unique", ["x"], ["y"])], {"x": words(random, 5)}, {"y": (S, 1)}, opset=19))
+
+
+def test_a_list_of_strings(random):
+    nodes = [
+        helper.make_node("SplitToSequence", ["x", "parts"], ["list"], axis=0),
+        helper.make_node("Constant", [], ["parts"], value=numpy_helper.from_array(np.int64([2, 4, 3]))),
+        helper.make_node("Constant", [], ["one"], value=numpy_helper.from_array(np.int64(1))),
+        helper.make_node("SequenceAt", ["list", "one"], ["part"]),
+        helper.make_node("ConcatFromSequence", ["list"], ["whole"], axis=0),
+    ]
+    check(nodes, {"x": words(random, 9, 3)}, {"part": (S, 2), "whole": (S, 2)}, opset=19, cuts=(None,))
+
+
 def test_constant_strings(random):
     """Folded, chosen by a branch, and outputs as they are."""
     branch = [

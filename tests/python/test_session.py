@@ -212,6 +212,16 @@ def test_threads_do_not_change_results(threads):
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.parametrize("names", ["y", "logits", b"y", ""])
+def test_a_name_is_no_list_of_names(model, names):
+    session = fathom.Session(fathom.compile(model))
+    inputs = {"x": randn(2, 16)}
+    for _ in range(2):  # also where the sizes were there before
+        with pytest.raises(fathom.Error, match="F1012.*expected a list of names(.|\n)*hint: run\\(\\["):
+            session.run(names, inputs)
+        session.run(None, inputs)
+
+
 @pytest.mark.parametrize("threads", [-1, 10**6, 2**31, 2**40])
 def test_impossible_numbers_of_threads(model, threads):
     with pytest.raises(fathom.Error, match=f"F1012.*threads is {threads}:"):

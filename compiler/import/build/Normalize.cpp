@@ -58,7 +58,9 @@ bool takesStrings(StringRef op, MLIRContext *context) {
                                            "ScatterND",
                                            "SequenceAt",
                                            "SequenceConstruct",
-                                           "TfIdfVectorizer"};
+                                           "SplitToSequence",
+                                           "TfIdfVectorizer",
+                                           "Unique"};
   return movesAnyElement(op, context) || others.contains(op);
 }
 

@@ -310,6 +310,9 @@ LogicalResult nonMaxSuppressionRule(Node &node) {
 LogicalResult uniqueRule(Node &node) {
   Value input = node.input(0), rows;
   int64_t rank = node.rank(0), sorted = node.intAttr("sorted", 1), axis = 0;
+  if (sorted && graph::isString(node.elementType(0)))
+    return hint(node.error(ErrorCode::UnsupportedType) << "Unique of strings in alphabetical order is not supported",
+                "with sorted = 0 they come in the order of the input");
   if (node.hasAttr("axis")) {
     std::optional<int64_t> given = graph::normalizeAxis(node.intAttr("axis", 0), rank);
     if (!given)
