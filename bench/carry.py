@@ -5,6 +5,7 @@
 
 FOLDER gets the models' artifacts for that CPU, with weights that the runtime makes up from a seed so that they are small, inputs, the runtime
 library and these scripts. Take it there and run `python3 FOLDER/bench/carried.py`, with a Python that has NumPy, onnx and onnxruntime.
+For a device (cuda:sm_90) it gets what bench/gpu/pack.py says: run `python3 FOLDER/measure.py` there.
 For a CPU of another architecture the library is built, with the C++ library of Debian's g++-aarch64-linux-gnu or g++-x86-64-linux-gnu.
 """
 import argparse
@@ -16,6 +17,7 @@ import subprocess
 import sys
 
 import numpy as np
+from gpu.pack import is_device, pack_all
 from zoo import ALL, BUILD, FEW, ROOT, digest, is_model, model_file
 
 import fathom  # isort: skip
@@ -75,7 +77,7 @@ def parse_arguments():
     parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER", help="is made; must not be there yet")
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"names in models/; default: {' '.join(FEW)}")
     parser.add_argument("--all", action="store_true", help="all networks that the tests verify")
-    parser.add_argument("--target", required=True, metavar="CPU", help="as `fathom compile --target` takes it")
+    parser.add_argument("--target", required=True, metavar="CPU", help="or a device, as `fathom compile --target` takes it")
     arguments = parser.parse_intermixed_args()
     if arguments.folder.exists():
         parser.error(f"'{arguments.folder}' is there already")
@@ -87,6 +89,8 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
+    if is_device(arguments.target):
+        return pack_all(arguments, native_parts)
     partial = arguments.folder.with_name(f"{arguments.folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     for name in ("artifacts", "bench", "models", "build/bin", "build/lib"):

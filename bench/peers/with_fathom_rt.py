@@ -74,6 +74,7 @@ class Library:
 class Session:
     def __init__(self, library, path, threads):
         self.library, self.context, model = library, ctypes.c_void_p(), ctypes.c_void_p()
+        self.model = model
         library.check("fathom_model_load", str(path).encode(), ctypes.byref(model))
         options = ContextOptions(struct_size=ctypes.sizeof(ContextOptions), threads=threads)
         library.check("fathom_context_create", model, ctypes.byref(options), ctypes.byref(self.context))

@@ -1,0 +1,61 @@
+"""The same networks in PyTorch, on the GPU with random weights, as somebody who wants them fast would run them: channels-last, cuDNN's own
+search, the whole run as one CUDA graph."""
+
+import torch
+
+
+def module_of(name):
+    """The network and its inputs; None where PyTorch's packages have none of this name."""
+    if name.startswith("bert_base_"):
+        from transformers import BertConfig, BertModel
+
+        module = BertModel(BertConfig(attn_implementation="sdpa"))
+        tokens = int(name.rsplit("_", 1)[1])
+        return module, [torch.randint(0, 1000, (1, tokens))]
+    from torchvision import models
+
+    if not hasattr(models, name):
+        return None
+    more = {"init_weights": False, "aux_logits": False} if name == "googlenet" else {}
+    return getattr(models, name)(weights=None, **more), [torch.randn(1, 3, 224, 224)]
+
+
+class Graphed:
+    """A run from the host's memory to the host's memory, the network in between replayed as a CUDA graph."""
+
+    def __init__(self, name, tf32):
+        torch.backends.cudnn.benchmark = True
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
+        module, inputs = module_of(name)
+        module = module.eval().cuda().to(memory_format=torch.channels_last)
+        self.host = [value.pin_memory() for value in inputs]
+        self.inputs = [value.cuda() for value in inputs]
+        self.inputs = [value.to(memory_format=torch.channels_last) if value.dim() == 4 else value for value in self.inputs]
+        with torch.inference_mode():
+            side = torch.cuda.Stream()
+            side.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(side):
+                for _ in range(5):
+                    module(*self.inputs)
+            torch.cuda.current_stream().wait_stream(side)
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                result = module(*self.inputs)
+        self.result = result if torch.is_tensor(result) else result[0]
+
+    def run(self):
+        for host, value in zip(self.host, self.inputs):
+            value.copy_(host, non_blocking=True)
+        self.graph.replay()
+        return self.result.cpu()
+
+    def replay_ms(self, runs=50):
+        """Milliseconds of the network alone, on the GPU's clock."""
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        self.graph.replay()
+        start.record()
+        for _ in range(runs):
+            self.graph.replay()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end) / runs
