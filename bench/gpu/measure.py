@@ -143,7 +143,7 @@ def main():
             except Exception as error:
                 found = {"failed": f"{type(error).__name__}: {error}", "where": traceback.format_exc()[-600:]}
             data["models"][name] = found
-            told = {key: round(value, 6) if isinstance(value, float) else value for key, value in found.items() if key != "slowest"}
+            told = {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in found.items() if key != "slowest"}
             print(name, json.dumps(told), flush=True)
             if arguments.json:
                 arguments.json.write_text(json.dumps(data, indent=1) + "\n")

@@ -65,6 +65,8 @@ def pack_model(name, target, folder):
         session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
         inputs = inputs_of(session)
         outputs = session.run(None, inputs)
+        if not all(np.isfinite(value).all() and value.std() > 0 for value in outputs):
+            raise SystemExit(f"error: {name}'s outputs with such weights say nothing")
         data = artifact.read_bytes()
         packed = pack(data)
     (folder / f"{name}.blocks").write_bytes(packed)
