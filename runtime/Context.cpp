@@ -127,7 +127,7 @@ fathom_status *fathom_context::init(fathom_model *SharedModel, const fathom_cont
     OnDevice = create<DeviceContext>();
     if (!OnDevice)
       return outOfMemory("the context", sizeof(DeviceContext));
-    if (fathom_status *Status = OnDevice->init(*Model, Options.device))
+    if (fathom_status *Status = OnDevice->init(*Model, Options))
       return Status;
     return Pool.start(1, nullptr, 0);
   }

@@ -75,7 +75,8 @@ fathom_status *fathom_context_create(fathom_model *model, const fathom_context_o
   if (options) {
     // Programs that were built before the last fields came have none of them.
     bool IsOlder = options->struct_size == offsetof(fathom_context_options, interrupted) ||
-                   options->struct_size == offsetof(fathom_context_options, device);
+                   options->struct_size == offsetof(fathom_context_options, device) ||
+                   options->struct_size == offsetof(fathom_context_options, device_stream);
     if (!IsOlder && options->struct_size != sizeof(Options))
       return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT,
                         "options.struct_size is %zu and not %zu: start from FATHOM_CONTEXT_OPTIONS_INIT",

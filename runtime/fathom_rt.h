@@ -168,10 +168,14 @@ typedef struct fathom_context_options {
   // else the first. The context's host threads and allocator then have nothing to do with kernels.
   int32_t device;
   int32_t reserved;
+  // Of a model for CUDA: the caller's stream (CUstream, cudaStream_t) to run in, or NULL for one of the context's own.
+  // What tensors in the device's memory hold is then ordered with the caller's work without further ado.
+  void *device_stream;
 } fathom_context_options;
 
 // Defaults, to be assigned before fields are set: fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
-#define FATHOM_CONTEXT_OPTIONS_INIT {sizeof(fathom_context_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -1, 0}
+#define FATHOM_CONTEXT_OPTIONS_INIT                                                                                    \
+  {sizeof(fathom_context_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -1, 0, NULL}
 
 // `options` may be NULL for the defaults.
 FATHOM_API fathom_status *fathom_context_create(fathom_model *model, const fathom_context_options *options,
@@ -190,7 +194,9 @@ FATHOM_API fathom_status *fathom_context_output_dims(fathom_context *context, co
 FATHOM_API fathom_status *fathom_context_arena_bytes(fathom_context *context, const int64_t *const *input_dims,
                                                      size_t *bytes);
 
-// A dense row-major buffer of the caller's, aligned to its element.
+// A dense row-major buffer of the caller's, aligned to its element. Of a model for CUDA it may be in the device's
+// memory: then nothing goes through the host, and what was written there must be done in the context's stream or be
+// complete.
 typedef struct fathom_tensor {
   void *data;    // may be NULL where the tensor has no elements, and for an output whose dimensions data decides
   int32_t dtype; // a fathom_dtype

@@ -88,7 +88,7 @@ private:
 
 class Model {
 public:
-  Model(const nb::bytes &file, int threads, int device) {
+  Model(const nb::bytes &file, int threads, int device, uintptr_t stream) {
     std::string path(file.c_str(), file.size());
     fathom_status *status = nullptr;
     {
@@ -97,6 +97,7 @@ public:
       if (!status) {
         fathom_context_options options = FATHOM_CONTEXT_OPTIONS_INIT;
         options.threads = threads, options.device = device;
+        options.device_stream = reinterpret_cast<void *>(stream);
         options.interrupted = lookForSignals;
         status = fathom_context_create(model, &options, &context);
       }
@@ -244,6 +245,39 @@ public:
     check(status);
   }
 
+  // Arrays of any library, in the host's memory or the device's, through DLPack.
+  void runInto(const nb::list &inputs, const nb::list &outputs) {
+    if (nb::len(inputs) != fathom_model_input_count(model) || nb::len(outputs) != fathom_model_output_count(model))
+      throw nb::value_error("the wrong number of arrays");
+    std::vector<nb::ndarray<nb::ro, nb::c_contig>> read;
+    std::vector<nb::ndarray<nb::c_contig>> written;
+    std::vector<fathom_tensor> tensors;
+    auto add = [&](const auto &array, const fathom_tensor_info &info) {
+      if (array.itemsize() != fathom_dtype_bytes(info.dtype))
+        throw nb::type_error(("an array for '" + std::string(info.name) + "' has elements of another size").c_str());
+      tensors.push_back({const_cast<void *>(static_cast<const void *>(array.data())), info.dtype, int32_t(array.ndim()),
+                         array.shape_ptr(), array.nbytes()});
+    };
+    fathom_tensor_info info;
+    for (size_t i = 0; i < nb::len(inputs); ++i) {
+      check(fathom_model_input(model, i, &info));
+      read.push_back(nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(inputs[i]));
+      add(read.back(), info);
+    }
+    for (size_t i = 0; i < nb::len(outputs); ++i) {
+      check(fathom_model_output(model, i, &info));
+      written.push_back(nb::cast<nb::ndarray<nb::c_contig>>(outputs[i]));
+      add(written.back(), info);
+    }
+    fathom_status *status;
+    {
+      nb::gil_scoped_release release;
+      std::lock_guard<std::mutex> guard(mutex);
+      status = fathom_context_run(context, tensors.data(), read.size(), tensors.data() + read.size(), written.size());
+    }
+    check(status);
+  }
+
 private:
   static bool isUnknown(const std::vector<int64_t> &dims) {
     return std::find(dims.begin(), dims.end(), -1) != dims.end();
@@ -269,7 +303,8 @@ NB_MODULE(_runtime, module) {
     check(status);
   });
   nb::class_<Model>(module, "Model")
-      .def(nb::init<const nb::bytes &, int, int>(), nb::arg("path"), nb::arg("threads"), nb::arg("device"))
+      .def(nb::init<const nb::bytes &, int, int, uintptr_t>(), nb::arg("path"), nb::arg("threads"), nb::arg("device"),
+           nb::arg("stream"))
       .def("inputs", [](const Model &model) { return model.tensors(true); })
       .def("outputs", [](const Model &model) { return model.tensors(false); })
       .def("aliases", &Model::aliases)
@@ -278,5 +313,6 @@ NB_MODULE(_runtime, module) {
       .def("threads", &Model::threads)
       .def("output_dims", &Model::outputDims)
       .def("run_arrays", &Model::runArrays)
+      .def("run_into", &Model::runInto)
       .def("run", &Model::run);
 }

@@ -52,10 +52,11 @@ def _describe(entries: list[dict], declared: list[dict]) -> list[TensorInfo]:
 class Session:
     """A compiled model, loaded. `run` may be called from several threads; the calls take turns."""
 
-    def __init__(self, artifact, threads: int = 0, check: bool = False, device: int | None = None):
+    def __init__(self, artifact, threads: int = 0, check: bool = False, device: int | None = None, stream: int = 0):
         """`artifact` is a path or what fathom.compile returned; `threads` 0 means all CPUs.
 
         A model that was compiled for devices runs on number `device`; None: the one that FATHOM_DEVICE names, or the first.
+        `stream` is a CUDA stream to run in (torch.cuda.current_stream().cuda_stream); 0: one of the session's own.
         With `check`, code and weights are compared with the artifact's checksum first.
         """
         path = artifact.path if hasattr(artifact, "path") else without_nul(os.fspath(artifact))
@@ -66,7 +67,7 @@ class Session:
             raise Error(f"threads is {threads}: expected 0 for the default, or their number", "F1012", 1)
         if device is not None and device not in range(1 << 31):
             raise Error(f"device is {device}: expected the number of a device, from 0", "F1012", 1)
-        self._model = _runtime.Model(os.fsencode(path), threads, -1 if device is None else device)
+        self._model = _runtime.Model(os.fsencode(path), threads, -1 if device is None else device, stream)
         self.manifest = json.loads(self._model.manifest())
         # The artifact's tensors, and the model's inputs and outputs made of them: a sequence or an optional has several.
         self._tensors = _describe(self._model.inputs(), self.manifest["inputs"])
@@ -132,6 +133,23 @@ class Session:
                 # An output's texts may be those of an input, which are still there.
                 results[i] = unpack(results[i])
         return [put_together(self._output_groups[i], results) for i in wanted]
+
+    def run_into(self, inputs: dict, outputs: dict) -> None:
+        """Runs the model on arrays of any library that knows DLPack, into such arrays, for all inputs and outputs by name.
+
+        All are contiguous and of the model's types. Of a model for CUDA they may be on its device: nothing then goes through the
+        host. What is in them is ordered with other work by the session's `stream`; without one it must be complete.
+        """
+        arrays = []
+        for infos, given in ((self._tensors, inputs), (self._results, outputs)):
+            names = [info.name for info in infos]
+            if sorted(given) != sorted(names):
+                raise bad_input(f"arrays are given for {', '.join(sorted(given))}", f"the model has {', '.join(names)}")
+            arrays.append([given[name] for name in names])
+        try:
+            self._model.run_into(*arrays)
+        except (TypeError, RuntimeError) as error:
+            raise bad_input("an array is not contiguous, not of the model's type, or cannot be written") from error
 
     def output_shapes(self, input_shapes: list) -> list:
         """The shapes of the artifact's outputs for shapes of its inputs, -1 where data decide; refuses what does not fit."""

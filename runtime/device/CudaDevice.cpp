@@ -50,7 +50,7 @@ class CudaPrograms final : public Programs {
 public:
   explicit CudaPrograms() = default;
   fathom_status *load(const fathom_artifact &Artifact);
-  fathom_status *openQueue(Queue *&Opened) override;
+  fathom_status *openQueue(void *Given, Queue *&Opened) override;
   void dispose() override {
     {
       Current Here(Context);
@@ -73,12 +73,20 @@ private:
 
 class CudaQueue final : public Queue {
 public:
-  fathom_status *open(CudaPrograms &Loaded) {
+  fathom_status *open(CudaPrograms &Loaded, void *Given) {
     Of = &Loaded;
     Current Here(Of->Context);
     constexpr unsigned NonBlocking = 1; // beside the default stream
-    if (int Result = Driver.createStream(&Stream, NonBlocking))
+    if (int Result = Driver.createStream(&Own, NonBlocking))
       return Driver.failed("opening a stream", Result);
+    Stream = Usual = Given ? Given : Own;
+    void *Theirs = nullptr;
+    if (int Result = Given ? Driver.streamContext(Given, &Theirs) : 0)
+      return Driver.failed("using the caller's stream", Result);
+    if (Given && Theirs != Of->Context)
+      return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT,
+                        "options.device_stream is a stream of another device or context than that of '%s'",
+                        Of->DeviceName);
     uint32_t Most = 0;
     for (size_t I = 0; I < Of->Kernels.size(); ++I)
       Most = Of->Kernels[I].Arguments > Most ? Of->Kernels[I].Arguments : Most;
@@ -151,13 +159,16 @@ public:
   fathom_status *startRecording(bool &Started) override {
     Current Here(Of->Context);
     constexpr int Relaxed = 2; // what other threads do meanwhile is their own
-    Started = true;
-    return check("recording a run", Driver.beginCapture(Stream, Relaxed));
+    if (int Result = Driver.beginCapture(Own, Relaxed))
+      return Driver.failed("recording a run", Result);
+    Stream = Own, Started = true;
+    return nullptr;
   }
   fathom_status *endRecording(Recording *&Made) override {
     Current Here(Of->Context);
     void *Graph = nullptr, *Executable = nullptr;
-    int Result = Driver.endCapture(Stream, &Graph);
+    Stream = Usual;
+    int Result = Driver.endCapture(Own, &Graph);
     if (!Result) {
       Result = Driver.instantiate(&Executable, Graph, 0);
       Driver.destroyGraph(Graph);
@@ -181,10 +192,10 @@ public:
   void dispose() override {
     {
       Current Here(Of->Context);
-      if (Stream) {
-        Driver.waitFor(Stream);
-        Driver.destroyStream(Stream);
-      }
+      if (Usual)
+        Driver.waitFor(Usual);
+      if (Own)
+        Driver.destroyStream(Own);
       for (size_t I = 0; I < Events.size(); ++I)
         Driver.destroyEvent(Events[I]);
     }
@@ -208,7 +219,8 @@ private:
   }
 
   CudaPrograms *Of = nullptr;
-  void *Stream = nullptr;
+  // What is recorded goes to the queue's own stream, as not every stream of a caller's can be recorded.
+  void *Stream = nullptr, *Usual = nullptr, *Own = nullptr;
   Array<void *> Parameters, Events;
   size_t Stamps = 0;
   bool Timing = false;
@@ -270,6 +282,20 @@ public:
     Current Here(Context);
     if (Memory)
       Driver.releaseHost(Memory);
+  }
+
+  fathom_status *isOwn(const void *Buffer, bool &Own) const override {
+    Current Here(Context);
+    unsigned Type = 0;
+    int Ordinal = 0;
+    auto At = reinterpret_cast<CudaPointer>(Buffer);
+    // Ordinary memory of the host is not known to the driver.
+    Own = Buffer && !Driver.pointerAttribute(&Type, CudaMemoryType, At) && Type == CudaDeviceMemory;
+    if (!Own || Driver.pointerAttribute(&Ordinal, CudaOrdinal, At) || Ordinal == Handle)
+      return nullptr;
+    return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT,
+                      "a tensor is in the memory of GPU %d and the context runs on GPU %d ('%s')", Ordinal, Handle,
+                      Name);
   }
 
   fathom_status *load(const fathom_artifact &Artifact, Programs *&Loaded) override {
@@ -335,11 +361,11 @@ fathom_status *CudaPrograms::refused(const fathom_abi_entry &Entry, int Result, 
   return Driver.failed(What, Result);
 }
 
-fathom_status *CudaPrograms::openQueue(Queue *&Opened) {
+fathom_status *CudaPrograms::openQueue(void *Given, Queue *&Opened) {
   auto *Made = create<CudaQueue>();
   if (!Made)
     return outOfMemory("the device's queue", sizeof(CudaQueue));
-  if (fathom_status *Status = Made->open(*this)) {
+  if (fathom_status *Status = Made->open(*this, Given)) {
     Made->dispose();
     return Status;
   }

@@ -17,7 +17,9 @@ enum : int {
   CudaNoBinaryForGpu = 209,
   CudaUnsupportedPtxVersion = 222
 };
-enum : int { CudaMajor = 75, CudaMinor = 76 }; // attributes of a device
+enum : int { CudaMajor = 75, CudaMinor = 76 };      // attributes of a device
+enum : int { CudaMemoryType = 2, CudaOrdinal = 9 }; // attributes of a pointer
+constexpr unsigned CudaDeviceMemory = 2;
 enum : int { CudaJitErrorLog = 5, CudaJitErrorLogBytes = 6 };
 
 // clang-format off
@@ -44,6 +46,8 @@ enum : int { CudaJitErrorLog = 5, CudaJitErrorLogBytes = 6 };
   X(createStream, cuStreamCreate, (void **, unsigned))                                                                 \
   X(destroyStream, cuStreamDestroy_v2, (void *))                                                                       \
   X(waitFor, cuStreamSynchronize, (void *))                                                                            \
+  X(pointerAttribute, cuPointerGetAttribute, (void *, int, CudaPointer))                                               \
+  X(streamContext, cuStreamGetCtx, (void *, void **))                                                                  \
   X(write, cuMemcpyHtoDAsync_v2, (CudaPointer, const void *, size_t, void *))                                          \
   X(read, cuMemcpyDtoHAsync_v2, (void *, CudaPointer, size_t, void *))                                                 \
   X(copy, cuMemcpyDtoDAsync_v2, (CudaPointer, CudaPointer, size_t, void *))                                            \

@@ -82,3 +82,22 @@ void DeviceBuffer::release() {
   Memory = 0;
   Capacity = 0;
 }
+
+fathom_status *StagingBuffer::reserve(Device &For, size_t Bytes) {
+  if (Memory && Bytes <= Capacity)
+    return nullptr;
+  release();
+  Of = &For;
+  Memory = static_cast<char *>(For.allocateHost(std::max<size_t>(Bytes, Alignment)));
+  if (!Memory)
+    return outOfMemory("what is copied to the device and back", Bytes);
+  Capacity = Bytes;
+  return nullptr;
+}
+
+void StagingBuffer::release() {
+  if (Memory)
+    Of->releaseHost(Memory);
+  Memory = nullptr;
+  Capacity = 0;
+}

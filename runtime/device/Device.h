@@ -57,7 +57,8 @@ protected:
 // An artifact's kernels on a device.
 class Programs {
 public:
-  [[nodiscard]] virtual fathom_status *openQueue(Queue *&Opened) = 0;
+  // A queue of its own, or the caller's where there is one (of CUDA a stream).
+  [[nodiscard]] virtual fathom_status *openQueue(void *Given, Queue *&Opened) = 0;
   virtual void dispose() = 0;
 
 protected:
@@ -74,9 +75,11 @@ public:
   [[nodiscard]] virtual fathom_status *allocate(const char *What, size_t Bytes, Address &Made) = 0;
   virtual void release(Address Memory) = 0;
   [[nodiscard]] virtual fathom_status *load(const fathom_artifact &Artifact, Programs *&Loaded) = 0;
-  // Memory of the host that copies are fastest from, or any other.
-  [[nodiscard]] virtual void *allocateHost(size_t Bytes) { return malloc(Bytes); }
-  virtual void releaseHost(void *Memory) { free(Memory); }
+  // Memory of the host that copies are fastest from and to; null where there is none.
+  [[nodiscard]] virtual void *allocateHost(size_t Bytes) = 0;
+  virtual void releaseHost(void *Memory) = 0;
+  // Whether a caller's buffer is in this device's memory rather than the host's.
+  [[nodiscard]] virtual fathom_status *isOwn(const void *Buffer, bool &Own) const = 0;
 
 protected:
   ~Device() = default;
@@ -107,6 +110,26 @@ private:
 
   Device *Of = nullptr;
   Address Memory = 0;
+  size_t Capacity = 0;
+};
+
+// The same of the host's memory that copies are fastest from.
+class StagingBuffer {
+public:
+  StagingBuffer() = default;
+  StagingBuffer(const StagingBuffer &) = delete;
+  StagingBuffer &operator=(const StagingBuffer &) = delete;
+  ~StagingBuffer() { release(); }
+
+  [[nodiscard]] fathom_status *reserve(Device &For, size_t Bytes);
+  char *data() const { return Memory; }
+  size_t capacity() const { return Capacity; }
+
+private:
+  void release();
+
+  Device *Of = nullptr;
+  char *Memory = nullptr;
   size_t Capacity = 0;
 };
 

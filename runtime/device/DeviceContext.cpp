@@ -6,6 +6,7 @@
 #include "../Status.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace fathom;
 
@@ -37,50 +38,51 @@ void *allocateTensor(void *User, size_t Bytes, size_t) {
 }
 void releaseTensor(void *User, void *Memory, size_t) { static_cast<Device *>(User)->release(addressOf(Memory)); }
 
-bool makeBuffers(Array<DeviceBuffer *> &Buffers, uint32_t Count) {
-  if (!Buffers.allocate(Count))
+} // namespace
+
+bool DeviceContext::makePorts(Array<Port> &Ports, uint32_t Count) {
+  if (!Ports.allocate(Count))
     return false;
   for (uint32_t I = 0; I < Count; ++I)
-    if (!(Buffers[I] = create<DeviceBuffer>()))
+    if (!(Ports[I].Buffer = create<DeviceBuffer>()))
       return false;
   return true;
 }
 
-} // namespace
-
-fathom_status *DeviceContext::init(fathom_model &SharedModel, int32_t Number) {
+fathom_status *DeviceContext::init(fathom_model &SharedModel, const fathom_context_options &Options) {
   Model = &SharedModel;
-  if (fathom_status *Status = bringToDevice(SharedModel, Number, Shared))
+  if (fathom_status *Status = bringToDevice(SharedModel, Options.device, Shared))
     return Status;
   const fathom_artifact &Artifact = *Model->Artifact;
   size_t Most = 0;
   for (uint32_t I = 0; I < Artifact.entry_count; ++I)
     Most = std::max(Most, size_t(Artifact.entries[I].pointers) + 2 + size_t(Artifact.entries[I].symbols));
-  if (!makeBuffers(InputBuffers, Artifact.input_count) || !makeBuffers(OutputBuffers, Artifact.output_count) ||
+  if (!makePorts(Inputs, Artifact.input_count) || !makePorts(Outputs, Artifact.output_count) ||
       !InputAddresses.allocate(Artifact.input_count) || !OutputAddresses.allocate(Artifact.output_count) ||
-      !Arguments.allocate(Most) || !FaultCodes.allocate(Artifact.kernel_count))
+      !Arguments.allocate(Most))
     return outOfMemory("the context", sizeof(DeviceContext));
-  fathom_context_options Options = FATHOM_CONTEXT_OPTIONS_INIT;
-  Options.allocate = allocateTensor, Options.deallocate = releaseTensor, Options.allocator_user = Shared->On;
-  Tensors.useAllocator(Options);
-  if (fathom_status *Status = Shared->Kernels->openQueue(Work))
+  fathom_context_options OnDevice = FATHOM_CONTEXT_OPTIONS_INIT;
+  OnDevice.allocate = allocateTensor, OnDevice.deallocate = releaseTensor, OnDevice.allocator_user = Shared->On;
+  Tensors.useAllocator(OnDevice);
+  if (fathom_status *Status = Shared->Kernels->openQueue(Options.device_stream, Work))
     return Status;
-  size_t FaultBytes = FaultCodes.size() * sizeof(int32_t);
-  if (fathom_status *Status = Faults.reserve(*Shared->On, "the codes of faults", FaultBytes))
+  if (fathom_status *Status = Faults.reserve(*Shared->On, "the codes of faults", faultBytes()))
     return Status;
-  return Work->clear(Faults.address(), FaultBytes);
+  return nullptr;
 }
 
 DeviceContext::~DeviceContext() {
   forgetRecordings();
   if (Work)
     Work->dispose();
-  for (size_t I = 0; I < InputBuffers.size(); ++I)
-    destroy(InputBuffers[I]);
-  for (size_t I = 0; I < OutputBuffers.size(); ++I)
-    destroy(OutputBuffers[I]);
+  for (size_t I = 0; I < Inputs.size(); ++I)
+    destroy(Inputs[I].Buffer);
+  for (size_t I = 0; I < Outputs.size(); ++I)
+    destroy(Outputs[I].Buffer);
   fathom_status_free(Failure);
 }
+
+size_t DeviceContext::faultBytes() const { return Model->Artifact->kernel_count * sizeof(int32_t); }
 
 // Services.
 
@@ -117,10 +119,9 @@ int32_t DeviceContext::launch(fathom_context &Context, int32_t Kernel, int32_t N
 }
 
 int32_t DeviceContext::read(fathom_context &Context, void *To, const void *From, int64_t Bytes) {
-  size_t FaultBytes = FaultCodes.size() * sizeof(int32_t);
   fathom_status *Status = Work->read(To, addressOf(From), size_t(Bytes));
   if (!Status)
-    Status = Work->read(FaultCodes.data(), Faults.address(), FaultBytes);
+    Status = Work->read(faultCodes(), Faults.address(), faultBytes());
   if (!Status)
     Status = Work->wait();
   return Status ? fail(Status) : takeFault(Context);
@@ -135,18 +136,18 @@ int32_t DeviceContext::copy(void *To, const void *From, int64_t Bytes) {
 }
 
 void *DeviceContext::placeOutput(int32_t Index, int64_t Bytes) {
-  if (fail(reserve(*OutputBuffers[size_t(Index)], "an output", size_t(Bytes))))
+  DeviceBuffer &Buffer = *Outputs[size_t(Index)].Buffer;
+  if (fail(reserve(Buffer, "an output", size_t(Bytes))))
     return nullptr;
-  return OutputAddresses[size_t(Index)] = pointerTo(OutputBuffers[size_t(Index)]->address());
+  return OutputAddresses[size_t(Index)] = pointerTo(Buffer.address());
 }
 
 int32_t DeviceContext::takeFault(fathom_context &Context) {
-  for (size_t I = 0; I < FaultCodes.size(); ++I)
-    if (int32_t Code = FaultCodes[I]) {
+  for (uint32_t I = 0; I < Model->Artifact->kernel_count; ++I)
+    if (int32_t Code = faultCodes()[I]) {
       Context.LaunchFault.Code = Code;
       Context.FaultKernel = int32_t(I);
-      fathom_status *Status = Work->clear(Faults.address(), FaultCodes.size() * sizeof(int32_t));
-      return Status ? fail(Status) : Code;
+      return Code;
     }
   return FATHOM_FAULT_NONE;
 }
@@ -164,35 +165,78 @@ fathom_status *DeviceContext::reserve(DeviceBuffer &Buffer, const char *What, si
   return Buffer.reserve(*Shared->On, What, Bytes);
 }
 
-fathom_status *DeviceContext::bringInputs(fathom_context &Context) {
+// Buffers for all tensors, and where each is staged.
+fathom_status *DeviceContext::placeTensors(fathom_context &Context) {
   const fathom_artifact &Artifact = *Model->Artifact;
+  size_t End = alignUp(faultBytes(), Alignment);
+  auto Place = [&](Port &At, const char *What, const fathom_abi_tensor &Info, const int64_t *Dims,
+                   const void *Given) -> fathom_status * {
+    At.IsOnDevice = false, At.IsKnown = !isSizedByData(Dims, Info.rank);
+    if (!At.IsKnown)
+      return nullptr;
+    if (fathom_status *Status = Shared->On->isOwn(Given, At.IsOnDevice))
+      return Status;
+    At.Bytes = codeBytes(Info, Dims), At.Staged = End;
+    End += At.IsOnDevice ? 0 : alignUp(At.Bytes, Alignment);
+    return reserve(*At.Buffer, What, At.Bytes);
+  };
   for (uint32_t I = 0; I < Artifact.input_count; ++I) {
-    size_t Bytes = codeBytes(Artifact.inputs[I], Context.InputDims[I]);
-    if (fathom_status *Status = reserve(*InputBuffers[I], "an input", Bytes))
+    if (fathom_status *Status =
+            Place(Inputs[I], "an input", Artifact.inputs[I], Context.InputDims[I], Context.InputData[I]))
       return Status;
-    InputAddresses[I] = pointerTo(InputBuffers[I]->address());
-    if (fathom_status *Status = Work->write(InputBuffers[I]->address(), Context.InputData[I], Bytes))
-      return Status;
+    InputAddresses[I] = pointerTo(Inputs[I].Buffer->address());
   }
   for (uint32_t I = 0; I < Artifact.output_count; ++I) {
-    const int64_t *Dims = Context.outputDims(int32_t(I));
-    if (isSizedByData(Dims, Artifact.outputs[I].rank))
-      continue;
-    if (fathom_status *Status = reserve(*OutputBuffers[I], "an output", codeBytes(Artifact.outputs[I], Dims)))
+    if (fathom_status *Status =
+            Place(Outputs[I], "an output", Artifact.outputs[I], Context.outputDims(int32_t(I)), Context.OutputData[I]))
       return Status;
-    OutputAddresses[I] = pointerTo(OutputBuffers[I]->address());
+    OutputAddresses[I] = pointerTo(Outputs[I].Buffer->address());
+  }
+  if (!Staging.data() || End > Staging.capacity())
+    forgetRecordings();
+  return Staging.reserve(*Shared->On, End);
+}
+
+fathom_status *DeviceContext::bringInputs(fathom_context &Context) {
+  for (uint32_t I = 0; I < Inputs.size(); ++I) {
+    const Port &At = Inputs[I];
+    if (!At.IsOnDevice && At.Bytes)
+      memcpy(Staging.data() + At.Staged, Context.InputData[I], At.Bytes);
+    else if (fathom_status *Status = Work->copy(At.Buffer->address(), addressOf(Context.InputData[I]), At.Bytes))
+      return Status;
   }
   return nullptr;
 }
 
 fathom_status *DeviceContext::fetchOutputs(fathom_context &Context) {
-  const fathom_artifact &Artifact = *Model->Artifact;
-  for (uint32_t I = 0; I < Artifact.output_count; ++I) {
-    size_t Bytes = codeBytes(Artifact.outputs[I], Context.outputDims(int32_t(I)));
-    if (fathom_status *Status = Work->read(Context.OutputData[I], OutputBuffers[I]->address(), Bytes))
+  for (uint32_t I = 0; I < Outputs.size(); ++I) {
+    const Port &At = Outputs[I];
+    fathom_status *Status = nullptr;
+    if (At.IsOnDevice)
+      Status = Work->copy(addressOf(Context.OutputData[I]), At.Buffer->address(), At.Bytes);
+    else if (!At.IsKnown)
+      Status = Work->read(Context.OutputData[I], At.Buffer->address(),
+                          codeBytes(Model->Artifact->outputs[I], Context.outputDims(int32_t(I))));
+    if (Status)
       return Status;
   }
-  return Work->read(FaultCodes.data(), Faults.address(), FaultCodes.size() * sizeof(int32_t));
+  return nullptr;
+}
+
+// What a recording has: tensors from where they are staged, the artifact's code, and tensors and faults back.
+fathom_status *DeviceContext::doAll(fathom_context &Context, int32_t &Fault) {
+  for (uint32_t I = 0; I < Inputs.size(); ++I)
+    if (const Port &At = Inputs[I]; !At.IsOnDevice)
+      if (fathom_status *Status = Work->write(At.Buffer->address(), Staging.data() + At.Staged, At.Bytes))
+        return Status;
+  Fault = runCode(Context);
+  if (Fault)
+    return nullptr;
+  for (uint32_t I = 0; I < Outputs.size(); ++I)
+    if (const Port &At = Outputs[I]; At.IsKnown && !At.IsOnDevice)
+      if (fathom_status *Status = Work->read(Staging.data() + At.Staged, At.Buffer->address(), At.Bytes))
+        return Status;
+  return Work->read(faultCodes(), Faults.address(), faultBytes());
 }
 
 int32_t DeviceContext::runCode(fathom_context &Context) {
@@ -206,16 +250,34 @@ int32_t DeviceContext::runCode(fathom_context &Context) {
   return Model->Artifact->run(&Call);
 }
 
-Recording *DeviceContext::findRecording(const fathom_context &Context, bool &IsKnown) const {
-  for (size_t I = 0; I < Recordings.size(); ++I) {
-    const int64_t *Symbols = RecordedSymbols.data() + Recordings[I].Symbols;
-    if (std::equal(Symbols, Symbols + Context.Symbols.size(), Context.Symbols.data())) {
-      IsKnown = true;
-      return Recordings[I].Run;
-    }
+// Of what a recording depends on: the symbols, then where each tensor is.
+int64_t DeviceContext::keyAt(const fathom_context &Context, size_t I) const {
+  if (I < Context.Symbols.size())
+    return Context.Symbols[I];
+  I -= Context.Symbols.size();
+  return I < Inputs.size() ? Inputs[I].IsOnDevice : Outputs[I - Inputs.size()].IsOnDevice;
+}
+
+size_t DeviceContext::findRecording(const fathom_context &Context) const {
+  size_t Length = Context.Symbols.size() + Inputs.size() + Outputs.size();
+  for (size_t R = 0; R < Recordings.size(); ++R) {
+    size_t I = 0;
+    while (I < Length && Keys[Recordings[R].Key + I] == keyAt(Context, I))
+      ++I;
+    if (I == Length)
+      return R;
   }
-  IsKnown = false;
-  return nullptr;
+  return Recordings.size();
+}
+
+bool DeviceContext::noteSizes(const fathom_context &Context) {
+  if (Recordings.size() == MaxRecordings)
+    forgetRecordings();
+  size_t Length = Context.Symbols.size() + Inputs.size() + Outputs.size(), Begin = Keys.size();
+  for (size_t I = 0; I < Length; ++I)
+    if (!Keys.push(keyAt(Context, I)))
+      return false;
+  return Recordings.push({nullptr, Begin});
 }
 
 void DeviceContext::forgetRecordings() {
@@ -223,56 +285,43 @@ void DeviceContext::forgetRecordings() {
     if (Recordings[I].Run)
       Recordings[I].Run->dispose();
   Recordings.clear();
-  RecordedSymbols.clear();
+  Keys.clear();
 }
 
 // The second run of a size is recorded: by then all buffers are as large as it needs.
-fathom_status *DeviceContext::record(fathom_context &Context, int32_t &Fault) {
-  Recording *Made = nullptr;
+fathom_status *DeviceContext::record(fathom_context &Context, size_t Known, int32_t &Fault) {
   bool Started = false;
   if (fathom_status *Status = Work->startRecording(Started))
     return Status;
-  Fault = runCode(Context);
+  fathom_status *Status = doAll(Context, Fault);
   if (!Started)
-    return nullptr;
-  if (fathom_status *Status = Work->endRecording(Made))
     return Status;
-  bool IsKnown;
-  (void)findRecording(Context, IsKnown);
-  for (size_t I = 0; IsKnown && !Fault && I < Recordings.size(); ++I) {
-    const int64_t *Symbols = RecordedSymbols.data() + Recordings[I].Symbols;
-    if (!std::equal(Symbols, Symbols + Context.Symbols.size(), Context.Symbols.data()))
-      continue;
-    Recordings[I].Run = Made;
+  Recording *Made = nullptr;
+  fathom_status *Ended = Work->endRecording(Made);
+  // A buffer that grew after all has ended all recordings, this one too.
+  bool IsUseful = !Status && !Ended && !Fault && Known < Recordings.size();
+  if (IsUseful) {
+    Recordings[Known].Run = Made;
     return Work->replay(*Made);
   }
-  // Nothing was done; the run begins anew.
-  Made->dispose();
-  if (!Fault)
-    Fault = runCode(Context);
-  return nullptr;
+  if (Made)
+    Made->dispose();
+  if (!Status)
+    return Ended ? Ended : Fault ? nullptr : doAll(Context, Fault);
+  fathom_status_free(Ended);
+  return Status;
 }
 
 fathom_status *DeviceContext::execute(fathom_context &Context, int32_t &Fault) {
-  bool IsKnown = false;
-  Recording *Recorded = nullptr;
-  if ((Model->Artifact->flags & FATHOM_ABI_REPLAYABLE) && !Context.Profiling) {
-    Recorded = findRecording(Context, IsKnown);
-    if (Recorded)
-      return Work->replay(*Recorded);
-    if (IsKnown)
-      return record(Context, Fault);
-  }
-  Fault = runCode(Context);
-  if (!(Model->Artifact->flags & FATHOM_ABI_REPLAYABLE) || Context.Profiling || Fault)
-    return nullptr;
-  if (Recordings.size() == MaxRecordings)
-    forgetRecordings();
-  size_t Begin = RecordedSymbols.size();
-  for (size_t I = 0; I < Context.Symbols.size(); ++I)
-    if (!RecordedSymbols.push(Context.Symbols[I]))
-      return nullptr; // it is not known then
-  (void)Recordings.push({nullptr, Begin});
+  if (!(Model->Artifact->flags & FATHOM_ABI_REPLAYABLE) || Context.Profiling)
+    return doAll(Context, Fault);
+  size_t Known = findRecording(Context);
+  if (Known < Recordings.size())
+    return Recordings[Known].Run ? Work->replay(*Recordings[Known].Run) : record(Context, Known, Fault);
+  if (fathom_status *Status = doAll(Context, Fault))
+    return Status;
+  // Sizes that there is no memory to note come anew the next time.
+  (void)(Fault || noteSizes(Context));
   return nullptr;
 }
 
@@ -292,6 +341,12 @@ fathom_status *DeviceContext::noteTimes(fathom_context &Context) {
 fathom_status *DeviceContext::run(fathom_context &Context, int32_t &Fault) {
   if (fathom_status *Status = reserve(Arena, "the arena", Context.arenaBytes()))
     return Status;
+  if (fathom_status *Status = placeTensors(Context))
+    return Status;
+  if (MayHaveFaults)
+    if (fathom_status *Status = Work->clear(Faults.address(), faultBytes()))
+      return Status;
+  MayHaveFaults = true;
   if (fathom_status *Status = bringInputs(Context))
     return Status;
   if (Context.Profiling)
@@ -315,5 +370,9 @@ fathom_status *DeviceContext::run(fathom_context &Context, int32_t &Fault) {
     return Waited;
   if (!Fault)
     Fault = takeFault(Context);
+  MayHaveFaults = Fault;
+  for (uint32_t I = 0; !Fault && I < Outputs.size(); ++I)
+    if (const Port &At = Outputs[I]; At.IsKnown && !At.IsOnDevice && At.Bytes)
+      memcpy(Context.OutputData[I], Staging.data() + At.Staged, At.Bytes);
   return Context.Profiling ? noteTimes(Context) : nullptr;
 }

@@ -18,7 +18,7 @@ fathom_status *DeviceModel::load(const fathom_model &Model) {
   if (fathom_status *Status = Weights.reserve(*On, "the weights", Bytes))
     return Status;
   Queue *Uploads = nullptr;
-  if (fathom_status *Status = Kernels->openQueue(Uploads))
+  if (fathom_status *Status = Kernels->openQueue(nullptr, Uploads))
     return Status;
   fathom_status *Status = Uploads->write(Weights.address(), Model.Weights, Bytes);
   if (!Status)

@@ -97,6 +97,14 @@ public:
     if (ClHandle Buffer = Places.remove(Memory))
       Library.releaseBuffer(Buffer);
   }
+  // OpenCL says of no memory whose it is; on some devices an aligned page is all that matters.
+  void *allocateHost(size_t Bytes) override { return aligned_alloc(Page, alignUp(Bytes, Page)); }
+  void releaseHost(void *Memory) override { free(Memory); }
+  // A buffer of OpenCL has no address that a caller could give.
+  fathom_status *isOwn(const void *, bool &Own) const override {
+    Own = false;
+    return nullptr;
+  }
   fathom_status *load(const fathom_artifact &Artifact, Programs *&Loaded) override;
 
   ClHandle Handle = nullptr, Context = nullptr;
@@ -110,6 +118,7 @@ private:
     return Library.deviceInfo(Handle, What, sizeof(Value), &Value, nullptr) ? 0 : Value;
   }
 
+  static constexpr size_t Page = 4096;
   uint64_t Memory = 0, LargestBuffer = 0;
   char Name[256] = "";
 };
@@ -117,7 +126,7 @@ private:
 class OpenClPrograms final : public Programs {
 public:
   fathom_status *load(OpenClDevice &Device, const fathom_artifact &Loaded);
-  fathom_status *openQueue(Queue *&Opened) override;
+  fathom_status *openQueue(void *Given, Queue *&Opened) override;
   void dispose() override {
     for (size_t I = 0; I < Built.size(); ++I)
       if (Built[I])
@@ -294,7 +303,9 @@ fathom_status *OpenClPrograms::load(OpenClDevice &Device, const fathom_artifact 
   return nullptr;
 }
 
-fathom_status *OpenClPrograms::openQueue(Queue *&Opened) {
+fathom_status *OpenClPrograms::openQueue(void *Given, Queue *&Opened) {
+  if (Given)
+    return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "options.device_stream is for CUDA, and the model is for OpenCL");
   auto *Made = create<OpenClQueue>();
   if (!Made)
     return outOfMemory("the device's queue", sizeof(OpenClQueue));

@@ -8,6 +8,25 @@
 
 static size_t used = 0;
 
+// Memory that was allocated, to know it again.
+static struct {
+  uint64_t begin, end;
+} blocks[256];
+
+static int isOwn(uint64_t pointer) {
+  for (int i = 0; i < 256; ++i)
+    if (pointer >= blocks[i].begin && pointer < blocks[i].end)
+      return 1;
+  return 0;
+}
+static void note(uint64_t begin, uint64_t end, uint64_t newBegin, uint64_t newEnd) {
+  for (int i = 0; i < 256; ++i)
+    if (blocks[i].begin == begin && (end == 0 || blocks[i].end == end)) {
+      blocks[i].begin = newBegin, blocks[i].end = newEnd;
+      return;
+    }
+}
+
 static int result(const char *name) {
   const char *log = getenv("STAND_IN_LOG"), *fail = getenv("STAND_IN_FAIL");
   FILE *file = log ? fopen(log, "a") : NULL;
@@ -47,17 +66,21 @@ CALL(cuCtxPopCurrent_v2, (void **context), *context = NULL)
 CALL(cuMemGetInfo_v2, (size_t *left, size_t *total), *total = number("STAND_IN_BYTES", 1 << 30); *left = *total - used)
 CALL(cuMemAlloc_v2, (uint64_t *memory, size_t bytes), if (used + bytes > number("STAND_IN_BYTES", 1 << 30)) return 2;
      size_t *made = aligned_alloc(64, (bytes + 64 + 63) / 64 * 64); memset(made, 0, bytes + 64); *made = bytes;
-     used += bytes; *memory = (uint64_t)(uintptr_t)made + 64)
-CALL(cuMemFree_v2, (uint64_t memory), size_t *made = (size_t *)(uintptr_t)(memory - 64); used -= *made; free(made))
+     used += bytes; *memory = (uint64_t)(uintptr_t)made + 64; note(0, 0, *memory, *memory + bytes))
+CALL(cuMemFree_v2, (uint64_t memory), size_t *made = (size_t *)(uintptr_t)(memory - 64); used -= *made;
+     note(memory, 0, 0, 0); free(made))
 CALL(cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags), (void)flags; *memory = malloc(bytes))
 CALL(cuMemFreeHost, (void *memory), free(memory))
-CALL(cuModuleLoadDataEx, (void **module, const void *text, unsigned count, int *options, void **values),
-     (void)count; (void)options; (void)values; *module = (void *)text)
+CALL(cuModuleLoadDataEx, (void **module, const void *text, unsigned count, int *options, void **values), (void)count;
+     (void)options; (void)values; *module = (void *)text)
 CALL(cuModuleUnload, (void *module), (void)module)
-CALL(cuModuleGetFunction, (void **function, void *module, const char *name),
-     if (!strstr(module, name)) return 500; *function = module)
+CALL(cuModuleGetFunction, (void **function, void *module, const char *name), if (!strstr(module, name)) return 500;
+     *function = module)
 CALL(cuStreamCreate, (void **stream, unsigned flags), (void)flags; *stream = malloc(1))
 CALL(cuStreamDestroy_v2, (void *stream), free(stream))
+CALL(cuStreamGetCtx, (void *stream, void **context), *context = stream == (void *)1 ? NULL : &used)
+CALL(cuPointerGetAttribute, (void *value, int which, uint64_t pointer), if (!isOwn(pointer)) return 1;
+     if (which == 2) * (unsigned *)value = 2; else * (int *)value = (int)number("STAND_IN_ORDINAL", 0))
 CALL(cuStreamSynchronize, (void *stream), (void)stream)
 CALL(cuMemcpyHtoDAsync_v2, (uint64_t to, const void *from, size_t bytes, void *stream), (void)stream;
      memcpy((void *)(uintptr_t)to, from, bytes))
@@ -67,10 +90,12 @@ CALL(cuMemcpyDtoDAsync_v2, (uint64_t to, uint64_t from, size_t bytes, void *stre
      memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes))
 CALL(cuMemsetD8Async, (uint64_t to, unsigned char value, size_t bytes, void *stream), (void)stream;
      memset((void *)(uintptr_t)to, value, bytes))
-CALL(cuLaunchKernel, (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                      unsigned shared, void *stream, void **parameters, void **extra),
-     (void)function; (void)gx; (void)gy; (void)gz; (void)bx; (void)by; (void)bz; (void)shared; (void)stream;
-     (void)parameters; (void)extra)
+CALL(cuLaunchKernel,
+     (void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+      void *stream, void **parameters, void **extra),
+     (void)function;
+     (void)gx; (void)gy; (void)gz; (void)bx; (void)by; (void)bz; (void)shared; (void)stream; (void)parameters;
+     (void)extra)
 CALL(cuEventCreate, (void **event, unsigned flags), (void)flags; *event = malloc(1))
 CALL(cuEventDestroy_v2, (void *event), free(event))
 CALL(cuEventRecord, (void *event, void *stream), (void)event; (void)stream)

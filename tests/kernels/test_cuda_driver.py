@@ -121,3 +121,78 @@ def test_needs_a_driver_that_is_new_enough(artifact, tmp_path):
 def test_needs_a_driver(artifact):
     [told] = steps(artifact, "libNoCuda.so", ({}, [1]))
     assert told.startswith("F5001") and "driver's library 'libNoCuda.so' cannot be loaded" in told and "install NVIDIA's driver" in told
+
+
+# Tensors of the device's memory, as PyTorch hands them on.
+TENSORS = """
+import collections, ctypes, os, sys
+import numpy as np
+import fathom
+
+driver = ctypes.CDLL(os.environ["FATHOM_CUDA_LIBRARY"])
+capsule = ctypes.pythonapi.PyCapsule_New
+capsule.restype, capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+class Managed(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_uint64), ("kind", ctypes.c_int32), ("number", ctypes.c_int32), ("rank", ctypes.c_int32), ("code", ctypes.c_uint8),
+                ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.c_void_p), ("strides", ctypes.c_void_p),
+                ("offset", ctypes.c_uint64), ("manager", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+class OnDevice:
+    def __init__(self, *shape, bits=32):
+        at = ctypes.c_uint64()
+        assert driver.cuMemAlloc_v2(ctypes.byref(at), ctypes.c_size_t(int(np.prod(shape)) * bits // 8)) == 0
+        self.shape = (ctypes.c_int64 * len(shape))(*shape)
+        self.tensor = Managed(at.value, 2, 0, len(shape), 2, bits, 1, ctypes.addressof(self.shape))
+    def __dlpack_device__(self):
+        return 2, 0
+    def __dlpack__(self, **options):
+        return capsule(ctypes.addressof(self.tensor), b"dltensor", None)
+
+def told(run):
+    try:
+        run()
+        return ""
+    except fathom.Error as error:
+        return f"{error.code} {error}"
+
+session = fathom.Session(sys.argv[1], stream=int(os.environ.get("STREAM", 0)))
+x, y, host, other = OnDevice(5, 3), OnDevice(5, 3), np.ones((5, 3), "f"), np.ones((5, 3), "f")
+if sys.argv[2] == "count":
+    os.environ["STAND_IN_LOG"] = sys.argv[3]
+    for _ in range(4):
+        session.run_into({"x": x}, {"y": y})
+    calls = collections.Counter(open(sys.argv[3]).read().split())
+    print(calls["cuMemcpyHtoDAsync_v2"], calls["cuMemcpyDtoDAsync_v2"], calls["cuGraphLaunch"])
+elif sys.argv[2] == "mixed":
+    print([told(lambda: session.run_into({"x": a}, {"y": b})) for a, b in ((x, host), (host, y), (host, other), (x, y), (x, host))])
+else:
+    print([told(lambda: session.run_into(given, {"y": y})) for given in ({"x": x}, {}, {"x": OnDevice(5, 3, bits=64)}, {"x": OnDevice(5, 4)})])
+"""
+
+
+def tensors(artifact, driver, *words, **environment):
+    environment = os.environ | {"FATHOM_CUDA_LIBRARY": str(driver)} | environment
+    result = subprocess.run([sys.executable, "-c", TENSORS, artifact, *map(str, words)], capture_output=True, text=True, env=environment)
+    return result.stdout.strip() if result.returncode == 0 else result.stderr.strip().split("\n")[-1]
+
+
+def test_tensors_of_the_device_stay_there(artifact, driver, tmp_path):
+    """Nothing goes through the host: two copies on the device a run, and repeated runs are recordings."""
+    assert tensors(artifact, driver, "count", tmp_path / "log") == "0 8 3"
+
+
+def test_tensors_may_be_here_and_there(artifact, driver):
+    assert tensors(artifact, driver, "mixed") == str([""] * 5)
+
+
+def test_refuses_tensors_that_do_not_fit(artifact, driver):
+    found = tensors(artifact, driver, "odd", STAND_IN_ORDINAL="3")
+    assert "a tensor is in the memory of GPU 3 and the context runs on GPU 0" in found
+    assert "arrays are given for" in found and "not of the model's type" in found and "dimension 1: got 4" in found
+
+
+def test_runs_in_the_callers_stream(artifact, driver, tmp_path):
+    assert tensors(artifact, driver, "count", tmp_path / "log", STREAM="4096") == "0 8 3"
+    found = tensors(artifact, driver, "mixed", STREAM="1")
+    assert "options.device_stream is a stream of another device or context than that of 'Stand-in GPU'" in found

@@ -156,6 +156,17 @@ def test_faults_name_their_nodes_and_the_context_goes_on(random, tmp_path):
         assert caught.value.code == "F1012" and "pick" in caught.value.node
 
 
+def test_writes_into_arrays_that_are_given(random, tmp_path):
+    proto, function = chain(random)
+    session = fathom.Session(compiled(tmp_path, proto))
+    for n in (2, 5, 2):
+        x = floats(random, n, 5, 7)
+        results = {"y": np.empty((7, n, 5), np.float32), "z": np.empty((n, 5, 7), np.float32)}
+        session.run_into({"x": x}, results)
+        for got, want in zip(results.values(), function(x)):
+            np.testing.assert_allclose(got, want, rtol=2e-6, atol=2e-6)
+
+
 def test_tools_know_the_artifact(random, tmp_path):
     proto, _ = chain(random)
     path, trace = compiled(tmp_path, proto), tmp_path / "trace.json"

@@ -177,11 +177,11 @@ class EmulatedModel:
         self.run(flat[0], [list(array.shape) for array in inputs], flat[1], [list(array.shape) for array in outputs])
 
 
-def load(path, threads, device):
+def load(path, threads, device, stream):
     architecture = architecture_of(path)
     if architecture == HOST:
         try:
-            return _runtime.Model(path, threads, device)
+            return _runtime.Model(path, threads, device, stream)
         except fathom.Error as error:
             if error.code != UNSUPPORTED_CPU or "needs CPU features" not in str(error):
                 raise
@@ -191,7 +191,7 @@ def load(path, threads, device):
 def session(artifact, threads, architecture):
     """A session that is emulated, whatever this machine is."""
     native = fathom.session._runtime
-    fathom.session._runtime = types.SimpleNamespace(Model=lambda path, threads, device: EmulatedModel(path, threads, architecture))
+    fathom.session._runtime = types.SimpleNamespace(Model=lambda path, threads, device, stream: EmulatedModel(path, threads, architecture))
     try:
         return fathom.Session(artifact, threads)
     finally:
