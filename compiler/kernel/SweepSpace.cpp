@@ -107,7 +107,8 @@ Problem poolProblem(Operation *op, const Target &target) {
   p.sweep.once = p.sweep.instructions, p.sweep.instructions = target.calibration.sweepPoolStep,
   p.sweep.carried = target.calibration.sweepCarried;
   int64_t innermost = innermostDim(type);
-  p.sweep.length = innermost >= 0 && innermost < 2 ? innermostSize(op, type) : 1;
+  bool hasLanes = target.hasVectors() && innermost >= 0 && innermost < 2;
+  p.sweep.length = hasLanes ? innermostSize(op, type) : 1;
   p.sweep.rows = elementCount(op, type) / p.sweep.length;
   return p;
 }

@@ -19,6 +19,7 @@ struct Case {
   std::string name; // such as "node/test_relu"
   std::filesystem::path folder;
   Way way = Way::Given;
+  std::string target = "host";
 
   // Such as "node/test_relu@dynamic".
   std::string key() const;
@@ -34,7 +35,7 @@ struct CaseResult {
 // Every case beneath the suite's folder as it is given, in order of name.
 std::vector<Case> findCases(const std::filesystem::path &suite);
 
-// Imports, compiles and runs a case in this process, which a miscompiled one may take down.
+// Imports, compiles for its target and runs a case in this process, which a miscompiled one may take down.
 CaseResult runCase(const Case &testCase);
 
 } // namespace fathom::conformance

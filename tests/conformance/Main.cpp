@@ -17,9 +17,12 @@ using namespace fathom::conformance;
 namespace {
 
 constexpr char usage[] =
-    R"(usage: conformance_tests [--filter TEXT] [--part N] [--jobs N] [--data DIR] [--expected FILE] [--verbose] [--update]
+    R"(usage: conformance_tests [--target TEXT] [--filter TEXT] [--part N] [--jobs N] [--data DIR] [--expected FILE] [--verbose]
+                         [--update]
+  --target TEXT    what is compiled for (host); on a device, nothing is folded into a constant
   --filter TEXT    only cases whose name contains TEXT; a name ends with @given, @dynamic or @constant
   --part N         only one case in N, others with every FATHOM_TEST_SEED (FATHOM_TEST_PART or 1)
+  --thinned N      where only a part runs, only one in N of it
   --jobs N         worker processes (2)
   --data DIR       the suite, as Debian's libonnx-testdata has it
   --expected FILE  the cases that are known not to pass, each with its reason
@@ -28,8 +31,8 @@ constexpr char usage[] =
 )";
 
 struct Options {
-  std::string filter, data = FATHOM_ONNX_TEST_DATA, expected = FATHOM_EXPECTED_LIST;
-  int jobs = 2, part = 1;
+  std::string target = "host", filter, data = FATHOM_ONNX_TEST_DATA, expected;
+  int jobs = 2, part = 1, thinned = 1;
   bool verbose = false, update = false;
 };
 
@@ -44,15 +47,17 @@ bool parse(int argc, char **argv, Options &options) {
   options.part = setting("FATHOM_TEST_PART", 1);
   for (int i = 1; i < argc; ++i) {
     llvm::StringRef flag = argv[i];
-    std::string *text = flag == "--filter"     ? &options.filter
+    std::string *text = flag == "--target"     ? &options.target
+                        : flag == "--filter"   ? &options.filter
                         : flag == "--data"     ? &options.data
                         : flag == "--expected" ? &options.expected
                                                : nullptr;
     if (text && i + 1 < argc)
       *text = argv[++i];
-    else if (int *number = flag == "--jobs"   ? &options.jobs
-                           : flag == "--part" ? &options.part
-                                              : nullptr;
+    else if (int *number = flag == "--jobs"      ? &options.jobs
+                           : flag == "--part"    ? &options.part
+                           : flag == "--thinned" ? &options.thinned
+                                                 : nullptr;
              number && i + 1 < argc && !llvm::StringRef(argv[i + 1]).getAsInteger(10, *number))
       *number = std::max(1, *number), ++i;
     else if (flag == "--verbose")
@@ -62,6 +67,10 @@ bool parse(int argc, char **argv, Options &options) {
     else
       return false;
   }
+  if (options.part > 1)
+    options.part *= options.thinned;
+  if (options.expected.empty())
+    options.expected = FATHOM_EXPECTED_LISTS + ("/" + (options.target == "host" ? "cpu" : options.target)) + ".txt";
   return !options.update || (options.filter.empty() && options.part == 1);
 }
 
@@ -84,13 +93,20 @@ std::string shortReason(llvm::StringRef problem) {
   return reason;
 }
 
+// On a device, what is folded is computed by the CPU.
+llvm::ArrayRef<Way> waysOf(const Options &options) {
+  return llvm::ArrayRef(allWays).drop_back(options.target == "host" ? 0 : 1);
+}
+
 // Cases come in groups of their ways. A case that passes in none has one line.
-void writeExpected(const std::string &path, const std::vector<Case> &cases, const std::vector<CaseResult> &results) {
-  std::ofstream file(path);
-  file << "# ONNX cases that are known not to pass on CPUs, with the reason; written by conformance_tests --update.\n"
+void writeExpected(const Options &options, const std::vector<Case> &cases, const std::vector<CaseResult> &results) {
+  std::ofstream file(options.expected);
+  bool isHost = options.target == "host";
+  file << "# ONNX cases that are known not to pass " << (isHost ? "on CPUs" : "with --target " + options.target)
+       << ", with the reason; written by conformance_tests --update.\n"
           "# NAME: in no way. NAME@given, @dynamic (no size of an input known before it runs), @constant (all inputs\n"
           "# folded): only in that way.\n";
-  constexpr size_t ways = std::size(allWays);
+  size_t ways = waysOf(options).size();
   for (size_t i = 0; i < cases.size(); i += ways) {
     llvm::ArrayRef<CaseResult> group(&results[i], ways);
     bool failsAlways = llvm::none_of(group, [](const CaseResult &result) { return result.problem.empty(); });
@@ -115,11 +131,11 @@ void printCompileTimes(const std::vector<Case> &cases, const std::vector<CaseRes
     llvm::outs() << llvm::formatv("  {0,6:f1} ms {1}\n", ms, name);
 }
 
-std::vector<Case> inAllWays(const std::vector<Case> &cases) {
+std::vector<Case> inAllWays(const std::vector<Case> &cases, const Options &options) {
   std::vector<Case> all;
   for (const Case &given : cases)
-    for (Way way : allWays)
-      all.push_back({given.name, given.folder, way});
+    for (Way way : waysOf(options))
+      all.push_back({given.name, given.folder, way, options.target});
   return all;
 }
 
@@ -165,12 +181,12 @@ int main(int argc, char **argv) {
     llvm::errs() << "no cases in " << options.data << "; install Debian's libonnx-testdata\n";
     return 1;
   }
-  cases = inAllWays(cases);
+  cases = inAllWays(cases, options);
   std::erase_if(cases, [&](const Case &c) { return c.key().find(options.filter) == std::string::npos; });
   keepPart(cases, options.part);
   std::vector<CaseResult> results = runInWorkers(cases, options.jobs);
   if (options.update)
-    writeExpected(options.expected, cases, results);
+    writeExpected(options, cases, results);
   std::map<std::string, std::string> expected = readExpected(options.expected);
   size_t passed = 0, failed = 0, skipped = 0;
   if (options.filter.empty() && options.part == 1)

@@ -26,7 +26,7 @@ Grid emitPool(KernelBody &k, const PoolSchedule &schedule) {
 
   Grid grid;
   int64_t innermost = innermostDim(type);
-  bool lanesOverChannels = innermost >= 0 && innermost < 2 && !wantsIndices;
+  bool lanesOverChannels = e.target.hasVectors() && innermost >= 0 && innermost < 2 && !wantsIndices;
   SmallVector<int64_t> without;
   if (lanesOverChannels)
     without.push_back(innermost);
