@@ -35,6 +35,9 @@ public:
   // One statement; `take` is called with every row of its answer and may stop with an error.
   virtual llvm::Error execute(llvm::StringRef sql, llvm::ArrayRef<Value> values = {},
                               llvm::function_ref<llvm::Error(const Row &)> take = {}) = 0;
+  // Whether it was lost, so that all statements fail until it is opened again.
+  virtual bool isLost() const { return false; }
+  virtual llvm::Error reopen() { return llvm::Error::success(); }
   // Starts a transaction that writes. Whoever else wants one waits.
   virtual llvm::Error begin() = 0;
   // The version of the tables; 0 where there are none.

@@ -54,6 +54,8 @@ public:
 
   StringRef name() const override { return shown; }
   Error execute(StringRef sql, ArrayRef<Value> values, function_ref<Error(const Row &)> take) override;
+  bool isLost() const override { return isSilent || pq.PQstatus(server) != CONNECTION_OK; }
+  Error reopen() override;
   Error begin() override;
   Expected<int64_t> schemaVersion() override;
   Error setSchemaVersion(int64_t version) override;
@@ -124,6 +126,12 @@ Error Postgres::open() {
       return there.takeError();
     return run("CREATE SCHEMA fathom");
   });
+}
+
+Error Postgres::reopen() {
+  pq.PQfinish(server);
+  server = nullptr, isSilent = false;
+  return open();
 }
 
 Error Postgres::send(StringRef sql, ArrayRef<Value> values) {

@@ -1,6 +1,7 @@
 // The questions that are asked of a database of schedules, in SQL.
 #include "compiler/tune/database/ScheduleDatabase.h"
 
+#include "compiler/support/Cancellation.h"
 #include "compiler/support/Failure.h"
 #include "compiler/tune/database/Schema.h"
 #include "compiler/tune/database/ServerAddress.h"
@@ -185,6 +186,19 @@ Error ScheduleDatabase::write(function_ref<Error(Insert)> body) {
 }
 
 Error ScheduleDatabase::insert(ArrayRef<Entry> entries) {
+  Error error = insertAll(entries);
+  if (!error || !connection->isLost() || wasReopened || isCancelled())
+    return error;
+  wasReopened = true;
+  std::string why = toString(std::move(error));
+  if (onReopen)
+    onReopen(why);
+  if (Error again = connection->reopen())
+    return again;
+  return insertAll(entries);
+}
+
+Error ScheduleDatabase::insertAll(ArrayRef<Entry> entries) {
   return write([&](Insert insert) -> Error {
     for (const Entry &entry : entries)
       if (Error error = insert(entry))

@@ -4,6 +4,7 @@
 
 #include "compiler/tune/database/Connection.h"
 #include "compiler/tune/database/Entry.h"
+#include <functional>
 
 namespace fathom::tune {
 
@@ -48,7 +49,9 @@ public:
   // What `body` inserts, all of it or, after an error, nothing. Of two entries of one schedule, that with more samples
   // stays, or else the later one.
   llvm::Error write(llvm::function_ref<llvm::Error(Insert)> body);
+  // A connection that is lost meanwhile is opened once again, and `onReopen` told why; inserting twice changes nothing.
   llvm::Error insert(llvm::ArrayRef<Entry> entries);
+  std::function<void(const std::string &why)> onReopen;
   // Removes what nobody asks for: entries of other generators, and all but the best so many schedules of a kernel on a
   // machine. Gives the number of entries that are gone.
   llvm::Expected<int64_t> prune(llvm::StringRef generator, int64_t keep);
@@ -58,10 +61,12 @@ private:
 
   llvm::Error select(llvm::StringRef conditions, llvm::ArrayRef<Value> values,
                      llvm::function_ref<llvm::Error(const Entry &)> body);
+  llvm::Error insertAll(llvm::ArrayRef<Entry> entries);
   llvm::Error insertOne(const Entry &entry);
   llvm::Expected<int64_t> count();
 
   std::unique_ptr<Connection> connection;
+  bool wasReopened = false;
 };
 
 } // namespace fathom::tune
