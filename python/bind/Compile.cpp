@@ -7,6 +7,7 @@
 #include "compiler/driver/Options.h"
 #include "compiler/package/OutputFile.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include <chrono>
 
 using namespace llvm;
@@ -108,6 +109,7 @@ CompileOutcome compile(const CompileCall &call) {
   report.stages.emplace_back("import", seconds.count());
   raw_string_ostream text(outcome.text);
   request->options.text = &text;
+  request->options.tuning.model = call.name.empty() ? sys::path::stem(call.model.path).str() : call.name;
   bool emits = request->options.stop != Stage::Artifact;
   if (Error error = call.output.empty() ? Error::success() : checkOutput(*module, call.output, /*special=*/emits))
     return refuse(std::move(outcome), ErrorCode::FileUnwritable, toString(std::move(error)));

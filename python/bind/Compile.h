@@ -29,6 +29,7 @@ using GivenOptions = std::vector<std::pair<std::string, std::string>>;
 struct CompileCall {
   GivenModel model;
   std::string output; // a file, or /proc/self/fd/N
+  std::string name;   // of the model among those that were tuned; empty: that of its file
   GivenOptions options;
 };
 

@@ -111,9 +111,10 @@ NB_MODULE(_compiler, module) {
       nb::arg("path"), nb::arg("bytes"), nb::arg("base_folder"), nb::arg("options"));
   module.def(
       "compile",
-      [](nb::bytes path, nb::bytes bytes, nb::bytes baseFolder, nb::bytes output, const OptionBytes &options) {
+      [](nb::bytes path, nb::bytes bytes, nb::bytes baseFolder, nb::bytes output, nb::bytes name,
+         const OptionBytes &options) {
         auto own = std::make_shared<OwnOutput>(text(output));
-        CompileCall call{{text(path), text(bytes), text(baseFolder)}, own->path(), texts(options)};
+        CompileCall call{{text(path), text(bytes), text(baseFolder)}, own->path(), text(name), texts(options)};
         CompileOutcome outcome = finish([call = std::move(call), own] { return compile(call); });
         nb::dict result, seconds;
         for (const auto &[stage, time] : outcome.stages)
@@ -129,5 +130,6 @@ NB_MODULE(_compiler, module) {
         result["source_weight_bytes"] = outcome.sourceWeightBytes;
         return result;
       },
-      nb::arg("path"), nb::arg("bytes"), nb::arg("base_folder"), nb::arg("output"), nb::arg("options"));
+      nb::arg("path"), nb::arg("bytes"), nb::arg("base_folder"), nb::arg("output"), nb::arg("name"),
+      nb::arg("options"));
 }

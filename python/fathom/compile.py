@@ -175,10 +175,15 @@ def _encode_all(texts) -> list[tuple[bytes, bytes]]:
     return [(_encode(name), _encode(value)) for name, value in texts]
 
 
-def _compile(source, output: str, texts) -> dict:
+def _compile(source, output: str, texts, name: str) -> dict:
     path, data, folder = source
     outcome = _compiler().compile(
-        path=_encode(path), bytes=data, base_folder=_encode(folder), output=_encode(output), options=_encode_all(texts)
+        path=_encode(path),
+        bytes=data,
+        base_folder=_encode(folder),
+        output=_encode(output),
+        name=_encode(name),
+        options=_encode_all(texts),
     )
     if not outcome["ok"]:
         raise_diagnostics(outcome["diagnostics"], outcome["worst"])
@@ -195,26 +200,30 @@ def _report(outcome: dict) -> dict:
     return {key: outcome[key] for key in keys}
 
 
-def compile(model, output=None, *, base_folder=None, **options):
+def compile(model, output=None, *, base_folder=None, model_name=None, **options):
     """Compiles a model: a path, an onnx.ModelProto or its bytes.
 
     With `output` the artifact is written to that file and the path is returned; without it the result is an Artifact
     in memory. With the option `emit` the text of that stage is returned. External data of a model in memory is read
-    from beneath `base_folder`. Raises fathom.Error.
+    from beneath `base_folder`. What tuning finds is kept under `model_name`, without it under the name of the model's
+    file: with tune="transfer" a model takes schedules of others. Raises fathom.Error.
     """
     source = read_model(model, base_folder)
+    name = "" if model_name is None else model_name
+    if not isinstance(name, str):
+        raise _usage(f"model_name is a text, not a {type(name).__name__}")
     texts = _spell_options(options)
     if output is not None:
         path = os.fspath(output)
         if not path:
             raise _usage("the output's path is empty")
-        _compile(source, path, texts)
+        _compile(source, path, texts, name)
         return path
     if options.get("emit"):
-        return _compile(source, "", texts)["text"]
+        return _compile(source, "", texts, name)["text"]
     fd = os.memfd_create("fathom-artifact", os.MFD_CLOEXEC)
     try:
-        outcome = _compile(source, f"/proc/self/fd/{fd}", texts)
+        outcome = _compile(source, f"/proc/self/fd/{fd}", texts, name)
     except BaseException:
         os.close(fd)
         raise

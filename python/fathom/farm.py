@@ -7,6 +7,7 @@ so that the one of the team is written by this program alone; a machine that is 
 from __future__ import annotations
 
 import argparse
+import collections.abc
 import json
 import os
 import pathlib
@@ -58,6 +59,27 @@ def tune_part(files: dict[str, bytes], known: str, words: list[str]) -> dict:
         return {"lines": lines, "kernels": tuned.stdout, "said": tuned.stderr.strip()}
 
 
+def tensors_of(message):
+    """All tensors of a model: weights, also of branches and loops, and what attributes have, also those of functions."""
+    import onnx
+
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        for part in value if isinstance(value, collections.abc.Iterable) else [value]:
+            if isinstance(part, onnx.TensorProto):
+                yield part
+            else:
+                yield from tensors_of(part)
+
+
+def external_file(tensor) -> str | None:
+    """The file that a tensor's values are in, where it is another one."""
+    import onnx.external_data_helper as external
+
+    return external.ExternalDataInfo(tensor).location if external.uses_external_data(tensor) else None
+
+
 def files_of(model: pathlib.Path) -> dict[str, bytes]:
     """The model and the files beside it that it names, by their names; the model is the first."""
     import onnx
@@ -66,8 +88,7 @@ def files_of(model: pathlib.Path) -> dict[str, bytes]:
         content = model.read_bytes()
         files = {model.name: content}
         proto = onnx.load_from_string(content)
-        tensors = [tensor for tensor in proto.graph.initializer if tensor.data_location == onnx.TensorProto.EXTERNAL]
-        for name in {entry.value for tensor in tensors for entry in tensor.external_data if entry.key == "location"}:
+        for name in sorted({external_file(tensor) for tensor in tensors_of(proto)} - {None}):
             path = pathlib.PurePath(name)
             if path.is_absolute() or ".." in path.parts:
                 raise Error(f"'{model}' names a file outside of its folder: '{name}'", "F1005", 1)
