@@ -28,6 +28,15 @@ FailureOr<std::unique_ptr<Compilation>> Compilation::begin(const CompileOptions 
   return made;
 }
 
+void Compilation::forget(ModuleOp module, ModuleOp graph) {
+  int64_t sourceWeightBytes = program.sourceWeightBytes;
+  std::string choicesEntry = std::move(program.choicesEntry);
+  program = Program();
+  program.sourceWeightBytes = sourceWeightBytes, program.choicesEntry = std::move(choicesEntry);
+  module.getBodyRegion().takeBody(graph.getBodyRegion());
+  module->setAttrs(graph->getAttrs());
+}
+
 LogicalResult Compilation::run(ModuleOp module, StringRef passes) {
   FailureOr<Pipeline> pipeline = Pipeline::parse(passes, module.getLoc());
   return failed(pipeline) ? failure() : pipeline->run(module, context);

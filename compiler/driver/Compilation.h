@@ -12,6 +12,16 @@ struct Compilation {
   // The options must outlive it. A plan that is not for the target is refused.
   static mlir::FailureOr<std::unique_ptr<Compilation>> begin(const CompileOptions &options, mlir::Location loc);
 
+  // Lets this one decide from now on.
+  template <typename Decider> Decider *take(std::unique_ptr<Decider> decider) {
+    Decider *taken = decider.get();
+    chooser = std::move(decider);
+    context.chooser = taken;
+    return taken;
+  }
+  // Makes of a planned module the graph that it was, which is used up, to be planned again.
+  void forget(mlir::ModuleOp module, mlir::ModuleOp graph);
+
   // Runs passes that a text says.
   llvm::LogicalResult run(mlir::ModuleOp module, llvm::StringRef passes);
 

@@ -2,6 +2,7 @@
 #include "compiler/driver/Compile.h"
 
 #include "compiler/driver/Backends.h"
+#include "compiler/driver/Choose.h"
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/EmitCosts.h"
 #include "compiler/driver/Manifest.h"
@@ -203,9 +204,18 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
 
   // Layouts end the graph as it can be printed for people.
   size_t graphEnd = pipeline->firstThatGives(Layouts);
+  size_t choicesBegin = mayChoose(options, *pipeline) ? OpenModel::begin(*pipeline) : graphEnd;
+  std::optional<OpenModel> open;
+  SiteChooser *sites = nullptr;
   {
     Stopwatch watch(report, "graph");
-    if (failed(pipeline->run(module, context, 0, graphEnd)) || isCancelled())
+    if (failed(pipeline->run(module, context, 0, choicesBegin)))
+      return failure();
+    if (choicesBegin < graphEnd) {
+      open.emplace(options, *pipeline, module.clone(), context, program.sourceWeightBytes);
+      sites = (*compilation)->take(siteChooser(context.target, {}));
+    }
+    if (failed(pipeline->run(module, context, choicesBegin, graphEnd)) || isCancelled())
       return failure();
   }
   if (options.stop == Stage::Graph)
@@ -215,6 +225,28 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     Stopwatch watch(report, "kernels");
     if (failed(pipeline->run(module, context, graphEnd, pipeline->size())))
       return failure();
+  }
+  if (open) {
+    Stopwatch watch(report, "choices");
+    auto build = [&](Program &chosen, StringRef path) {
+      CompileOptions whole = options;
+      whole.stop = Stage::Artifact, whole.text = nullptr, whole.progress = nullptr;
+      CompileReport ignored;
+      return generateAll(chosen, whole, path, ignored);
+    };
+    if (failed(choose(*open, program, sites->sites(), build, report, module.getLoc())))
+      return failure();
+    if (report.chosen && report.chosen->isChanged()) {
+      (*compilation)->take(siteChooser(context.target, report.chosen->made(), report.chosen->kept()));
+      context.foldBudget = open->context.foldBudget;
+      program.choicesEntry = report.chosen->entry;
+      (*compilation)->forget(module, *open->graph);
+      if (failed(pipeline->run(module, context, choicesBegin, graphEnd)))
+        return failure();
+      graph = module.clone();
+      if (failed(pipeline->run(module, context, graphEnd, pipeline->size())))
+        return failure();
+    }
   }
   if (graph) {
     Stopwatch watch(report, "tune");

@@ -8,6 +8,7 @@
 #include "compiler/plan/Plan.h"
 #include "compiler/support/FloatMode.h"
 #include "compiler/target/Target.h"
+#include "compiler/tune/Choices.h"
 #include "compiler/tune/Tune.h"
 #include "mlir/IR/MLIRContext.h"
 #include <memory>
@@ -28,7 +29,8 @@ struct CompileOptions {
   unsigned threads = 0; // of the compiler; 0: all
   std::string database; // of schedules, as --db names it; empty: the user's default
   tune::Request tuning;
-  bool fold = true; // off where constants are being folded already
+  std::vector<SiteKind> choices; // what of a model is chosen before its kernels' schedules, where it is tuned
+  bool fold = true;              // off where constants are being folded already
   double foldBudget = 1;
   Stage stop = Stage::Artifact;
   std::string kernel; // whose cost is printed; empty: of all
@@ -45,6 +47,7 @@ struct CompileReport {
   std::vector<tune::Tuned> tuned;               // kernels that tuning or a database was asked for
   std::optional<tune::TransferSources> sources; // of schedules that were carried over
   std::optional<InPlace> inPlace;               // where whole models were compared
+  std::optional<tune::ChosenModel> chosen;      // before its kernels' schedules
 };
 
 // A context with every dialect that compilation needs.

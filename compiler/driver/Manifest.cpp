@@ -134,6 +134,17 @@ llvm::json::Array describeOps(ArrayRef<OpNote> notes) {
   return ops;
 }
 
+// What was chosen before kernels and not left to the draft, and which entry of a database says so.
+llvm::json::Object describeChoices(const Program &program) {
+  llvm::json::Array made;
+  for (const PlannedChoice &choice : program.plan.choices)
+    made.push_back(llvm::json::Object{{"op", choice.op}, {"choice", choice.kind}, {"take", choice.take}});
+  llvm::json::Object described{{"made", std::move(made)}};
+  if (!program.choicesEntry.empty())
+    described["entry"] = program.choicesEntry;
+  return described;
+}
+
 // Some of the strings that the model knows: enough to make up inputs from.
 llvm::json::Array describeStrings(ModuleOp module) {
   constexpr size_t most = 256;
@@ -200,6 +211,7 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
       {"arena_bytes", memory.slots.empty() ? llvm::json::Value(memory.fixedBytes) : llvm::json::Value(nullptr)},
       {"scratch_bytes", memory.scratchBytes},
       {"plan", printPlan(program.plan)},
+      {"choices", describeChoices(program)},
       {"kernels", std::move(kernels)},
       {"other_ops", describeOps(explainOthers(program))}};
 }

@@ -40,6 +40,10 @@ static const Option table[] = {
      "what a database knows (draft); by analysing the code of N candidates of each kernel (static), 64 without a "
      "number; by measuring as many, which go into the database; from what a database has of the kernels of another "
      "model (transfer): MODEL, all of them with 'all', or the one that goes best with this one"},
+    {"choices", 0, OptionType::Text, "KIND,...|none", "algorithm,growth", CompileBit | TuneBit, false, true,
+     "what else of the model is chosen anew with --tune static or measure: the algorithms of convolutions and products "
+     "(algorithm), also such that make weights larger than they are without tuning (growth), up to "
+     "--max-weight-growth"},
     {"search", 0, OptionType::Text, "random|descent|evolution|genetic|construct|autotvm|chameleon", "descent",
      CompileBit | TuneBit, false, true,
      "what the second half of measured schedules is found by; the first is what is estimated to be fastest"},
@@ -51,6 +55,13 @@ static const Option table[] = {
      "take what is faster apart from the model, without comparing whole models"},
     {"part", 0, OptionType::Text, "I/N", "1/1", TuneBit, false, false,
      "only the Ith of N parts of the kernels: for several machines that share the work"},
+    {"ray", 0, OptionType::Text, "ADDRESS", "", TuneBit, false, false,
+     "tune on the machines of a cluster of Ray, and gather in the database what they find: HOST:PORT, ray://HOST:PORT, "
+     "auto (what RAY_ADDRESS names), or local, a cluster of this machine alone"},
+    {"ray-tasks", 0, OptionType::Integer, "N", "1", TuneBit, false, false,
+     "with --ray: tasks that the kernels are divided into"},
+    {"ray-cpus", 0, OptionType::Number, "N", "1", TuneBit, false, false,
+     "with --ray: CPUs that each task has to itself; to measure, all that a machine has"},
     {"again", 0, OptionType::Flag, "", "", TuneBit, false, false,
      "measure also what the database has times of; without it, tuning goes on where it ended"},
     {"tune-threads", 0, OptionType::Integer, "N", "1", CompileBit | TuneBit | CalibrateBit, false, true,
@@ -272,6 +283,21 @@ static std::optional<TuneWords> parseTune(StringRef text) {
   return words;
 }
 
+// Kinds with commas between them, or none.
+static std::optional<std::vector<SiteKind>> parseChoices(StringRef text) {
+  std::vector<SiteKind> kinds;
+  SmallVector<StringRef> words;
+  if (text != "none")
+    text.split(words, ',');
+  for (StringRef word : words) {
+    auto kind = llvm::find_if(siteKinds, [&](SiteKind kind) { return name(kind) == word; });
+    if (kind == std::end(siteKinds))
+      return std::nullopt;
+    kinds.push_back(*kind);
+  }
+  return kinds;
+}
+
 // Of N parts, the Ith: from 0 on, where the text counts from 1.
 static std::optional<std::pair<size_t, size_t>> parsePart(StringRef text) {
   constexpr size_t most = 100000;
@@ -306,6 +332,8 @@ llvm::Error OptionValues::set(const Option &option, StringRef text) {
     if (text.empty() || (option.name == "weights" && !parseSeed(text)) || (option.name == "tune" && !parseTune(text)) ||
         (option.name == "search" && !tune::findSearch(text)) || (option.name == "part" && !parsePart(text)))
       return wrong(option, text, option.value);
+    if (option.name == "choices" && !parseChoices(text))
+      return wrong(option, text, "none, or some of algorithm and growth, with commas between them");
     if (option.name == "dim" || option.name == "shape")
       if (llvm::Error empty = checkRanges(option, text))
         return empty;
@@ -444,6 +472,7 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   options.tuning.mode = words.mode, options.tuning.trials = words.trials, options.tuning.source = words.source;
   options.tuning.search = values.text("search"), options.tuning.seconds = values.number("tune-time");
   options.tuning.apart = values.flag("apart"), options.tuning.again = values.flag("again");
+  options.choices = *parseChoices(values.text("choices"));
   options.tuning.keepsEstimates = command & TuneBit;
   if (command & TuneBit)
     std::tie(options.tuning.part, options.tuning.parts) = *parsePart(values.text("part"));

@@ -14,13 +14,12 @@ using namespace mlir;
 namespace fathom {
 
 bool mayRetune(const CompileOptions &options) {
-  if (options.plan || !options.fold || options.tuning.mode == tune::Mode::Off)
+  if ((options.plan && options.plan->saysAll()) || !options.fold || options.tuning.mode == tune::Mode::Off)
     return false;
   return options.tuning.mode != tune::Mode::Draft || tune::locate(options.database).has_value();
 }
 
-// What tuning writes to; a problem is a warning, and then nothing is kept.
-static std::unique_ptr<tune::ScheduleDatabase> openToKeep(const CompileOptions &options, Location loc) {
+std::unique_ptr<tune::ScheduleDatabase> openToKeep(const CompileOptions &options, Location loc) {
   std::optional<tune::DatabaseFile> file = tune::locate(options.database);
   if (!file)
     return nullptr;
@@ -29,6 +28,7 @@ static std::unique_ptr<tune::ScheduleDatabase> openToKeep(const CompileOptions &
     tune::warn(loc, database.takeError());
     return nullptr;
   }
+  (*database)->onReopen = [loc](const std::string &why) { emitWarning(loc) << why << "; it is opened once again"; };
   return std::move(*database);
 }
 
@@ -96,13 +96,8 @@ LogicalResult retune(ModuleOp module, ModuleOp graph, const CompileOptions &opti
   auto chooser = chooserFor(&*compilation.tunedPlan, options.target, module.getLoc());
   if (failed(chooser))
     return failure();
-  compilation.chooser = std::move(*chooser);
-  compilation.context.chooser = compilation.chooser.get();
-  int64_t sourceWeightBytes = program.sourceWeightBytes;
-  program = Program();
-  program.sourceWeightBytes = sourceWeightBytes;
-  module.getBodyRegion().takeBody(graph.getBodyRegion());
-  module->setAttrs(graph->getAttrs());
+  compilation.take(std::move(*chooser));
+  compilation.forget(module, graph);
   if (failed(plan()))
     return failure();
   for (const tune::Tuned &kernel : report.tuned)

@@ -8,6 +8,9 @@ namespace fathom {
 // Whether there may be any: not where a plan says all, nor where constants are computed for this machine.
 bool mayRetune(const CompileOptions &options);
 
+// What tuning writes to; a problem is a warning, and then nothing is kept.
+std::unique_ptr<tune::ScheduleDatabase> openToKeep(const CompileOptions &options, mlir::Location loc);
+
 // Makes an artifact of the graph with a plan.
 using BuildArtifact = llvm::function_ref<llvm::LogicalResult(const Plan &plan, llvm::StringRef path)>;
 

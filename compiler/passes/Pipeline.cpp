@@ -148,6 +148,11 @@ size_t Pipeline::firstThatGives(Fact fact) const {
   return llvm::find_if(all, [&](GraphPass *pass) { return pass->gives() & fact; }) - all.begin();
 }
 
+size_t Pipeline::placeOf(StringRef name) const {
+  std::vector<GraphPass *> all = list();
+  return llvm::find_if(all, [&](GraphPass *pass) { return pass->getArgument() == name; }) - all.begin();
+}
+
 bool Pipeline::has(StringRef name) const {
   return llvm::any_of(list(), [&](GraphPass *pass) {
     FailureOr<Pipeline> inner = failure();

@@ -20,6 +20,8 @@ public:
   size_t size() const { return passes.size(); }
   // The place of the first pass that gives this; size() without one.
   size_t firstThatGives(Fact fact) const;
+  // That of the pass of this name, but of none in a repeat.
+  size_t placeOf(llvm::StringRef pass) const;
   // Whether this pass is in it, or in a repeat of it.
   bool has(llvm::StringRef pass) const;
 

@@ -76,6 +76,9 @@ public:
   // Kernels.
   virtual mlir::FailureOr<std::vector<FusionGroup>> groups(mlir::func::FuncOp main) = 0;
   virtual mlir::FailureOr<ScheduleChoice> schedule(const KernelSite &kernel) = 0;
+
+  // What was fixed before, for the Plan to name.
+  virtual llvm::ArrayRef<PlannedChoice> choices() const { return {}; }
 };
 
 // Decides by estimated cost.

@@ -2,12 +2,14 @@
 // budget.
 #include "compiler/plan/DraftAlgorithms.h"
 
+#include "compiler/graph/OpNames.h"
 #include "compiler/kernel/Backend.h"
 #include "compiler/kernel/Choices.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/Strassen.h"
 #include "compiler/kernel/VectorWork.h"
 #include "compiler/plan/TransformedWeights.h"
+#include <cmath>
 #include <deque>
 
 using namespace mlir;
@@ -33,7 +35,8 @@ struct Step {
 using Steps = SmallVector<Step, 4>;
 
 struct Costs {
-  bool isSpatialPackCheaper = false;
+  bool isSpatialPackCheaper = false, takesSpatialPack = false;
+  Steps rewrites; // all that are possible, from none
   Steps steps;
 };
 
@@ -56,7 +59,7 @@ Steps inSteps(ArrayRef<Step> rewrites) {
   }
 }
 
-Steps winogradSteps(ConvOp conv, double otherwise, const Target &target) {
+Steps winogradRewrites(ConvOp conv, double otherwise, const Target &target) {
   auto weight = cast<RankedTensorType>(conv.getWeight().getType());
   auto step = [&](int64_t tile) {
     cost::WinogradConv problem = winogradProblem(conv, conv.getInput(), tile, conv.getGroup());
@@ -66,12 +69,12 @@ Steps winogradSteps(ConvOp conv, double otherwise, const Target &target) {
     int64_t elements = problem.positions() * problem.groupChannels() * columns - weight.getNumElements();
     return Step{{AlgorithmChoice::Winograd, tile}, otherwise - best.score, elements * 4};
   };
-  return inSteps({step(2), step(4)});
+  return {step(2), step(4)};
 }
 
 // For an op with these weights that takes so long otherwise.
-Steps strassenSteps(Operation *op, Value weight, int64_t depth, int64_t columns, double otherwise,
-                    const Target &target) {
+Steps strassenRewrites(Operation *op, Value weight, int64_t depth, int64_t columns, double otherwise,
+                       const Target &target) {
   // One of eight products is saved. What gains little of that is not worth its rounding errors.
   const Calibration &c = target.calibration;
   double worthwhile = target.multipliesByLane() ? c.strassenLeastGain : c.strassenLeastGainMemory;
@@ -90,7 +93,14 @@ Steps strassenSteps(Operation *op, Value weight, int64_t depth, int64_t columns,
     if (gain >= worthwhile * otherwise)
       rewrites.push_back({{AlgorithmChoice::Strassen, stored}, gain, bytes});
   }
-  return inSteps(rewrites);
+  return rewrites;
+}
+
+bool allowsWinograd(ConvOp conv, const AlgorithmOptions &options) {
+  return options.transformsWeights() && takesWinograd(conv);
+}
+template <typename Op> bool allowsStrassen(Op op, const AlgorithmOptions &options) {
+  return options.allowsStrassen() && takesStrassen(op);
 }
 
 Costs weigh(ConvOp conv, const AlgorithmOptions &options, const Target &target) {
@@ -99,28 +109,30 @@ Costs weigh(ConvOp conv, const AlgorithmOptions &options, const Target &target) 
   double margin = conv.getGroup() > 1 ? 1 : target.calibration.algorithmMargin;
   double cheaper = bestContract(conv, target).score;
   Costs costs;
-  const Backend &backend = backendOf(target);
-  if (!isDepthwise(conv) && backend.has(spatialPackClass)) {
+  if (!isDepthwise(conv)) {
     double spatialPack = bestSpatialPack(conv, target).score;
+    costs.takesSpatialPack = std::isfinite(spatialPack);
     costs.isSpatialPackCheaper = spatialPack < margin * cheaper;
     if (costs.isSpatialPackCheaper)
       cheaper = spatialPack;
   }
   ArrayRef<int64_t> weight = cast<RankedTensorType>(conv.getWeight().getType()).getShape();
-  if (options.transformsWeights() && backend.has(winogradClass) && takesWinograd(conv))
-    costs.steps = winogradSteps(conv, cheaper, target);
-  else if (options.allowsStrassen() && backend.has(strassenClass) && takesStrassen(conv) && keepsSamplesApart(conv))
-    costs.steps = strassenSteps(conv, conv.getWeight(), weight[1], weight[0], cheaper, target);
+  if (allowsWinograd(conv, options))
+    costs.rewrites = winogradRewrites(conv, cheaper, target);
+  else if (allowsStrassen(conv, options) && keepsSamplesApart(conv))
+    costs.rewrites = strassenRewrites(conv, conv.getWeight(), weight[1], weight[0], cheaper, target);
+  costs.steps = inSteps(costs.rewrites);
   return costs;
 }
 
 Costs weigh(MatMulOp product, const AlgorithmOptions &options, const Target &target) {
-  if (!options.allowsStrassen() || !backendOf(target).has(strassenClass) || !takesStrassen(product) ||
-      !keepsSamplesApart(product))
+  if (!allowsStrassen(product, options) || !keepsSamplesApart(product))
     return {};
   ArrayRef<int64_t> weight = cast<RankedTensorType>(product.getRhs().getType()).getShape();
   double otherwise = bestContract(product, target).score;
-  return {.steps = strassenSteps(product, product.getRhs(), weight[0], weight[1], otherwise, target)};
+  Steps rewrites = strassenRewrites(product, product.getRhs(), weight[0], weight[1], otherwise, target);
+  Steps steps = inSteps(rewrites);
+  return {.rewrites = std::move(rewrites), .steps = std::move(steps)};
 }
 
 // The costs of a model's convolutions or products. Models repeat their layers: equal ones are weighed once.
@@ -144,6 +156,7 @@ class Growth {
 public:
   explicit Growth(int64_t budget) : budget(budget) {}
 
+  void spend(int64_t bytes) { budget -= bytes; }
   void offer(Operation *op, const Costs &costs) {
     for (auto [number, step] : llvm::enumerate(costs.steps))
       offers.push_back({op, step, number, offers.size()});
@@ -178,21 +191,72 @@ private:
   SmallVector<Offer> offers;
 };
 
+// An algorithm with transformed weights by its name, where it is possible: tiles of 4 pixels, and as many stored
+// factors as there are, where none are said.
+template <typename Op>
+void takeTransformed(Op op, StringRef name, const AlgorithmOptions &options, std::vector<AlgorithmChoice> &into) {
+  int64_t number;
+  if (name.consume_front("strassen") && allowsStrassen(op, options))
+    into.push_back({op, AlgorithmChoice::Strassen, "", name.getAsInteger(10, number) ? strassen::products : number});
+  if constexpr (std::is_same_v<Op, ConvOp>)
+    if (name.consume_front("winograd") && allowsWinograd(op, options))
+      into.push_back({op, AlgorithmChoice::Winograd, "", name == "2" ? 2 : 4});
+}
+
 // What was asked for, as far as it is possible.
-void force(ConvOp conv, const AlgorithmOptions &options, const Backend &backend, std::vector<AlgorithmChoice> &into) {
-  StringRef name = options.convolution;
-  if (backend.has(spatialPackClass) || !name.contains("spatial_pack"))
-    into.push_back({conv, AlgorithmChoice::Named, name.str()});
-  if (name == "strassen" && backend.has(strassenClass) && options.allowsStrassen() && takesStrassen(conv))
-    into.push_back({conv, AlgorithmChoice::Strassen, "", strassen::products});
-  else if (name.consume_front("winograd") && backend.has(winogradClass) && options.transformsWeights() &&
-           takesWinograd(conv))
-    into.push_back({conv, AlgorithmChoice::Winograd, "", name == "2" ? 2 : 4});
+void force(ConvOp conv, const AlgorithmOptions &options, std::vector<AlgorithmChoice> &into) {
+  into.push_back({conv, AlgorithmChoice::Named, options.convolution});
+  takeTransformed(conv, options.convolution, options, into);
+}
+
+std::string nameOf(const Rewrite &rewrite) {
+  return (rewrite.method == AlgorithmChoice::Winograd ? "winograd" : "strassen") + std::to_string(rewrite.number);
+}
+
+// An op with all algorithms that are possible for it. "contract" reads in place or packs, whichever is cheaper.
+Site siteOf(Operation *op, const Costs &costs) {
+  Site site{SiteKind::Algorithm, opName(op).str(), {{"contract"}}};
+  if (auto conv = dyn_cast<ConvOp>(op); conv && conv.getGroup() == 1)
+    llvm::append_values(site.alternatives, Alternative{"direct"}, Alternative{"gemm"});
+  if (costs.takesSpatialPack)
+    site.alternatives.push_back({spatialPackName(op).str()});
+  for (const Step &rewrite : costs.rewrites)
+    site.alternatives.push_back({nameOf(rewrite.rewrite), rewrite.bytes});
+  return site;
+}
+
+// Offers what the draft may choose among, and follows what is fixed.
+template <typename Op>
+void offer(Op op, const Costs &costs, const AlgorithmOptions &options, const FixedAlgorithms &fixed,
+           std::vector<Site> &sites, Growth &growth, std::vector<AlgorithmChoice> &choices) {
+  Site &site = sites.emplace_back(siteOf(op, costs));
+  auto wanted = fixed.find(opName(op));
+  const Alternative *taken = wanted == fixed.end() ? nullptr : site.find(wanted->second);
+  if (!taken) {
+    if (costs.isSpatialPackCheaper)
+      choices.push_back({op, AlgorithmChoice::Named, spatialPackName(op).str()});
+    return growth.offer(op, costs);
+  }
+  bool isPlain = llvm::none_of(costs.rewrites, [&](const Step &step) { return nameOf(step.rewrite) == taken->name; });
+  if (isPlain && taken->name != "contract")
+    choices.push_back({op, AlgorithmChoice::Named, taken->name});
+  takeTransformed(op, taken->name, options, choices);
+  growth.spend(taken->bytes);
+}
+
+void noteProposed(std::vector<Site> &sites, ArrayRef<AlgorithmChoice> choices) {
+  llvm::StringMap<Site *> byName;
+  for (Site &site : sites)
+    byName[site.op] = &site;
+  for (const AlgorithmChoice &choice : choices)
+    if (Site *site = byName.lookup(opName(choice.op)))
+      site->propose(choice.method == AlgorithmChoice::Named ? choice.name : nameOf({choice.method, choice.number}));
 }
 
 } // namespace
 
-std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &target, const AlgorithmOptions &options) {
+std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &target, const AlgorithmOptions &options,
+                                             const FixedAlgorithms &fixed, std::vector<Site> *sites) {
   // A back end has all of these ways or one class for all.
   if (!llvm::is_contained(backendOf(target).kernelClasses(), &contractClass))
     return {};
@@ -200,31 +264,32 @@ std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &ta
   SmallVector<MatMulOp> products;
   main.walk([&](ConvOp conv) { convolutions.push_back(conv); });
   main.walk([&](MatMulOp product) { products.push_back(product); });
-  const Backend &backend = backendOf(target);
   std::vector<AlgorithmChoice> choices;
+  std::vector<Site> found;
   Growth growth(int64_t(options.maxWeightGrowth * double(std::max(constantBytes(main), options.leastWeights))));
   if (options.convolution == "auto") {
     CostTable<ConvOp> costs(options, target);
-    for (ConvOp conv : convolutions) {
-      if (costs.of(conv).isSpatialPackCheaper)
-        choices.push_back({conv, AlgorithmChoice::Named, spatialPackName(conv).str()});
-      growth.offer(conv, costs.of(conv));
-    }
+    for (ConvOp conv : convolutions)
+      offer(conv, costs.of(conv), options, fixed, found, growth, choices);
   }
   if (options.product == "auto") {
     CostTable<MatMulOp> costs(options, target);
     for (MatMulOp product : products)
-      growth.offer(product, costs.of(product));
+      offer(product, costs.of(product), options, fixed, found, growth, choices);
   }
   llvm::append_range(choices, growth.taken());
+  if (sites) {
+    noteProposed(found, choices);
+    llvm::erase_if(found, [](const Site &site) { return site.alternatives.size() < 2; });
+    *sites = std::move(found);
+  }
 
   if (options.convolution != "auto" && options.convolution != "contract")
     for (ConvOp conv : convolutions)
-      force(conv, options, backend, choices);
-  if (options.product == "strassen" && backend.has(strassenClass) && options.allowsStrassen())
+      force(conv, options, choices);
+  if (options.product == "strassen")
     for (MatMulOp product : products)
-      if (takesStrassen(product))
-        choices.push_back({product, AlgorithmChoice::Strassen, "", strassen::products});
+      takeTransformed(product, "strassen", options, choices);
   return choices;
 }
 

@@ -339,6 +339,7 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     program.module = module;
     program.main = main;
     program.plan.target = context().target.spelling();
+    program.plan.choices = context().chooser->choices().vec();
     listLayouts(main, program.plan);
     std::vector<FusionGroup> groups = takeGroups(main);
     Outliner outliner(program, *context().chooser);

@@ -10,6 +10,7 @@ using namespace fathom;
 
 LLVM_YAML_IS_SEQUENCE_VECTOR(PlannedLayout)
 LLVM_YAML_IS_SEQUENCE_VECTOR(PlannedKernel)
+LLVM_YAML_IS_SEQUENCE_VECTOR(PlannedChoice)
 LLVM_YAML_IS_SEQUENCE_VECTOR(Version)
 
 namespace llvm::yaml {
@@ -33,6 +34,15 @@ template <> struct MappingTraits<PlannedLayout> {
     io.mapRequired("order", layout.order);
     io.mapOptional("halo", layout.halo);
     io.mapOptional("within", layout.within, std::string());
+  }
+};
+
+template <> struct MappingTraits<PlannedChoice> {
+  static const bool flow = true;
+  static void mapping(IO &io, PlannedChoice &choice) {
+    io.mapRequired("op", choice.op);
+    io.mapRequired("choice", choice.kind);
+    io.mapRequired("take", choice.take);
   }
 };
 
@@ -61,8 +71,12 @@ template <> struct MappingTraits<Plan> {
       io.setError("plan version " + Twine(version) + " is none of 1 to " + Twine(planVersion));
     plan.version = version;
     io.mapRequired("target", plan.target);
+    io.mapOptional("choices", plan.choices);
     io.mapOptional("layouts", plan.layouts);
-    io.mapRequired("kernels", plan.kernels);
+    if (io.outputting() || plan.choices.empty())
+      io.mapRequired("kernels", plan.kernels);
+    else
+      io.mapOptional("kernels", plan.kernels);
   }
 };
 

@@ -24,11 +24,22 @@ struct PlannedKernel {
   std::vector<Version> versions; // for smaller sizes, in ascending order of their bounds
 };
 
+// Something that is chosen before kernels are, at a site of the graph (Sites.h).
+struct PlannedChoice {
+  std::string op; // by the name of its result
+  std::string kind, take;
+  bool operator==(const PlannedChoice &) const = default;
+};
+
 struct Plan {
   int version = planVersion; // of the text that it was read from
   std::string target;
+  // What was not left to the draft. A plan of nothing else leaves all the rest to it.
+  std::vector<PlannedChoice> choices;
   std::vector<PlannedLayout> layouts;
   std::vector<PlannedKernel> kernels;
+
+  bool saysAll() const { return choices.empty() || !kernels.empty(); }
 };
 
 // What a plan says, by name. The plan must outlive it and stay as it is.

@@ -6,7 +6,9 @@
 #include "compiler/plan/ConvertLayout.h"
 #include "compiler/plan/JoinedPhases.h"
 #include "compiler/plan/PlannedAlgorithms.h"
+#include "compiler/plan/PlannedChoices.h"
 #include "compiler/plan/PlannedGroups.h"
+#include "compiler/plan/Sites.h"
 #include "compiler/support/Diagnostics.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -176,6 +178,8 @@ public:
     return choice;
   }
 
+  ArrayRef<PlannedChoice> choices() const override { return plan.choices; }
+
 private:
   static LogicalResult refuse(Operation *op, const PlannedKernel &kernel, const Twine &why) {
     return emitError(op->getLoc(), ErrorCode::BadPlan) << "kernel '" << kernel.name << "': " << why.str();
@@ -196,6 +200,10 @@ FailureOr<std::unique_ptr<Chooser>> chooserFor(const Plan *plan, const Target &t
   if (plan->target != target.spelling())
     return emitError(loc, ErrorCode::BadPlan)
            << "the plan is for target " << plan->target << " and this compilation for " << target.spelling();
+  if (failed(checkChoices(*plan, loc)))
+    return failure();
+  if (!plan->saysAll())
+    return std::unique_ptr<Chooser>(siteChooser(target, plan->choices));
   return std::unique_ptr<Chooser>(std::make_unique<PlanChooser>(*plan, target));
 }
 

@@ -43,6 +43,7 @@ struct Program {
   std::vector<Kernel> kernels; // a call's attribute graph.kernel says which one it is of
   std::vector<KernelCode> codes;
   Plan plan;
+  std::string choicesEntry;      // of the database that the plan's choices are from; empty: none
   int64_t sourceWeightBytes = 0; // of the model's constants, before any were folded or transformed
 };
 

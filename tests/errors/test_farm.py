@@ -5,8 +5,11 @@ import os
 import subprocess
 import sys
 
+import fathom as fathom_package
 import numpy as np
+import onnx
 import pytest
+from onnx import external_data_helper, helper
 from support import models
 from support.tool import BUILD, TOOL, Result
 
@@ -83,3 +86,59 @@ def test_a_worker_that_is_killed(farm, fathom, network, tmp_path):
     result = farm(network, "--db", "y.db", "--ray", "local", "--target", "x86-64-v3", "--target", "nonsense", "--", "--tune", "static:2")
     result.expect(5, "[F1010]", "for nonsense, part 1 of 1", "1 tasks failed")
     assert found(fathom, "y.db")
+
+
+def test_a_cluster_by_the_tools_own_option(fathom, network, tmp_path):
+    """fathom tune --ray: what is wrong with its words, or with what it needs."""
+    words = ["tune", network, "--db", "x.db", "--ray", "127.0.0.1:1"]
+    has_ray = importlib.util.find_spec("ray") is not None
+    fathom(*words, "--tune", "static:4").expect(5, "[F5001]", "127.0.0.1:1" if has_ray else "not installed", "hint:")
+    fathom(*words, env={"FATHOM_PYTHON": "/no/such/python"}).expect(5, "[F5001]", "/no/such/python", "FATHOM_PYTHON")
+    package = tmp_path / "package"
+    (package / "fathom").mkdir(parents=True)
+    (package / "fathom" / "__init__.py").write_text("raise ImportError('nothing here')")
+    lone = tmp_path / "python"
+    lone.write_text(f'#!/bin/sh\nPYTHONPATH={package} exec {sys.executable} "$@"\n')
+    lone.chmod(0o700)
+    fathom(*words, env={"FATHOM_PYTHON": str(lone)}).expect(5, "[F5001]", "nothing here", "requirements-ray.txt")
+    fathom("tune", "nothing.onnx", *words[2:]).expect(1, "[F1001]", "nothing.onnx")
+    fathom(*words[:3], "none", *words[4:]).expect(2, "[F2001]", "database")
+    for more in ["--output", "x.plan"], ["--json"], ["--part", "1/2"], ["--calibration", "c.yaml"]:
+        fathom(*words, *more).expect(2, "[F2001]", more[0], "--ray")
+    fathom("tune", network, "--ray-tasks", "2").expect(2, "[F2001]", "--ray-tasks")
+    fathom(*words, "--ray-tasks", "0").expect(2, "[F2001]", "--ray-tasks")
+
+
+@needs_ray
+def test_the_tool_starts_a_cluster(fathom, network):
+    words = ["tune", network, "--tune", "static:4", "--target", "x86-64-v3"]
+    told = fathom(*words, "--db", "x.db", "--ray", "local", "--ray-tasks", "2", "--ray-cpus", "0.5", env={"FATHOM_BIN": TOOL}).expect(0)
+    assert "[2/2]" in told.out
+    fathom(*words, "--db", "alone.db").expect(0)
+    assert found(fathom) == found(fathom, "alone.db")
+
+
+def test_files_of_a_model_are_sent_along(tmp_path):
+    """Those of branches and of constants, too; and none from outside of its folder."""
+    from fathom.farm import files_of
+
+    def external(name, location):
+        tensor = helper.make_tensor(name, onnx.TensorProto.FLOAT, [1], np.zeros(1, np.float32).tobytes(), raw=True)
+        external_data_helper.set_external_data(tensor, location)
+        tensor.ClearField("raw_data")
+        (tmp_path / location).write_bytes(bytes(4))
+        return tensor
+
+    constant = helper.make_node("Constant", [], ["c"], value=external("c", "constant.bin"))
+    branch = helper.make_graph([constant, helper.make_node("Add", ["c", "w"], ["r"])], "branch", [], [helper.make_tensor_value_info("r", models.FLOAT, [1])], [external("w", "branch.bin")])
+    node = helper.make_node("If", ["x"], ["y"], then_branch=branch, else_branch=branch)
+    model = models.model([node], [("x", onnx.TensorProto.BOOL, [])], [("y", models.FLOAT, [1])])
+    model.graph.initializer.append(external("v", "whole.bin"))
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    assert set(files_of(path)) == {"model.onnx", "constant.bin", "branch.bin", "whole.bin"} and next(iter(files_of(path))) == "model.onnx"
+    constant.attribute[0].t.external_data[0].value = "../constant.bin"
+    outside = models.model([constant], [], [("c", models.FLOAT, [1])])
+    path.write_bytes(outside.SerializeToString())
+    with pytest.raises(fathom_package.Error, match="outside of its folder"):
+        files_of(path)

@@ -1,5 +1,6 @@
 // fathom tune: finds faster schedules for a model's kernels and tells what was gained.
 #include "tools/fathom/CompileCommand.h"
+#include "tools/fathom/TuneOnRay.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Signals.h"
 #include <csignal>
@@ -45,6 +46,42 @@ std::string spell(const std::optional<tune::KernelInPlace> &inPlace) {
   return formatv("{0:f3}{1}", inPlace->plannedNs / inPlace->bestNs, inPlace->isTaken ? "" : " no").str();
 }
 
+json::Value describe(const std::optional<tune::ChosenModel> &model) {
+  if (!model)
+    return nullptr;
+  json::Array sites;
+  for (const tune::ChosenSite &one : model->sites)
+    sites.push_back(json::Object{{"op", one.site.op},
+                                 {"choice", name(one.site.kind)},
+                                 {"proposed", one.site.alternatives[one.site.proposed].name},
+                                 {"taken", one.site.alternatives[one.taken].name},
+                                 {"proposed_cost", one.proposedCost},
+                                 {"taken_cost", one.takenCost}});
+  return json::Object{{"sites", std::move(sites)},
+                      {"measured", model->isMeasured},
+                      {"entry", model->entry},
+                      {"proposed_cost", model->proposedCost},
+                      {"taken_cost", model->takenCost}};
+}
+
+// Sites that took something else, with what the kernels around them cost in thousands of nanoseconds, or of cycles.
+void printChoices(const tune::ChosenModel &model) {
+  size_t changed = model.made().size();
+  outs() << formatv("choices: {0} of {1} sites take what was not proposed\n", changed, model.sites.size());
+  if (!changed)
+    return;
+  outs() << formatv("{0,-40} {1,-10} {2,-20} {3,-20} {4,12} {5,12} {6,7}\n", "site", "choice", "proposed", "taken",
+                    "proposed", "taken", "ratio");
+  for (const tune::ChosenSite &one : model.sites)
+    if (one.isChanged())
+      outs() << formatv("{0,-40} {1,-10} {2,-20} {3,-20} {4,12:f1} {5,12:f1} {6,7:f3}\n",
+                        printable(one.site.op).substr(0, 40), name(one.site.kind),
+                        one.site.alternatives[one.site.proposed].name, one.site.alternatives[one.taken].name,
+                        one.proposedCost / 1e3, one.takenCost / 1e3, one.proposedCost / one.takenCost);
+  outs() << formatv("the whole model: {0:f1} {2} proposed, {1:f1} chosen, ratio {3:f3}\n", model.proposedCost / 1e3,
+                    model.takenCost / 1e3, model.isMeasured ? "us" : "kcycles", model.proposedCost / model.takenCost);
+}
+
 // Costs are in thousands of nanoseconds, or of cycles.
 void printTable(ArrayRef<tune::Tuned> kernels, StringRef unit) {
   outs() << formatv("{0,-40} {1,-14} {2,5} {3,7} {4,7} {5,12} {6,12} {7,7} {8,9}\n", "kernel", "class", "uses",
@@ -81,6 +118,11 @@ Expected<int> tuneCommand(const Arguments &arguments) {
   if (std::string mode = options.text("tune"); mode == "off" || mode == "draft")
     return fail(usageError, "there is nothing to tune with --tune " + mode,
                 "give --tune static or measure, or leave it out");
+  if (options.has("ray"))
+    return tuneOnRay(arguments);
+  for (StringRef name : {"ray-tasks", "ray-cpus"})
+    if (options.has(name))
+      return fail(usageError, "option --" + name + " is for tuning on a cluster", "name it with --ray ADDRESS");
   CompileReport report;
   std::string output = options.has("output") ? options.text("output") : "/dev/null";
   static Cancellation stop;
@@ -101,12 +143,16 @@ Expected<int> tuneCommand(const Arguments &arguments) {
     }
     if (report.inPlace)
       model = json::Object{{"planned_ns", report.inPlace->plannedNs}, {"chosen_ns", report.inPlace->chosenNs}};
-    printJson(
-        json::Object{{"kernels", std::move(kernels)}, {"model", std::move(model)}, {"sources", std::move(sources)}},
-        /*oneLine=*/true);
+    printJson(json::Object{{"kernels", std::move(kernels)},
+                           {"model", std::move(model)},
+                           {"sources", std::move(sources)},
+                           {"choices", describe(report.chosen)}},
+              /*oneLine=*/true);
   } else {
     if (report.sources)
       printSources(*report.sources, outs());
+    if (report.chosen)
+      printChoices(*report.chosen);
     printTable(report.tuned, options.text("tune").substr(0, 7) == "measure" ? "us" : "kcycles");
     if (report.inPlace)
       outs() << formatv("the whole model: {0:f1} us planned, {1:f1} us with what it keeps, ratio {2:f3}\n",

@@ -113,9 +113,22 @@ Error checkForm(const Entry &entry) {
   return Error::success();
 }
 
+// KIND.PLACE, with the number of an alternative.
+static Error checkSites(const Schedule &schedule) {
+  for (const auto &[knob, value] : schedule.knobs) {
+    auto [kind, place] = StringRef(knob).split('.');
+    uint32_t number;
+    if (kind.empty() || place.getAsInteger(10, number) || value < 0 || value > INT32_MAX)
+      return wrong("'" + knob + ": " + Twine(value) + "' is no choice of a site");
+  }
+  return Error::success();
+}
+
 Error checkEntry(const Entry &entry) {
   if (Error error = checkForm(entry))
     return error;
+  if (entry.kernelClass == choiceClass)
+    return checkSites(entry.schedule);
   const KernelClass *klass = findKernelClass(entry.kernelClass);
   if (!klass)
     return wrong("there is no class of kernels '" + entry.kernelClass + "'");

@@ -12,6 +12,9 @@ namespace fathom::tune {
 // The version of what makes code of schedules. It changes when times that were measured before say nothing any more.
 inline constexpr llvm::StringLiteral generatorVersion = "1";
 
+// The class of entries that say what a whole model chose: their knobs are sites (tune/ChoiceEntries.h).
+inline constexpr llvm::StringLiteral choiceClass = "choices";
+
 // How a schedule was found: by the draft of its cost, by the model of its code, by running it, or from another
 // kernel's.
 enum class Found { Draft, Static, Measured, Transferred };

@@ -1,0 +1,49 @@
+// Choices of a plan that lists all kernels: these have been followed already.
+#include "compiler/plan/PlannedChoices.h"
+
+#include "compiler/plan/Sites.h"
+#include "compiler/support/Diagnostics.h"
+
+using namespace mlir;
+
+namespace fathom {
+
+// The algorithms that a kernel of this class and schedule can be said to be.
+static SmallVector<std::string> algorithmsOf(const PlannedKernel &kernel) {
+  auto number = [&](StringRef knob) {
+    return kernel.schedule.has(knob) ? std::to_string(kernel.schedule.value(knob)) : "";
+  };
+  StringRef klass = kernel.kernelClass;
+  if (klass == "contract")
+    return {"contract", number("pack_a") == "1" ? "gemm" : "direct"};
+  if (klass == "spatial_pack")
+    return {"spatial_pack", "grouped_spatial_pack"};
+  if (klass == "winograd")
+    return {"winograd" + number("tile")};
+  if (klass == "strassen")
+    return {"strassen", "strassen" + number("stored")};
+  return {};
+}
+
+LogicalResult checkChoices(const Plan &plan, Location loc) {
+  PlanIndex index(plan);
+  for (const PlannedChoice &choice : plan.choices) {
+    auto refuse = [&](const Twine &why) {
+      return emitError(loc, ErrorCode::BadPlan) << choice.kind << " of '" << choice.op << "': " << why;
+    };
+    if (choice.kind != name(SiteKind::Algorithm))
+      return refuse("there is no choice of a '" + choice.kind + "'");
+    if (!plan.saysAll())
+      continue;
+    const PlannedKernel *kernel = index.kernelOf(choice.op);
+    if (!kernel)
+      return refuse("no kernel of the plan computes this op");
+    if (!llvm::is_contained(algorithmsOf(*kernel), choice.take))
+      return hint(refuse("'" + choice.take + "' is not what kernel '" + kernel->name + "' of class '" +
+                         kernel->kernelClass + "' does"),
+                  "a plan's kernels decide; take this choice out, or take out all layouts and kernels");
+  }
+  return success();
+}
+
+} // namespace fathom
