@@ -258,7 +258,7 @@ void noteProposed(std::vector<Site> &sites, ArrayRef<AlgorithmChoice> choices) {
 std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &target, const AlgorithmOptions &options,
                                              const FixedAlgorithms &fixed, std::vector<Site> *sites) {
   // A back end has all of these ways or one class for all.
-  if (!llvm::is_contained(backendOf(target).kernelClasses(), &contractClass))
+  if (!backendOf(target).has(contractClass))
     return {};
   SmallVector<ConvOp> convolutions;
   SmallVector<MatMulOp> products;
