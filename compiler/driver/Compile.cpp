@@ -133,6 +133,11 @@ static LogicalResult generateAll(Program &program, const CompileOptions &options
   if (memory.space != MemorySpace::Host)
     for (MachineCode &code : std::exchange(codes, {}))
       info.programs.push_back(std::move(code.text));
+  int64_t programBytes = 0;
+  for (const std::string &text : info.programs)
+    programBytes += int64_t(text.size());
+  if (programBytes)
+    info.manifest["program_bytes"] = programBytes;
   FailureOr<MachineCode> host = generateHost(program, memory, options, info);
   if (failed(host))
     return failure();

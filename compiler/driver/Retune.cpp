@@ -66,6 +66,10 @@ static LogicalResult findBetter(const Program &program, const CompileOptions &op
       report.tuned = tune::known(program, options.target, options.fp, *database, loc);
     return success();
   }
+  if (!options.target.host.empty())
+    return hint(emitError(loc, ErrorCode::BadTarget)
+                    << "schedules for '" << options.target.spelling() << "' cannot be searched for yet",
+                "--tune draft chooses them by an estimate");
   tune::Request request = options.tuning;
   request.fp = options.fp, request.compilerThreads = options.threads;
   if (options.progress)

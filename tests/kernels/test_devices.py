@@ -225,3 +225,16 @@ def test_the_host_is_chosen(random, tmp_path, target, message):
     header = compiled(tmp_path, proto, target=target).read_bytes()[:20]
     if "aarch64" in target:
         assert int.from_bytes(header[18:20], "little") == 183
+
+
+@pytest.mark.parametrize("words, message", [
+    (["compile", "--tune", "static:4"], "schedules for 'opencl:generic' cannot be searched for yet"),
+    (["compile", "--tune", "measure:4"], "schedules for 'opencl:generic' cannot be searched for yet"),
+    (["calibrate"], "estimates for 'opencl:generic' cannot be fitted yet"),
+])
+def test_refuses_what_devices_have_not(random, tmp_path, words, message):
+    proto, _ = chain(random)
+    (tmp_path / "model.onnx").write_bytes(proto.SerializeToString())
+    command = [TOOL, words[0], tmp_path / "model.onnx", "--target", "opencl", "--output", tmp_path / "out", *words[1:]]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 1 and message in result.stderr, result.stderr

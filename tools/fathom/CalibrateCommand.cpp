@@ -193,6 +193,8 @@ Expected<int> calibrateCommand(const Arguments &arguments) {
   auto target = parseTarget(options.text("target"));
   if (!target)
     return fail(ErrorCode::BadTarget, toString(target.takeError()));
+  if (!target->host.empty())
+    return fail(ErrorCode::BadTarget, "estimates for '" + target->spelling() + "' cannot be fitted yet");
   // Without models, what the samples are of is what they say.
   bool measures = !arguments.positional.empty();
   std::string file = options.text("samples");

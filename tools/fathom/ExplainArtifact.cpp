@@ -39,7 +39,6 @@ static Expected<Run> profile(StringRef path, const OptionValues &options) {
         best = one;
   }
   result.threads = fathom_context_threads(model.context);
-  result.peak = measurePeak(result.threads);
   return std::move(result);
 }
 
@@ -88,6 +87,10 @@ Expected<Explained> explainArtifact(StringRef path, const OptionValues &options)
     if (!profiled)
       return profiled.takeError();
     told.run = std::move(*profiled);
+    // A device's roof is not this machine's.
+    const json::Object *target = told.manifest.getObject("target");
+    if (!target || target->getString("host").value_or("").empty())
+      told.run->peak = measurePeak(told.run->threads);
     sizes = told.run->sizes;
   }
   if (json::Array *kernels = told.manifest.getArray("kernels"))

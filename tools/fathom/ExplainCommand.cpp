@@ -158,14 +158,14 @@ Expected<int> explainCommand(const Arguments &arguments) {
   json::Array others = explainOtherNodes(told->manifest, given.source(), options);
   if (options.flag("json")) {
     json::Object result{{"kernels", json::Array(told->kernels)}, {"other_nodes", std::move(others)}};
-    if (run)
+    if (run && run->peak.flopPerSecond > 0)
       result["peak"] = json::Object{{"threads", run->threads},
                                     {"gflop_per_second", run->peak.flopPerSecond * 1e-9},
                                     {"gb_per_second", run->peak.bytesPerSecond * 1e-9}};
     printJson(std::move(result), /*oneLine=*/true);
     return 0;
   }
-  if (run)
+  if (run && run->peak.flopPerSecond > 0)
     outs() << formatv("roofline of this machine with {0} threads: {1:f1} GFLOP/s, {2:f1} GB/s, measured\n",
                       run->threads, run->peak.flopPerSecond * 1e-9, run->peak.bytesPerSecond * 1e-9);
   for (auto [i, kernel] : enumerate(told->kernels))

@@ -33,6 +33,9 @@ static Expected<int> measure(StringRef path, const OptionValues &options) {
   if (!task)
     return outs() << "measured: not, as it has no choice of schedules\n", 0;
   const CompileOptions &compile = model.request.options;
+  if (!compile.target.host.empty())
+    return fail(ErrorCode::BadTarget, "single kernels for " + compile.target.spelling() + " cannot be measured yet",
+                "leave --run out");
   if (Triple(sys::getProcessTriple()).isAArch64() != compile.target.isAArch64())
     return fail(ErrorCode::BadTarget,
                 "kernels for " + compile.target.spelling() +

@@ -117,7 +117,10 @@ static void printText(const ArtifactSummary &artifact) {
                       (packed && !artifact.weightBytes ? ", made up from a seed" : ""));
   auto arena = manifest.getInteger("arena_bytes");
   line("arena", arena ? spellBytes(*arena) : "depends on the symbolic dimensions");
-  line("scratch", spellBytes(manifest.getInteger("scratch_bytes").value_or(0)) + " for each thread");
+  if (auto programs = manifest.getInteger("program_bytes"))
+    line("programs", spellBytes(*programs) + ", which the device's driver makes code of");
+  else
+    line("scratch", spellBytes(manifest.getInteger("scratch_bytes").value_or(0)) + " for each thread");
   printKernels(manifest);
 }
 
