@@ -2,6 +2,7 @@
 // process use as well, so that addresses can be handed on.
 #include "CudaDriver.h"
 #include "Device.h"
+#include "Parallel.h"
 
 #include "../Status.h"
 
@@ -68,7 +69,10 @@ public:
   Array<CudaKernel> Kernels;
 
 private:
-  fathom_status *refused(const fathom_abi_entry &Entry, int Result, const char *Log) const;
+  fathom_status *loadProgram(size_t I);
+  fathom_status *refused(const char *What, int Result, const char *Log) const;
+
+  const fathom_artifact *Artifact = nullptr;
 };
 
 class CudaQueue final : public Queue {
@@ -322,43 +326,54 @@ private:
   char Name[256] = "";
 };
 
-fathom_status *CudaPrograms::load(const fathom_artifact &Artifact) {
-  if (!Modules.allocate(Artifact.program_count) || !Kernels.allocate(Artifact.entry_count))
-    return outOfMemory("the programs", Artifact.entry_count * sizeof(CudaKernel));
+fathom_status *CudaPrograms::load(const fathom_artifact &Loaded) {
+  Artifact = &Loaded;
+  if (!Modules.allocate(Loaded.program_count) || !Kernels.allocate(Loaded.entry_count))
+    return outOfMemory("the programs", Loaded.entry_count * sizeof(CudaKernel));
+  // The driver translates each in the thread that asks.
+  auto Load = [](void *Self, size_t I) { return static_cast<CudaPrograms *>(Self)->loadProgram(I); };
+  if (fathom_status *Status = inParallel(Loaded.program_count, Load, this))
+    return Status;
   Current Here(Context);
-  for (uint32_t I = 0; I < Artifact.entry_count; ++I) {
-    const fathom_abi_entry &Entry = Artifact.entries[I];
-    void *&Module = Modules[size_t(Entry.program)];
-    if (!Module) {
-      char Log[2048] = "";
-      int Options[] = {CudaJitErrorLog, CudaJitErrorLogBytes};
-      void *Values[] = {Log, reinterpret_cast<void *>(uintptr_t(sizeof(Log) - 1))};
-      if (int Result = Driver.loadModule(&Module, Artifact.programs[Entry.program].data, 2, Options, Values)) {
-        Module = nullptr;
-        return refused(Entry, Result, Log);
-      }
-    }
+  for (uint32_t I = 0; I < Loaded.entry_count; ++I) {
+    const fathom_abi_entry &Entry = Loaded.entries[I];
     void *Function = nullptr;
-    if (int Result = Driver.function(&Function, Module, Entry.name))
-      return refused(Entry, Result, "");
+    if (int Result = Driver.function(&Function, Modules[size_t(Entry.program)], Entry.name))
+      return refused(Entry.name, Result, "");
     Kernels[I] = {Function, unsigned(Entry.group_items), uint32_t(Entry.pointers + 2 + Entry.symbols)};
   }
   return nullptr;
 }
 
-fathom_status *CudaPrograms::refused(const fathom_abi_entry &Entry, int Result, const char *Log) const {
+fathom_status *CudaPrograms::loadProgram(size_t I) {
+  Current Here(Context);
+  char Log[2048] = "";
+  int Options[] = {CudaJitErrorLog, CudaJitErrorLogBytes};
+  void *Values[] = {Log, reinterpret_cast<void *>(uintptr_t(sizeof(Log) - 1))};
+  void *Module = nullptr;
+  if (int Result = Driver.loadModule(&Module, Artifact->programs[I].data, 2, Options, Values)) {
+    const char *Name = "of the model";
+    for (uint32_t E = 0; E < Artifact->entry_count; ++E)
+      if (size_t(Artifact->entries[E].program) == I)
+        Name = Artifact->entries[E].name;
+    return refused(Name, Result, Log);
+  }
+  Modules[I] = Module;
+  return nullptr;
+}
+
+fathom_status *CudaPrograms::refused(const char *What, int Result, const char *Log) const {
   if (Result == CudaUnsupportedPtxVersion || Result == CudaInvalidPtx)
-    return makeStatus(
-        FATHOM_ERROR_DEVICE,
-        "the NVIDIA driver (for CUDA %d.%d) does not take kernel '%s' for '%s': install a newer driver%s%s",
-        Version / 1000, Version % 1000 / 10, Entry.name, DeviceName, *Log ? "; it says: " : "", Log);
+    return makeStatus(FATHOM_ERROR_DEVICE,
+                      "the NVIDIA driver (for CUDA %d.%d) does not take kernel '%s' for '%s': install a newer driver%s%s",
+                      Version / 1000, Version % 1000 / 10, What, DeviceName, *Log ? "; it says: " : "", Log);
   if (Result == CudaNoBinaryForGpu)
     return makeStatus(FATHOM_ERROR_DEVICE,
                       "the model's kernels are for another architecture than that of '%s': compile the model for it",
                       DeviceName);
-  char What[512];
-  snprintf(What, sizeof(What), "loading kernel '%s' for '%s'", Entry.name, DeviceName);
-  return Driver.failed(What, Result);
+  char Doing[512];
+  snprintf(Doing, sizeof(Doing), "loading kernel '%s' for '%s'", What, DeviceName);
+  return Driver.failed(Doing, Result);
 }
 
 fathom_status *CudaPrograms::openQueue(void *Given, Queue *&Opened) {

@@ -2,6 +2,7 @@
 // kernel gets the buffer that an address lies in and the offset there.
 #include "Device.h"
 #include "OpenClLibrary.h"
+#include "Parallel.h"
 
 #include "../Status.h"
 
@@ -126,6 +127,7 @@ private:
 class OpenClPrograms final : public Programs {
 public:
   fathom_status *load(OpenClDevice &Device, const fathom_artifact &Loaded);
+  fathom_status *build(size_t I);
   fathom_status *openQueue(void *Given, Queue *&Opened) override;
   void dispose() override {
     for (size_t I = 0; I < Built.size(); ++I)
@@ -282,25 +284,26 @@ fathom_status *OpenClPrograms::load(OpenClDevice &Device, const fathom_artifact 
     if (size_t(Loaded.entries[I].group_items) > Device.GroupItems)
       return makeStatus(FATHOM_ERROR_DEVICE, "kernel '%s' has work groups of %d items, and '%s' takes %zu at most",
                         Loaded.entries[I].name, Loaded.entries[I].group_items, Device.name(), Device.GroupItems);
-  for (uint32_t I = 0; I < Loaded.program_count; ++I) {
-    const fathom_abi_program &Program = Loaded.programs[I];
-    size_t Length = size_t(Program.size);
-    const char *Text = Program.data;
-    int Result = 0;
-    Built[I] = Library.createProgram(Device.Context, 1, &Text, &Length, &Result);
-    if (Result)
-      return Library.failed("making an OpenCL program", Result);
-    const char *Options =
-        Device.HasExactQuotients ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt" : "-cl-std=CL1.2";
-    Result = Library.build(Built[I], 1, &Device.Handle, Options, nullptr, nullptr);
-    if (!Result)
-      continue;
-    char Log[2048] = "";
-    Library.buildInfo(Built[I], Device.Handle, ClBuildLog, sizeof(Log) - 1, Log, nullptr);
-    return makeStatus(FATHOM_ERROR_DEVICE, "the driver of '%s' does not build a kernel (%d): %s", Device.name(), Result,
-                      Log);
-  }
-  return nullptr;
+  auto Build = [](void *Self, size_t I) { return static_cast<OpenClPrograms *>(Self)->build(I); };
+  return inParallel(Loaded.program_count, Build, this);
+}
+
+fathom_status *OpenClPrograms::build(size_t I) {
+  const char *Text = Artifact->programs[I].data;
+  size_t Length = size_t(Artifact->programs[I].size);
+  int Result = 0;
+  Built[I] = Library.createProgram(On->Context, 1, &Text, &Length, &Result);
+  if (Result)
+    return Library.failed("making an OpenCL program", Result);
+  const char *Options =
+      On->HasExactQuotients ? "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt" : "-cl-std=CL1.2";
+  Result = Library.build(Built[I], 1, &On->Handle, Options, nullptr, nullptr);
+  if (!Result)
+    return nullptr;
+  char Log[2048] = "";
+  Library.buildInfo(Built[I], On->Handle, ClBuildLog, sizeof(Log) - 1, Log, nullptr);
+  return makeStatus(FATHOM_ERROR_DEVICE, "the driver of '%s' does not build a kernel (%d): %s", On->name(), Result,
+                    Log);
 }
 
 fathom_status *OpenClPrograms::openQueue(void *Given, Queue *&Opened) {
