@@ -33,8 +33,8 @@ int64_t residentGroups(const BlockProduct &p, const BlockContractSchedule &s, co
 
 Estimate estimate(const BlockProduct &p, const BlockContractSchedule &s, const Target &target) {
   const Gpu &gpu = target.gpu;
-  double blocks = double(p.batches) * double(llvm::divideCeil(p.rows, s.blockM)) *
-                  double(llvm::divideCeil(p.columns, s.blockN));
+  double blocks =
+      double(p.batches) * double(llvm::divideCeil(p.rows, s.blockM)) * double(llvm::divideCeil(p.columns, s.blockN));
   double resident = double(std::max<int64_t>(1, residentGroups(p, s, gpu)));
   double perProcessor = std::ceil(blocks / double(gpu.multiprocessors));
   double together = std::min(resident, perProcessor), waves = std::ceil(perProcessor / resident);
@@ -58,9 +58,9 @@ Estimate estimate(const BlockProduct &p, const BlockContractSchedule &s, const T
   double perStep = s.stages > 1 ? std::max(step, memoryLatency) : step + memoryLatency;
   Estimate e;
   e.arithmetic = waves * (steps * perStep + groupStart);
-  double bytes = double(p.batches) * (double(p.rows * p.depth * p.leftBytes) * p.leftShare +
-                                      double(p.columns * p.depth * p.rightBytes) +
-                                      double(p.rows * p.columns * p.resultBytes));
+  double bytes =
+      double(p.batches) * (double(p.rows * p.depth * p.leftBytes) * p.leftShare +
+                           double(p.columns * p.depth * p.rightBytes) + double(p.rows * p.columns * p.resultBytes));
   double memory = bytes / gpu.memoryBytesPerCycle;
   if (memory > e.arithmetic)
     e.movement = memory - e.arithmetic, e.movementFrom[mostSources - 1] = e.movement;

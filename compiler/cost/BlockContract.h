@@ -12,7 +12,7 @@ namespace fathom::cost {
 struct BlockProduct {
   int64_t batches = 1, rows = 1, columns = 1, depth = 1;
   int64_t leftBytes = 4, rightBytes = 4, resultBytes = 4; // of an element
-  double leftShare = 1; // of the left operand's elements that are distinct
+  double leftShare = 1;                                   // of the left operand's elements that are distinct
   bool multipliesByDouble = false;
   bool takesFragments = false; // it may be computed by tensor cores, if there are any
 

@@ -89,7 +89,8 @@ static const Option table[] = {
      "(convolutions in Winograd's tiles); fastest adds rows to each other, so that small ones lose (Strassen's "
      "method)"},
     {"precision", 0, OptionType::Choice, "fp32|tf32", "fp32", tellsPasses, false, true,
-     "what products and convolutions of 32-bit floats take their factors as: what they are (fp32), or with 10 bits of a "
+     "what products and convolutions of 32-bit floats take their factors as: what they are (fp32), or with 10 bits of "
+     "a "
      "fraction, as the tensor cores of GPUs do (tf32); sums are of 32 bits"},
     {"conv-algorithm", 0, OptionType::Choice,
      "auto|contract|direct|gemm|spatial_pack|grouped_spatial_pack|winograd2|winograd4|strassen", "auto", tellsPasses,
@@ -445,9 +446,9 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   options.fp = parseFloatMode(values.text("fp"));
   options.precision = std::string(values.text("precision"));
   if (options.precision != "fp32" && options.target.backend == "cpu")
-    return LogicalResult(hint(emitError(loc, ErrorCode(2001)) << "option --precision " << options.precision
-                                                              << " does not go with target '"
-                                                              << options.target.spelling() << "'",
+    return LogicalResult(hint(emitError(loc, ErrorCode(2001))
+                                  << "option --precision " << options.precision << " does not go with target '"
+                                  << options.target.spelling() << "'",
                               "it is for GPUs, as --target cuda:sm_90"));
   options.algorithms = {std::string(values.text("conv-algorithm")), std::string(values.text("matmul-algorithm")),
                         values.number("max-weight-growth") / 100};

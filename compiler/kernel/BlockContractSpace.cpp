@@ -20,7 +20,8 @@ constexpr int64_t mostRegisters = 255;
 
 // Whether an op's factors may be those of tensor cores: they are as narrow, or are asked to be taken so.
 bool takesFragments(Operation *op) {
-  Type left = getElementTypeOrSelf(op->getOperand(0).getType()), right = getElementTypeOrSelf(op->getOperand(1).getType());
+  Type left = getElementTypeOrSelf(op->getOperand(0).getType()),
+       right = getElementTypeOrSelf(op->getOperand(1).getType());
   return left == right && (left.isF16() || left.isBF16() || (left.isF32() && takesTf32(op)));
 }
 
@@ -66,9 +67,10 @@ std::string violation(const cost::BlockProduct &p, const BlockContractSchedule &
     return "fragments must be 0: the factors are not those of tensor cores";
   if (s.fragments && (s.itemM % 2 || s.itemN % 2 || s.blockM % (8 * s.itemM) || s.blockN % (4 * s.itemN) ||
                       s.blockK % (p.leftBytes == 2 ? 16 : 8)))
-    return text("fragments of 16 rows, 8 columns and {0} steps do not fill blocks of {1} x {2} x {3} and items of {4} x "
-                "{5}",
-                p.leftBytes == 2 ? 16 : 8, s.blockM, s.blockN, s.blockK, s.itemM, s.itemN);
+    return text(
+        "fragments of 16 rows, 8 columns and {0} steps do not fill blocks of {1} x {2} x {3} and items of {4} x "
+        "{5}",
+        p.leftBytes == 2 ? 16 : 8, s.blockM, s.blockN, s.blockK, s.itemM, s.itemN);
   if (s.items() > gpu.groupItems)
     return text("block_m x block_n / (item_m x item_n) are {0} work items, and a group has at most {1}", s.items(),
                 gpu.groupItems);

@@ -2,10 +2,11 @@
 import numpy as np
 import onnx
 import pytest
+import fathom
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from opencl import Device
-from simt import check, compute, node, save
+from simt import assert_close, check, compute, node, random, save, values
 
 
 @pytest.fixture(scope="module")
@@ -140,9 +141,14 @@ def test_multiplies_other_types(device, tmp_path, kind):
     ([2, 6, 8, 5], [6, 1, 3, 3], {"group": 6, "pads": [1, 1, 1, 1]}), ([1, 2, 13], [3, 2, 5], {"pads": [2, 2]}), ([1, 2, 4, 5, 6], [3, 2, 2, 3, 2], {"pads": [1, 1, 1, 0, 0, 0]}),
     ([1, 70, 5, 5], [3, 70, 3, 3], {"pads": [1, 1, 1, 1]}), ([1, 1, 1, 1], [1, 1, 1, 1], {}),
 ])
-def test_convolves(device, tmp_path, x, w, attributes):
+def test_convolves(tmp_path, x, w, attributes):
+    """An artifact: kernels beside it bring the image into another order."""
     nodes = [node("Conv", ["x", "w", "b"], "c", **attributes), node("Relu", ["c"], "y")]
-    like_reference(device, tmp_path, nodes, {"x": ("f", x), "w": ("f", w), "b": ("f", [w[0]])}, {"y": "f"}, ulps=2000)
+    inputs = {"x": ("f", x), "w": ("f", w), "b": ("f", [w[0]])}
+    proto, arrays = onnx.load(save(tmp_path, nodes, inputs, {"y": "f"})), {name: values(*of, random()) for name, of in inputs.items()}
+    fathom.compile(proto, tmp_path / "model.fathom", target="opencl")
+    [got] = fathom.Session(tmp_path / "model.fathom").run(None, arrays)
+    assert_close(got, ReferenceEvaluator(proto).run(None, arrays)[0], 2000)
 
 
 @pytest.mark.parametrize("attributes", [{"strides": [2, 2]}, {"pads": [1, 1, 1, 1], "strides": [1, 2]}])

@@ -5,33 +5,13 @@ import numpy as np
 import pytest
 from onnx import helper, numpy_helper
 from opencl import Device
-from support import models
-from test_opencl import TYPES, assert_close, compile, node, random, save, source_of, values
+from simt import assert_close, compile, node, random, run, save, source_of, values
 
-NOTE = re.compile(r"// (\w+): (.*) groups of (\d+) items, with (\d+) bytes of scratch\n")
 KNOBS = ["block_m", "block_n", "block_k", "item_m", "item_n", "stages", "fragments"]
 # Few items and many, vectors of columns and none, blocks that the sizes below do not fill, one stage and two.
 SCHEDULES = [(32, 32, 16, 4, 4, 2), (16, 64, 8, 2, 8, 1), (1, 32, 32, 1, 1, 2), (8, 12, 5, 4, 3, 2), (64, 8, 4, 8, 4, 3)]
 # Sums lie as tensor cores leave them, of which this is the plain definition.
 FRAGMENTS = [(32, 32, 16, 2, 2, 3, 1), (64, 32, 32, 4, 8, 2, 1), (16, 64, 8, 2, 4, 4, 1), (64, 16, 8, 8, 2, 1, 1)]
-
-
-class Size(int):
-    """What numbers of groups are printed with."""
-
-    def __matmul__(self, other):
-        return Size(-(-int(self) // int(other)))
-
-
-for name in ("add", "mul", "sub", "floordiv", "mod", "radd", "rmul"):
-    setattr(Size, f"__{name}__", lambda self, other, of=getattr(int, f"__{name}__"): Size(of(self, other)))
-
-
-def groups_of(text, sizes):
-    for word, sign in (("ceildiv", "@"), ("floordiv", "//"), ("mod", "%")):
-        text = text.replace(word, sign)
-    numbers = re.sub(r"(?<![\ws])\d+", r"Size(\g<0>)", text)
-    return eval(numbers, {"Size": Size}, {f"s{i}": Size(size) for i, size in enumerate(sizes)})
 
 
 @pytest.fixture(scope="module")
@@ -51,19 +31,6 @@ def planned(path, tmp_path, schedule):
     return ["--plan", str(tmp_path / "edited.plan")]
 
 
-def run(device, source, kernel, arrays, empty, sizes=()):
-    """Of a kernel, which has versions for some sizes that must be right for all."""
-    program, results = device.build(source), [empty]
-    for name, groups, items, scratch in NOTE.findall(source):
-        count = groups_of(groups, sizes) if name.startswith(kernel) else 0
-        if count:
-            results, fault = device.run(program, name, arrays, [empty], sizes, count, int(items), int(scratch))
-            assert fault == 0
-            yield results[0]
-    if results[0] is empty:
-        yield empty
-
-
 def check(device, tmp_path, nodes, inputs, kind, expected, sizes=None, schedule=None, ulps=32, order=None, weights=(), options=()):
     """A model that is one kernel; `sizes` are numbers for names, `order` the inputs as its operands have them."""
     path = save(tmp_path, nodes, inputs, {"y": kind}, weights)
@@ -72,7 +39,8 @@ def check(device, tmp_path, nodes, inputs, kind, expected, sizes=None, schedule=
     arrays = {name: values(type, tuple((sizes or {}).get(d, d) for d in dims), numbers) for name, (type, dims) in inputs.items()}
     want = expected(**arrays)
     empty = np.full(want.shape, 7).astype(kind)
-    for got in run(device, source, "fathom_", [arrays[name] for name in order or inputs], empty, tuple((sizes or {}).values())):
+    for got, fault in run(device, source, "fathom_", [arrays[name] for name in order or inputs], empty, tuple((sizes or {}).values())):
+        assert fault == 0
         assert_close(got, want, ulps)
 
 
@@ -179,7 +147,8 @@ def test_convolutions(device, tmp_path, case, schedule):
     x = numbers.normal(size=(batch, *image, channels)).astype("f")
     packed = np.moveaxis(weight, [0, 1], [-1, -2])
     want = convolved(x, packed, bias, strides, pads, dilations, group)
-    for got in run(device, source, "fathom_Conv", [x, packed, bias], np.full(want.shape, 7, "f")):
+    for got, fault in run(device, source, "fathom_Conv", [x, packed, bias], np.full(want.shape, 7, "f")):
+        assert fault == 0
         assert_close(got, want, 64)
 
 
@@ -192,7 +161,8 @@ def test_sizes_of_images_are_arguments(device, tmp_path, sizes):
     n, h, w = sizes
     x, packed = numbers.normal(size=(n, h, w, 4)).astype("f"), np.moveaxis(weight, [0, 1], [-1, -2])
     want = convolved(x, packed, 0, [1, 1], [1] * 4, [1, 1], 1)
-    for got in run(device, source_of(path), "fathom_Conv", [x, packed], np.full(want.shape, 7, "f"), sizes):
+    for got, fault in run(device, source_of(path), "fathom_Conv", [x, packed], np.full(want.shape, 7, "f"), sizes):
+        assert fault == 0
         assert_close(got, want, 64)
 
 

@@ -2,8 +2,8 @@
 // pointers are to bytes.
 #include "compiler/codegen/opencl/OpenClPrinter.h"
 
-#include "compiler/codegen/simt/SimtBackend.h"
 #include "compiler/codegen/simt/GroupKernel.h"
+#include "compiler/codegen/simt/SimtBackend.h"
 #include "compiler/support/Diagnostics.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -219,7 +219,8 @@ private:
             auto memory = SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(address, address.getGlobalNameAttr());
             auto type = cast<LLVM::LLVMArrayType>(memory.getType());
             std::string name = nameOf(address.getResult());
-            line("__local " + nameOf(type.getElementType()) + " " + name + "_[" + Twine(type.getNumElements()) + "];");
+            line("__local " + storedName(type.getElementType()) + " " + name + "_[" + Twine(type.getNumElements()) +
+                 "];");
             line("__local uchar *const " + name + " = (__local uchar *)" + name + "_;");
             return true;
           }
@@ -245,8 +246,10 @@ private:
                                                 nameOf(load.getAddr()) + ")"),
                    true;
           if (auto vector = dyn_cast<VectorType>(load.getType())) {
-            define(load.getResult(), "vload" + Twine(vector.getNumElements()) + "(0, (const " +
-                                         memoryOf(load.getAddr()) + " " + nameOf(vector.getElementType()) + " *)" +
+            bool isHalf = vector.getElementType().isF16();
+            define(load.getResult(), (isHalf ? "vload_half" : "vload") + Twine(vector.getNumElements()) +
+                                         "(0, (const " + memoryOf(load.getAddr()) + " " +
+                                         (isHalf ? "half" : nameOf(vector.getElementType())) + " *)" +
                                          nameOf(load.getAddr()) + ")");
             return true;
           }
@@ -261,9 +264,10 @@ private:
             return true;
           }
           if (auto vector = dyn_cast<VectorType>(store.getValue().getType())) {
-            line("vstore" + Twine(vector.getNumElements()) + "(" + nameOf(store.getValue()) + ", 0, (" +
-                 memoryOf(store.getAddr()) + " " + nameOf(vector.getElementType()) + " *)" + nameOf(store.getAddr()) +
-                 ");");
+            bool isHalf = vector.getElementType().isF16();
+            line((isHalf ? "vstore_half" : "vstore") + Twine(vector.getNumElements()) + (isHalf ? "_rte(" : "(") +
+                 nameOf(store.getValue()) + ", 0, (" + memoryOf(store.getAddr()) + " " +
+                 (isHalf ? "half" : nameOf(vector.getElementType())) + " *)" + nameOf(store.getAddr()) + ");");
             return true;
           }
           line("*(" + memoryOf(store.getAddr()) + " " + nameOf(store.getValue().getType()) + " *)" +
@@ -286,8 +290,8 @@ private:
           return true;
         })
         .Case([&](vector::FromElementsOp op) {
-          std::string elements = llvm::join(
-              llvm::map_range(op.getElements(), [&](Value element) { return nameOf(element); }), ", ");
+          std::string elements =
+              llvm::join(llvm::map_range(op.getElements(), [&](Value element) { return nameOf(element); }), ", ");
           define(op.getResult(), "(" + nameOf(op.getType()) + ")(" + elements + ")");
           return true;
         })

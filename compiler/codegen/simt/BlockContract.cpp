@@ -1,5 +1,6 @@
-// Matrix products and convolutions in blocks of work groups. A group stages blocks of both factors in local memory, ahead
-// of those that it multiplies; every item keeps a tile of sums in registers, on which fused consumers are computed.
+// Matrix products and convolutions in blocks of work groups. A group stages blocks of both factors in local memory,
+// ahead of those that it multiplies; every item keeps a tile of sums in registers, on which fused consumers are
+// computed.
 #include "compiler/codegen/simt/BlockTile.h"
 
 #include "compiler/graph/SizeMath.h"

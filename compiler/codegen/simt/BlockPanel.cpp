@@ -8,8 +8,7 @@ using namespace mlir;
 namespace fathom {
 
 BlockPanel::BlockPanel(GroupKernel &k, const BlockContractSchedule &schedule, BlockOperand of, Value firstRow)
-    : k(k), c(k.c), operand(std::move(of)), blockK(schedule.blockK),
-      byRows(schedule.fragments && operand.alongDepth) {
+    : k(k), c(k.c), operand(std::move(of)), blockK(schedule.blockK), byRows(schedule.fragments && operand.alongDepth) {
   int64_t vector = operand.vector, along = byRows ? blockK : operand.extent;
   pitch = along + localPad(schedule.fragments, byRows, elementBytes(operand.element()));
   stageElements = pitch * (byRows ? operand.extent : blockK);

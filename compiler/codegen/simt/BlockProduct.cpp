@@ -54,7 +54,7 @@ Value quotient(Code &c, Value x, AffineExpr by, bool remainder) {
 } // namespace
 
 BlockProduct::BlockProduct(GroupKernel &k, const BlockContractSchedule &schedule)
-    : type(cast<RankedTensorType>(k.anchor->getResult(0).getType())), k(k), s(schedule), e(k.e), c(k.c),
+    : type(cast<RankedTensorType>(k.anchor->getResult(0).getType())), s(schedule), e(k.e), c(k.c),
       lhs(k.anchor->getOperand(0)), rhs(k.anchor->getOperand(1)) {
   Type element = type.getElementType();
   bool isHalf = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;

@@ -40,7 +40,6 @@ private:
   // Neighbours that are fetched together, of so many in memory and `block` of a panel.
   int64_t vectorOf(mlir::Value operand, mlir::AffineExpr neighbours, int64_t block);
 
-  GroupKernel &k;
   const BlockContractSchedule &s;
   Emitter &e;
   Code &c;

@@ -66,7 +66,8 @@ SmallVector<Value> BlockTile::multiplyAdd(BlockPanel &left, BlockPanel &right, V
     for (int64_t i = 0; i < s.itemM; ++i)
       for (int64_t j = 0; j < s.itemN; ++j) {
         Value &sum = next[i * s.itemN + j], x = rows[i], y = columns[j];
-        sum = isa<FloatType>(sum.getType()) ? Value(math::FmaOp::create(c.b, c.loc, x, y, sum)) : c.add(sum, c.mul(x, y));
+        sum =
+            isa<FloatType>(sum.getType()) ? Value(math::FmaOp::create(c.b, c.loc, x, y, sum)) : c.add(sum, c.mul(x, y));
       }
   };
   for (int64_t step = 0; step < s.blockK; ++step)

@@ -33,7 +33,7 @@ private:
   Code &c;
   const BlockContractSchedule &s;
   BlockProduct &product;
-  bool hasCores; // that multiply fragments; else items do
+  bool hasCores;                     // that multiply fragments; else items do
   mlir::Value firstRow, firstColumn; // of the item, in its block
   mlir::Value lane4;                 // its place among four that share a row
 };

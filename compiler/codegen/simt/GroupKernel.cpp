@@ -141,8 +141,7 @@ void GroupKernel::storeTogether(ValueRange values, Value pointer, Value index, T
   if (values.size() == 1)
     return c.store(values[0], pointer, index, element);
   Value vector = vector::FromElementsOp::create(b, c.loc, vectorType(element, values.size()), values);
-  LLVM::StoreOp::create(b, c.loc, vector, c.address(pointer, index, element),
-                        values.size() * elementBytes(element));
+  LLVM::StoreOp::create(b, c.loc, vector, c.address(pointer, index, element), values.size() * elementBytes(element));
 }
 
 void GroupKernel::storeAnchor(Indices index, int64_t dim, ValueRange values) {

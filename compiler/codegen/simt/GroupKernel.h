@@ -26,7 +26,8 @@ public:
   // Elements that are neighbours along a dimension, from the first one's index on, loaded at once where they lie so.
   llvm::SmallVector<mlir::Value> elements(mlir::Value tensor, Indices index, int64_t dim, int64_t count);
   // The same of memory that is aligned to so many.
-  llvm::SmallVector<mlir::Value> loadTogether(mlir::Value pointer, mlir::Value index, mlir::Type element, int64_t count);
+  llvm::SmallVector<mlir::Value> loadTogether(mlir::Value pointer, mlir::Value index, mlir::Type element,
+                                              int64_t count);
   void storeTogether(mlir::ValueRange values, mlir::Value pointer, mlir::Value index, mlir::Type element);
   // Whether the machine copies so many neighbours from global memory to local memory beside the items' work, and such a
   // copy: zeros where `isThere` (null: always) is false. Copies are waited for in order, by how often they were ended
