@@ -166,8 +166,8 @@ def test_a_server_that_says_nothing(fathom):
 
 
 @contextlib.contextmanager
-def cut_at(server, word):
-    """The port of a way to the server that is cut as soon as somebody sends the word."""
+def cut_at(server, word, once=False):
+    """The port of a way to the server that is cut as soon as somebody sends the word, each time or once."""
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(server.folder / ".s.PGSQL.5433"))
     listener.listen()
@@ -176,7 +176,7 @@ def cut_at(server, word):
     def pump(source, sink, stop):
         with contextlib.suppress(OSError):
             while data := source.recv(1 << 16):
-                if stop and word in data:
+                if stop and word in data and not (once and was_cut.is_set()):
                     was_cut.set()
                     break
                 sink.sendall(data)
@@ -212,6 +212,14 @@ def test_a_server_that_goes_away_while_it_is_asked(fathom, product, server, addr
     with cut_at(server, b"COMMIT") as was_cut:
         fathom("tune", product, *ON_BOARD, "--db", address + "&port=5433", env=board.environment(tmp_path)).expect(0, "warning: [F1014]", "went away")
     assert was_cut.is_set() and fathom("db", "list", "--db", address).expect(0).out == ""
+
+
+def test_a_connection_that_is_lost_is_opened_again(fathom, product, server, address, tmp_path):
+    fathom("db", "prune", "--db", address).expect(0)
+    with cut_at(server, b"COMMIT", once=True) as was_cut:
+        result = fathom("tune", product, *ON_BOARD, "--db", address + "&port=5433", env=board.environment(tmp_path)).expect(0, "went away", "opened once again")
+    assert was_cut.is_set() and "going on without it" not in result.err
+    assert len(json.loads(fathom("db", "list", "--json", "--db", address).expect(0).out)) > 1
 
 
 def test_a_server_that_is_stopped_while_a_model_is_tuned(product, tmp_path):

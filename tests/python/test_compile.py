@@ -375,3 +375,25 @@ def test_nul_in_names(tmp_path, call):
     with pytest.raises(fathom.Error, match=r"\[F2001\].*\\x00.*NUL"):
         call(path)
     assert [p.name for p in tmp_path.iterdir()] == ["m.onnx"]
+
+
+def test_a_model_has_a_name_among_those_that_were_tuned(tmp_path):
+    """It is no source of its own: what was found under its name is passed over."""
+    from support.tool import run_tool
+
+    proto = perceptron()
+    onnx.save(proto, tmp_path / "tuned.onnx")
+    database = str(tmp_path / "x.db")
+    run_tool("tune", tmp_path / "tuned.onnx", "--tune", "static:2", "--db", database, "-q").expect(0)
+    options = dict(tune="transfer", db=database, apart="", emit="plan")
+    for named in (dict(model_name="tuned"), {}):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            fathom.compile(proto.SerializeToString(), **options, **named)
+        assert any("no other model" in str(warning.message) for warning in said) == bool(named)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fathom.compile(tmp_path / "tuned.onnx", **options)
+    assert any("no other model" in str(warning.message) for warning in said)
+    with pytest.raises(fathom.Error, match="model_name is a text"):
+        fathom.compile(proto, model_name=3)
