@@ -48,6 +48,34 @@ def kernels_of(library, session, values):
     return found
 
 
+def prepared(library, session, inputs, outputs):
+    """A run with everything in place: what a program in C would pay for."""
+    given, made = (rt.Tensor * len(inputs))(*inputs), (rt.Tensor * len(outputs))(*outputs)
+    counts = ctypes.c_size_t(len(given)), ctypes.c_size_t(len(made))
+    function = library.library.fathom_context_run
+    function.restype = ctypes.c_void_p
+
+    def run():
+        if status := function(session.context, given, counts[0], made, counts[1]):
+            raise RuntimeError(library.library.fathom_status_message(ctypes.c_void_p(status)).decode())
+
+    return run
+
+
+def resident(library, session, values, wanted):
+    """The same on tensors of the GPU's memory, which PyTorch holds, and those of the results."""
+    import torch_models
+
+    tensors = torch_models.on_gpu([*values.values(), *(np.zeros_like(want) for want in wanted)])
+    infos = [rt.Tensor.of(array, 0) for array in (*values.values(), *wanted)]
+    kinds = [info.dtype for info in session.inputs] + [tensor.dtype for tensor in session.outputs]
+    for info, tensor, kind in zip(infos, tensors, kinds):
+        info.data, info.dtype = tensor.data_ptr(), kind
+    run = prepared(library, session, infos[: len(values)], infos[len(values) :])
+    run.results = tensors[len(values) :]
+    return run
+
+
 def error_of(got, want):
     """The largest difference, relative to the largest value there is; infinite for shapes or values that make no sense."""
     if got.shape != want.shape or not np.isfinite(got.astype("f8")).all():
@@ -98,16 +126,24 @@ def measure(name, entry, library, folder, arguments):
     torch, why = ({}, "left out") if arguments.no_torch else torch_sides(name)
     if why:
         result["no_torch"] = why
-    times = {"fathom": []} | {side: [] for side in torch}
+    arrays = [np.ascontiguousarray(values[info.name.decode()]) for info in session.inputs]
+    sides = {"fathom": prepared(library, session, [rt.Tensor.of(array, info.dtype) for array, info in zip(arrays, session.inputs)], session.outputs)}
+    sides |= {side: graphed.run for side, graphed in torch.items()}
+    if torch:
+        run = sides["fathom_resident"] = resident(library, session, values, wanted)
+        run()
+        result["resident_error"] = max(error_of(got.cpu().numpy(), want) for got, want in zip(run.results, wanted))
+        sides |= {f"{side}_resident": graphed.run_resident for side, graphed in torch.items()}
+    times = {side: [] for side in sides}
     for _ in range(arguments.rounds):
-        times["fathom"] += turn(lambda: session.run(values))
-        for side, graphed in torch.items():
-            times[side] += turn(graphed.run)
+        for side, run in sides.items():
+            times[side] += turn(run)
     for side, found in times.items():
         result[f"{side}_ms"] = statistics.median(found)
     for side, graphed in torch.items():
         result[f"{side}_replay_ms"] = graphed.replay_ms()
         result[f"{side}_over_fathom"] = result[f"{side}_ms"] / result["fathom_ms"]
+        result[f"{side}_over_fathom_resident"] = result[f"{side}_resident_ms"] / result["fathom_resident_ms"]
     library.library.fathom_context_free(session.context)
     library.library.fathom_model_free(session.model)
     artifact.unlink()

@@ -20,6 +20,13 @@ def module_of(name):
     return getattr(models, name)(weights=None, **more), [torch.randn(1, 3, 224, 224)]
 
 
+def on_gpu(arrays):
+    """NumPy's arrays as tensors on the GPU."""
+    tensors = [torch.from_numpy(array.copy()).cuda() for array in arrays]
+    torch.cuda.synchronize()
+    return tensors
+
+
 class Graphed:
     """A run from the host's memory to the host's memory, the network in between replayed as a CUDA graph."""
 
@@ -28,9 +35,9 @@ class Graphed:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
         module, inputs = module_of(name)
         module = module.eval().cuda().to(memory_format=torch.channels_last)
+        inputs = [value.contiguous(memory_format=torch.channels_last) if value.dim() == 4 else value for value in inputs]
         self.host = [value.pin_memory() for value in inputs]
         self.inputs = [value.cuda() for value in inputs]
-        self.inputs = [value.to(memory_format=torch.channels_last) if value.dim() == 4 else value for value in self.inputs]
         with torch.inference_mode():
             side = torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
@@ -48,6 +55,11 @@ class Graphed:
             value.copy_(host, non_blocking=True)
         self.graph.replay()
         return self.result.cpu()
+
+    def run_resident(self):
+        """From the GPU's memory to the GPU's memory."""
+        self.graph.replay()
+        torch.cuda.synchronize()
 
     def replay_ms(self, runs=50):
         """Milliseconds of the network alone, on the GPU's clock."""

@@ -364,9 +364,10 @@ fathom_status *CudaPrograms::loadProgram(size_t I) {
 
 fathom_status *CudaPrograms::refused(const char *What, int Result, const char *Log) const {
   if (Result == CudaUnsupportedPtxVersion || Result == CudaInvalidPtx)
-    return makeStatus(FATHOM_ERROR_DEVICE,
-                      "the NVIDIA driver (for CUDA %d.%d) does not take kernel '%s' for '%s': install a newer driver%s%s",
-                      Version / 1000, Version % 1000 / 10, What, DeviceName, *Log ? "; it says: " : "", Log);
+    return makeStatus(
+        FATHOM_ERROR_DEVICE,
+        "the NVIDIA driver (for CUDA %d.%d) does not take kernel '%s' for '%s': install a newer driver%s%s",
+        Version / 1000, Version % 1000 / 10, What, DeviceName, *Log ? "; it says: " : "", Log);
   if (Result == CudaNoBinaryForGpu)
     return makeStatus(FATHOM_ERROR_DEVICE,
                       "the model's kernels are for another architecture than that of '%s': compile the model for it",
