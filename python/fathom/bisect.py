@@ -17,7 +17,7 @@ class Bisection:
     """`check(model)` compares all outputs of a changed model; see run()."""
 
     def __init__(
-        self, proto, folder: str, reference, inputs: dict, options: dict, threads: int, rtol: float, atol: float, note
+        self, proto, folder: str, reference, inputs: dict, options: dict, run_on: dict, rtol: float, atol: float, note
     ):
         self.onnx = import_onnx()
         self.proto = proto
@@ -25,7 +25,7 @@ class Bisection:
         self.reference = reference
         self.inputs = inputs
         self.options = options
-        self.threads = threads
+        self.run_on = run_on  # keywords of a Session
         self.rtol, self.atol = rtol, atol
         self.note = note
         self.declared = self._declared_values()
@@ -82,7 +82,7 @@ class Bisection:
             if key not in sessions:
                 model = as_model(self.proto, step, feed, weights, self.types)
                 data = model.SerializeToString()
-                compiled = Session(compile_model(data, base_folder=self.folder, **options), self.threads)
+                compiled = Session(compile_model(data, base_folder=self.folder, **options), **self.run_on)
                 sessions[key] = (model, compiled, self.reference(data, self.folder, 1))
             model, compiled, reference = sessions[key]
             self.note(f"looking into {step.where} of '{name_of(node)}'")
@@ -90,7 +90,7 @@ class Bisection:
             want = reference.run(names, feed)
             if failed := [name for name, a, b in zip(names, got, want) if not self._worst(name, a, b).ok]:
                 search = Bisection(
-                    model, self.folder, self.reference, feed, options, self.threads, self.rtol, self.atol, self.note
+                    model, self.folder, self.reference, feed, options, self.run_on, self.rtol, self.atol, self.note
                 )
                 found = search.run(failed)
                 if found:
@@ -179,7 +179,7 @@ class Bisection:
         data = model.SerializeToString()
         try:
             artifact = compile_model(data, base_folder=self.folder, **self.options)
-            got = Session(artifact, self.threads)
+            got = Session(artifact, **self.run_on)
             results = got.run(None, {info.name: self.inputs[info.name] for info in got.inputs})
             wanted = self.reference(data, self.folder, 1).run(names, self.inputs)
         except Error as error:

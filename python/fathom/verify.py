@@ -45,7 +45,8 @@ def verify(
     if against not in REFERENCES:
         raise Error(f"against is one of {', '.join(REFERENCES)}, not {against!r}", "F2001", 2)
     path, data, folder = read_model(model, base_folder)
-    session = Session(compile_model(model, base_folder=base_folder, **options), threads, device=device)
+    run_on = {"threads": threads, "device": device}
+    session = Session(compile_model(model, base_folder=base_folder, **options), **run_on)
     # The command line's are files, whose tensors only the compiled model can put together.
     given = inputs(session) if callable(inputs) else inputs
     inputs = random_inputs(session, seed, dims, given)
@@ -77,7 +78,7 @@ def verify(
     }
     if failed and bisect:
         proto = onnx.load_from_string(data)
-        search = Bisection(proto, folder, reference, inputs, options, threads, rtol, atol, note)
+        search = Bisection(proto, folder, reference, inputs, options, run_on, rtol, atol, note)
         report["first_divergence"] = search.run(failed)
     return report
 
