@@ -162,3 +162,25 @@ def test_computes_16_bit_floats(device, tmp_path):
     nodes = [node("Add", ["x", "z"], "s"), node("Mul", ["s", "x"], "p"), node("Exp", ["p"], "y")]
     like_reference(device, tmp_path, nodes, {"x": ("e", [3, 37]), "z": ("e", [37])}, {"y": "e"})
     like_reference(device, tmp_path, [node("MatMul", ["x", "z"], "y")], {"x": ("e", [3, 37]), "z": ("e", [37, 4])}, {"y": "e"})
+
+
+ROWS = {"ReduceSum": {}, "ReduceMean": {}, "ReduceMax": {}, "ReduceL2": {}, "ReduceLogSumExp": {}, "Softmax": {"axis": 1}, "LogSoftmax": {"axis": 1}, "Hardmax": {"axis": 1}}
+
+
+@pytest.mark.parametrize("length", [33, 777, 1500])
+@pytest.mark.parametrize("op", ROWS)
+def test_shares_rows(device, tmp_path, op, length):
+    """The items of a group have a row together, of known length or of one that a run says."""
+    isReduction = op.startswith("Reduce")
+    nodes = [node(op, ["x", "axes"] if isReduction else ["x"], "r", **ROWS[op]), node("Neg", ["r"], "y")]
+    weights = {"axes": np.array([1], "l")} if isReduction else {}
+    like_reference(device, tmp_path, nodes, {"x": ("f", [5, length])}, {"y": "f"}, weights, ulps=400)
+    if length == 33:
+        for sizes in ({"n": 3, "m": 70}, {"n": 1, "m": 1}):
+            like_reference(device, tmp_path, nodes, {"x": ("f", ["n", "m"])}, {"y": "f"}, weights, sizes=sizes, ulps=400)
+
+
+@pytest.mark.parametrize("shape", [[4, 300], [3, 2, 5, 64]])
+def test_shares_rows_of_layers(device, tmp_path, shape):
+    nodes = [node("LayerNormalization", ["x", "s", "b"], "l", axis=-1), node("Add", ["l", "x"], "y")]
+    like_reference(device, tmp_path, nodes, {"x": ("f", shape), "s": ("f", shape[-1:]), "b": ("f", shape[-1:])}, {"y": "f"}, ulps=400)

@@ -28,6 +28,8 @@ struct Buffer {
   Layout layout;
 };
 
+struct Team;
+
 class Emitter {
 public:
   Emitter(Code &code, const Target &target) : c(code), target(target) {}
@@ -35,6 +37,7 @@ public:
   Code &c;
   const Target &target;
   bool failed = false;                         // an error was reported
+  const Team *team = nullptr;                  // of work items that share rows (KernelBody.h)
   int64_t tableEntries = fathom::tableEntries; // that a table may have which elements are looked up by
 
   void addBuffer(mlir::Value tensor, mlir::Value pointer);

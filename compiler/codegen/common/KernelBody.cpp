@@ -130,8 +130,25 @@ Value combineLanes(Code &c, Value vector, Reducer::Combine combine) {
   return vector;
 }
 
+SmallVector<Loop> Reducer::shared() const {
+  SmallVector<int64_t> kept;
+  for (int64_t d = 0; d < type.getRank(); ++d)
+    if (!llvm::is_contained(axes, d))
+      kept.push_back(d);
+  return loopsOver(type, {}, kept);
+}
+
 Value Reducer::reduce(Indices index, int64_t lanes, Value identity, Combine combine, Item item) {
   Code &c = e.c;
+  if (e.team) {
+    SmallVector<Loop> loops = shared();
+    auto own = c.loop(e.team->item, c.expr(iterations(loops, type.getContext())), e.team->items, identity,
+                      [&](Value position, ValueRange carried) {
+                        delinearize(c, position, loops, index);
+                        return SmallVector<Value>{combine(carried[0], item(index, 1))};
+                      });
+    return e.team->combined(own[0], combine);
+  }
   SmallVector<int64_t> outer;
   int64_t innermost = innermostDim(type);
   for (int64_t d : layoutOf(type).order)
@@ -190,6 +207,13 @@ Value Reducer::reduce(Indices index, int64_t lanes, Value identity, Combine comb
 
 void Reducer::visit(Indices index, int64_t lanes, llvm::function_ref<void(ArrayRef<Index>, int64_t)> body) {
   Code &c = e.c;
+  if (e.team) {
+    SmallVector<Loop> loops = shared();
+    return c.loop(e.team->item, c.expr(iterations(loops, type.getContext())), e.team->items, [&](Value position) {
+      delinearize(c, position, loops, index);
+      body(index, 1);
+    });
+  }
   SmallVector<int64_t> order;
   for (int64_t d : layoutOf(type).order)
     if (llvm::is_contained(axes, d))

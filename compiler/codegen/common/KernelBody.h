@@ -70,6 +70,13 @@ struct Span {
 // Of the window at `position` along spatial dimension `d`, of an input of this size.
 Span clip(Code &c, const graph::Window &window, int64_t d, mlir::Value position, mlir::AffineExpr size);
 
+// Work items that share a row: each has every so manieth of its elements, and all have what these are combined to.
+struct Team {
+  mlir::Value item; // its number
+  int64_t items;
+  std::function<mlir::Value(mlir::Value, llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)>)> combined;
+};
+
 // Combines the elements along `axes` of a tensor at fixed other indices.
 struct Reducer {
   Emitter &e;
@@ -83,6 +90,10 @@ struct Reducer {
   mlir::Value reduce(Indices index, int64_t lanes, mlir::Value identity, Combine combine, Item item);
   // Visits the elements without combining them.
   void visit(Indices index, int64_t lanes, llvm::function_ref<void(llvm::ArrayRef<Index>, int64_t)> body);
+
+private:
+  // The loops over the axes, which a team shares.
+  llvm::SmallVector<Loop> shared() const;
 };
 
 // Combines the lanes of a vector into one, halves first: the order is fixed by the width alone.

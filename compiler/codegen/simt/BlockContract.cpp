@@ -43,9 +43,9 @@ SmallVector<Value> BlockContraction::sums() {
     return c.loop(c.i64(0), steps, 1, zeros, [&](Value step, ValueRange carried) {
       Value stage = c.i64(0);
       SmallVector<Value> ofLeft = left.fetch(first(step), stage), ofRight = right.fetch(first(step), stage);
-      k.barrier();
+      emitBarrier(c);
       left.put(ofLeft, stage), right.put(ofRight, stage);
-      k.barrier();
+      emitBarrier(c);
       return tile.multiply(left, right, stage, carried);
     });
   int64_t ahead = s.stages - 1;
@@ -66,7 +66,7 @@ SmallVector<Value> BlockContraction::sums() {
     if (copies)
       k.awaitCopies(ahead - 1);
     // This stage is there, and nobody reads the one before it any more.
-    k.barrier();
+    emitBarrier(c);
     Value next = c.add(step, ahead), free = stageOf(next);
     SmallVector<Value> ofLeft = left.fetch(first(next), free), ofRight = right.fetch(first(next), free);
     if (copies)

@@ -14,7 +14,7 @@ BlockPanel::BlockPanel(GroupKernel &k, const BlockContractSchedule &schedule, Bl
   stageElements = pitch * (byRows ? operand.extent : blockK);
   // What is transposed on its way is not copied, nor what is computed.
   copies = schedule.stages > 1 && (byRows || !operand.alongDepth) && k.canCopy(operand.tensor, operand.dim, vector);
-  local = k.allocateLocal(operand.element(), schedule.stages * stageElements);
+  local = allocateLocal(k.e, operand.element(), schedule.stages * stageElements);
   // An item's vectors are as many apart as there are items.
   int64_t across = (operand.alongDepth ? blockK : operand.extent) / vector;
   int64_t all = operand.extent * blockK / vector, items = schedule.items();

@@ -58,9 +58,16 @@ LogicalResult GroupKernel::end() {
   return failure(e.failed);
 }
 
-Value GroupKernel::allocateLocal(Type element, int64_t count) {
+Value allocateLocal(Emitter &e, Type element, int64_t count) {
+  Code &c = e.c;
+  OpBuilder &b = c.b;
   OpBuilder::InsertionGuard guard(b);
-  std::string name = (function.getName() + ".local" + Twine(locals++)).str();
+  // What is being built around the insertion point is not in the function yet.
+  auto function = e.fault.getDefiningOp()->getParentOfType<func::FuncOp>();
+  auto module = function->getParentOfType<ModuleOp>();
+  std::string name;
+  for (unsigned number = 0; number == 0 || module.lookupSymbol(name); ++number)
+    name = (function.getName() + ".local" + Twine(number)).str();
   b.setInsertionPoint(function);
   LLVM::GlobalOp::create(b, c.loc, LLVM::LLVMArrayType::get(memoryType(element), count), /*isConstant=*/false,
                          LLVM::Linkage::Internal, name, Attribute(), operandAlignment, localMemory);
@@ -68,7 +75,7 @@ Value GroupKernel::allocateLocal(Type element, int64_t count) {
   return LLVM::AddressOfOp::create(b, c.loc, LLVM::LLVMPointerType::get(b.getContext(), localMemory), name);
 }
 
-void GroupKernel::barrier() { gpu::BarrierOp::create(b, c.loc); }
+void emitBarrier(Code &c) { gpu::BarrierOp::create(c.b, c.loc); }
 
 // Whether neighbours along a dimension are so in a buffer, at places that are multiples of their number.
 static bool liesTogether(const Buffer &buffer, int64_t dim, int64_t count) {

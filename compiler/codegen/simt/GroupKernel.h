@@ -11,6 +11,11 @@ constexpr unsigned localMemory = 3;
 // What operands that have their memory to themselves are aligned to: four 32-bit numbers are loaded together.
 constexpr int64_t operandAlignment = 16;
 
+// Room for so many elements in the local memory of the group whose function is being emitted, which has nothing in it
+// yet, and a barrier: no item goes on before all have come there, and all that was stored before can be read.
+mlir::Value allocateLocal(Emitter &e, mlir::Type element, int64_t count);
+void emitBarrier(Code &c);
+
 class GroupKernel {
 public:
   // Begins a function as SimtKernel.h describes it.
@@ -19,10 +24,6 @@ public:
   // Passes on a fault, and returns.
   llvm::LogicalResult end();
 
-  // Room for so many elements in local memory, which has nothing in it yet.
-  mlir::Value allocateLocal(mlir::Type element, int64_t count);
-  // No item goes on before all have come here, and all that was stored before can be read.
-  void barrier();
   // Elements that are neighbours along a dimension, from the first one's index on, loaded at once where they lie so.
   llvm::SmallVector<mlir::Value> elements(mlir::Value tensor, Indices index, int64_t dim, int64_t count);
   // The same of memory that is aligned to so many.
@@ -53,7 +54,7 @@ public:
 
 private:
   mlir::func::FuncOp function;
-  unsigned locals = 0, faultArgument;
+  unsigned faultArgument;
   bool hasHalo = false;
 };
 

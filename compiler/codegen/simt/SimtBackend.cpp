@@ -25,10 +25,11 @@ ArrayRef<const KernelClass *> SimtBackend::kernelClasses() const {
 }
 
 const KernelClass *SimtBackend::classOf(Operation *anchor) const {
+  // What multiplies every number once has nothing to share.
+  if (isa_and_nonnull<graph::MatMulNBitsOp>(anchor) || (anchor && isDepthwise(anchor)))
+    return &productClass;
   if (isa_and_nonnull<graph::MatMulOp, graph::ConvOp>(anchor))
     return &blockContractClass;
-  if (isa_and_nonnull<graph::MatMulNBitsOp>(anchor))
-    return &productClass;
   return isa_and_nonnull<graph::ConcatOp>(anchor) ? &mapClass : commonClassOf(anchor);
 }
 
@@ -51,6 +52,11 @@ void SimtBackend::registerDialects(DialectRegistry &registry) const {
                   ub::UBDialect, gpu::GPUDialect, vector::VectorDialect>();
 }
 
+static FailureOr<Grid> emitAsItems(func::FuncOp kernel, ClassEmitter emit, const Schedule &schedule, StringRef name,
+                                   unsigned symbolCount, const Target &target, ModuleOp loops) {
+  return emitItems(kernel, emit, schedule, name, symbolCount, target, loops);
+}
+
 FailureOr<Grid> SimtBackend::emitKernel(func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule,
                                         StringRef name, unsigned symbolCount, const CodegenOptions &options,
                                         ModuleOp loops) const {
@@ -62,7 +68,9 @@ FailureOr<Grid> SimtBackend::emitKernel(func::FuncOp kernel, const KernelClass &
     for (const auto &[known, emitOwn] : own)
       if (known == &klass)
         emit = emitOwn;
-    grid = emitItems(kernel, emit, schedule, name, symbolCount, options.target, loops);
+    Operation *anchor = anchorOf(kernel);
+    auto emitAll = anchor && sharesRows(anchor, klass) ? emitSharedRows : emitAsItems;
+    grid = emitAll(kernel, emit, schedule, name, symbolCount, options.target, loops);
   }
   if (failed(grid))
     return failure();
@@ -80,9 +88,9 @@ std::string launchNote(func::FuncOp kernel) {
   std::string note;
   llvm::raw_string_ostream out(note);
   if (auto items = kernel->getAttrOfType<IntegerAttr>(itemsAttribute))
-    out << "// " << simtSymbol(kernel.getName()) << ": " << kernel->getAttrOfType<StringAttr>(groupsAttribute).getValue()
-        << " groups of " << items.getInt() << " items, with "
-        << kernel->getAttrOfType<IntegerAttr>(scratchAttribute).getInt() << " bytes of scratch\n";
+    out << "// " << simtSymbol(kernel.getName()) << ": "
+        << kernel->getAttrOfType<StringAttr>(groupsAttribute).getValue() << " groups of " << items.getInt()
+        << " items, with " << kernel->getAttrOfType<IntegerAttr>(scratchAttribute).getInt() << " bytes of scratch\n";
   return note;
 }
 

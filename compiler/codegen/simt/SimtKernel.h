@@ -49,6 +49,12 @@ mlir::FailureOr<Grid> emitItems(mlir::func::FuncOp kernel, ClassEmitter emit, co
 // items: neighbours compute neighbouring ones.
 Grid emitSimtMap(KernelBody &k, const MapSchedule &schedule);
 
+// Of rows that the items of a group share; whether those of an anchor's kernel are.
+mlir::FailureOr<Grid> emitSharedRows(mlir::func::FuncOp kernel, ClassEmitter emit, const Schedule &schedule,
+                                     llvm::StringRef name, unsigned symbolCount, const Target &target,
+                                     mlir::ModuleOp loops);
+bool sharesRows(mlir::Operation *anchor, const KernelClass &klass);
+
 // The same of class block_contract.
 mlir::FailureOr<Grid> emitBlockContract(mlir::func::FuncOp kernel, const Schedule &schedule, llvm::StringRef name,
                                         unsigned symbolCount, const Target &target, mlir::ModuleOp loops);
