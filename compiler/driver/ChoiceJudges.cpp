@@ -8,6 +8,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include <map>
 #include <numeric>
 
 using namespace mlir;
@@ -42,8 +43,7 @@ llvm::Expected<PlannedModel> planAs(const OpenModel &open, ArrayRef<Site> sites,
   model.compilation = std::move(*compilation);
   PassContext &context = model.compilation->context;
   context.algorithms = open.context.algorithms, context.foldBudget = open.context.foldBudget;
-  model.compilation->chooser = siteChooser(context.target, std::move(choices));
-  context.chooser = model.compilation->chooser.get();
+  model.compilation->take(siteChooser(context.target, std::move(choices)));
   model.program().sourceWeightBytes = open.sourceWeightBytes;
   if (failed(open.pipeline.run(*model.module, context, OpenModel::begin(open.pipeline), open.pipeline.size())))
     return llvm::createStringError(problem.empty() ? "it was cancelled" : problem);
@@ -63,19 +63,26 @@ double sumOf(ArrayRef<double> costs) { return std::accumulate(costs.begin(), cos
 // By the model of the code: cycles of each kernel with the schedule that it is planned with.
 class StaticChoices final : public tune::ChoiceJudge {
 public:
-  StaticChoices(const OpenModel &open, const Program &proposed, ArrayRef<Site> sites)
+  StaticChoices(const OpenModel &open, ArrayRef<Site> sites)
       : open(open), sites(sites), timer(open.options.target),
-        coefficients(open.options.tuning.coefficients.value_or(coefficientsFor(open.options.target))),
-        proposed(judged(proposed, costsOf(proposed))) {}
+        coefficients(open.options.tuning.coefficients.value_or(coefficientsFor(open.options.target))) {}
 
-  llvm::Expected<std::array<tune::JudgedPlan, 2>> kernels(const tune::Taken &taken) override {
-    auto model = planAs(open, sites, taken);
-    if (!model)
-      return model.takeError();
-    return std::array{proposed, judged(model->program(), costsOf(model->program()))};
+  llvm::Expected<std::array<tune::JudgedPlan, 2>> kernels(const tune::Taken &base, const tune::Taken &taken) override {
+    std::array<tune::JudgedPlan, 2> plans;
+    for (auto [plan, choices] : llvm::zip(plans, std::array{&base, &taken})) {
+      auto found = plansOf.find(*choices);
+      if (found == plansOf.end()) {
+        auto model = planAs(open, sites, *choices);
+        if (!model)
+          return model.takeError();
+        found = plansOf.emplace(*choices, judged(model->program(), costsOf(model->program()))).first;
+      }
+      plan = found->second;
+    }
+    return plans;
   }
-  llvm::Expected<std::array<double, 2>> models(const tune::Taken &taken) override {
-    auto plans = kernels(taken);
+  llvm::Expected<std::array<double, 2>> models(const tune::Taken &base, const tune::Taken &taken) override {
+    auto plans = kernels(base, taken);
     if (!plans)
       return plans.takeError();
     return std::array{sumOf((*plans)[0].costs), sumOf((*plans)[1].costs)};
@@ -111,7 +118,7 @@ private:
   BlockTimer timer;
   Coefficients coefficients;
   llvm::StringMap<double> known; // of kernels and schedules
-  tune::JudgedPlan proposed;
+  std::map<tune::Taken, tune::JudgedPlan> plansOf;
 };
 
 // By running the model as it was proposed and with choices in turns, on this machine.
@@ -120,8 +127,8 @@ public:
   RunningChoices(const OpenModel &open, ArrayRef<Site> sites, BuildProgram build)
       : open(open), sites(sites), build(build) {}
 
-  llvm::Expected<std::array<tune::JudgedPlan, 2>> kernels(const tune::Taken &taken) override {
-    if (llvm::Error error = prepare(taken))
+  llvm::Expected<std::array<tune::JudgedPlan, 2>> kernels(const tune::Taken &base, const tune::Taken &taken) override {
+    if (llvm::Error error = prepare(base, taken))
       return std::move(error);
     auto times = typicalKernelTimes(runs, seconds);
     if (!times)
@@ -131,8 +138,8 @@ public:
       result[i].costs = std::move((*times)[i]);
     return result;
   }
-  llvm::Expected<std::array<double, 2>> models(const tune::Taken &taken) override {
-    if (llvm::Error error = prepare(taken))
+  llvm::Expected<std::array<double, 2>> models(const tune::Taken &base, const tune::Taken &taken) override {
+    if (llvm::Error error = prepare(base, taken))
       return std::move(error);
     auto times = typicalTimes(runs, seconds);
     if (!times)
@@ -143,20 +150,20 @@ public:
 private:
   static constexpr double seconds = 2; // of a comparison
 
-  // The model as it was proposed is made once, the other one when it is another.
-  llvm::Error prepare(const tune::Taken &taken) {
-    if (runs.empty()) {
-      tune::Taken proposed;
-      for (const Site &site : sites)
-        proposed.push_back(site.proposed);
-      if (llvm::Error error = add(proposed))
+  // Those of the last comparison are not made again.
+  llvm::Error prepare(const tune::Taken &base, const tune::Taken &taken) {
+    if (!present.empty() && present.front() != base)
+      present.clear();
+    if (present.size() == 2 && present.back() != taken)
+      present.pop_back();
+    runs.resize(present.size()), plans.resize(present.size());
+    const tune::Taken *wanted[] = {&base, &taken};
+    for (size_t i = present.size(); i < 2; ++i) {
+      if (llvm::Error error = add(*wanted[i]))
         return error;
+      present.push_back(*wanted[i]);
     }
-    if (runs.size() == 2 && taken == present)
-      return llvm::Error::success();
-    runs.resize(1), plans.resize(1);
-    present = taken;
-    return add(taken);
+    return llvm::Error::success();
   }
 
   llvm::Error add(const tune::Taken &taken) {
@@ -182,13 +189,13 @@ private:
   BuildProgram build;
   std::vector<std::unique_ptr<ModelRun>> runs;
   std::vector<tune::JudgedPlan> plans;
-  tune::Taken present; // of the second one
+  std::vector<tune::Taken> present; // what they take
 };
 
 } // namespace
 
-std::unique_ptr<tune::ChoiceJudge> staticChoices(const OpenModel &open, const Program &proposed, ArrayRef<Site> sites) {
-  return std::make_unique<StaticChoices>(open, proposed, sites);
+std::unique_ptr<tune::ChoiceJudge> staticChoices(const OpenModel &open, ArrayRef<Site> sites) {
+  return std::make_unique<StaticChoices>(open, sites);
 }
 
 std::unique_ptr<tune::ChoiceJudge> runningChoices(const OpenModel &open, ArrayRef<Site> sites, BuildProgram build) {

@@ -21,8 +21,7 @@ struct OpenModel {
 using BuildProgram = llvm::function_ref<llvm::LogicalResult(Program &program, llvm::StringRef path)>;
 
 // By the model of the code: cycles of each kernel with the schedule that it is planned with.
-std::unique_ptr<tune::ChoiceJudge> staticChoices(const OpenModel &open, const Program &proposed,
-                                                 llvm::ArrayRef<Site> sites);
+std::unique_ptr<tune::ChoiceJudge> staticChoices(const OpenModel &open, llvm::ArrayRef<Site> sites);
 // By running whole models in turns, on this machine.
 std::unique_ptr<tune::ChoiceJudge> runningChoices(const OpenModel &open, llvm::ArrayRef<Site> sites,
                                                   BuildProgram build);

@@ -6,6 +6,7 @@
 #include "compiler/tune/database/Locate.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/TargetParser/Triple.h"
+#include <chrono>
 
 using namespace mlir;
 
@@ -64,10 +65,14 @@ static LogicalResult chooseAnew(const OpenModel &open, const Program &proposed, 
       return report.chosen = std::move(*known), success();
   }
   tune::ChoiceLimits limits;
+  limits.kinds = options.choices;
   limits.growth = growthLeft(open, sites);
   limits.doubt = isMeasured ? measuredDoubt : staticDoubt;
-  limits.isOver = [] { return isCancelled(); };
-  auto judge = isMeasured ? runningChoices(open, sites, build) : staticChoices(open, proposed, sites);
+  limits.isOver = [&, start = std::chrono::steady_clock::now()] {
+    std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    return isCancelled() || (request.seconds > 0 && passed.count() > request.seconds);
+  };
+  auto judge = isMeasured ? runningChoices(open, sites, build) : staticChoices(open, sites);
   auto chosen = tune::chooseSites(sites, *judge, limits);
   if (!chosen) {
     std::string problem = llvm::toString(chosen.takeError());

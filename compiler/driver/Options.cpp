@@ -40,10 +40,10 @@ static const Option table[] = {
      "what a database knows (draft); by analysing the code of N candidates of each kernel (static), 64 without a "
      "number; by measuring as many, which go into the database; from what a database has of the kernels of another "
      "model (transfer): MODEL, all of them with 'all', or the one that goes best with this one"},
-    {"choices", 0, OptionType::Text, "KIND,...|none", "algorithm,growth", CompileBit | TuneBit, false, true,
+    {"choices", 0, OptionType::Text, "KIND,...|none", "algorithm,fusion,growth", CompileBit | TuneBit, false, true,
      "what else of the model is chosen anew with --tune static or measure: the algorithms of convolutions and products "
-     "(algorithm), also such that make weights larger than they are without tuning (growth), up to "
-     "--max-weight-growth"},
+     "(algorithm), what is computed together (fusion), also such that make weights larger than they are without tuning "
+     "(growth), up to --max-weight-growth"},
     {"search", 0, OptionType::Text, "random|descent|evolution|genetic|construct|autotvm|chameleon", "descent",
      CompileBit | TuneBit, false, true,
      "what the second half of measured schedules is found by; the first is what is estimated to be fastest"},
@@ -334,7 +334,7 @@ llvm::Error OptionValues::set(const Option &option, StringRef text) {
         (option.name == "search" && !tune::findSearch(text)) || (option.name == "part" && !parsePart(text)))
       return wrong(option, text, option.value);
     if (option.name == "choices" && !parseChoices(text))
-      return wrong(option, text, "none, or some of algorithm and growth, with commas between them");
+      return wrong(option, text, "none, or some of algorithm, fusion and growth, with commas between them");
     if (option.name == "dim" || option.name == "shape")
       if (llvm::Error empty = checkRanges(option, text))
         return empty;

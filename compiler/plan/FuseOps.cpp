@@ -30,7 +30,8 @@ constexpr unsigned horizon = 64;
 
 class Fusion {
 public:
-  Fusion(Block &block, const Target &target) : block(block), backend(backendOf(target)), target(target) {
+  Fusion(Block &block, const Target &target, const FusionDecider &decider)
+      : block(block), backend(backendOf(target)), target(target), decider(decider) {
     for (auto [i, op] : llvm::enumerate(block))
       position[&op] = i;
   }
@@ -40,7 +41,7 @@ public:
     for (Operation &op : block)
       if (std::optional<Attention> attention = attentionOf(&op);
           attention && backend.has(attentionClass) && instructionsOf(attention->chain) <= maxAnchoredInstructions &&
-          isWorthFusing(*attention))
+          decide(&op, isWorthFusing(*attention)))
         growAttention(*attention);
     for (Operation &op : block)
       if (!needsNoKernel(&op) && !groupOf.contains(&op))
@@ -67,6 +68,8 @@ private:
   static bool fits(int64_t instructions, bool isPlain) {
     return instructions <= (isPlain ? maxMapInstructions : maxAnchoredInstructions);
   }
+
+  bool decide(Operation *reader, bool proposed) const { return decider ? decider(reader, proposed) : proposed; }
 
   // The values of `group` that are used outside it.
   SmallVector<Value> liveOut(const llvm::SmallSetVector<Operation *, 8> &group) {
@@ -95,7 +98,7 @@ private:
 
   // Takes in elementwise consumers as long as a single value leaves the group in the end.
   void grow(Operation *seed, llvm::SmallSetVector<Operation *, 8> group) {
-    size_t committed = group.size();
+    size_t committed = group.size(), seeds = group.size();
     bool growable =
         seed->getNumResults() > 0 && kernelClassOf(seed, backend).takesConsumers && liveOut(group).size() == 1;
     bool isPlain = !isAnchor(seed);
@@ -108,7 +111,8 @@ private:
       if (!uses && !dependent)
         continue;
       bool takes = uses && !dependent && op->hasTrait<Elementwise>() && !groupOf.contains(op) &&
-                   sameIteration(op, seed) && fits(instructions + instructionsOf(op), isPlain);
+                   sameIteration(op, seed) && fits(instructions + instructionsOf(op), isPlain) &&
+                   (isPlain || group.size() > seeds || decide(op, true));
       if (!takes) {
         tainted.insert(op);
         continue;
@@ -165,7 +169,7 @@ private:
       return consumer->getOperand(0) == value &&
              (consumer == takesQueries ||
               (takesProducer(consumer) && kernelClassOf(consumer, backend).takesProducers &&
-               (!isa<ConvOp>(consumer) || gainsFromProducer(consumer, producer.ops.size(), target))));
+               decide(consumer, !isa<ConvOp>(consumer) || gainsFromProducer(consumer, producer.ops.size(), target))));
     // Broadcast operands would be computed again for every element they spread to.
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }
@@ -248,6 +252,7 @@ private:
   Block &block;
   const Backend &backend;
   const Target &target;
+  const FusionDecider &decider;
   DenseMap<Operation *, size_t> position, groupOf;
   std::vector<Group> groups;
 };
@@ -267,9 +272,19 @@ struct FuseOpsPass : impl::FuseOpsPassBase<FuseOpsPass> {
 
 } // namespace
 
-std::vector<FusionGroup> fuseOps(func::FuncOp main, const Target &target) {
+bool isTogether(Operation *reader, ArrayRef<Operation *> group) {
+  auto isHere = [&](Value value) { return llvm::is_contained(group, value.getDefiningOp()); };
+  if (isAnchor(reader))
+    return isHere(reader->getOperand(0));
+  return llvm::any_of(reader->getOperands(), [&](Value value) {
+    return value.getDefiningOp() && isHere(value) && isAnchor(value.getDefiningOp());
+  });
+}
+
+std::vector<FusionGroup> fuseOps(func::FuncOp main, const Target &target, const FusionDecider &decide) {
   std::vector<FusionGroup> groups;
-  main.walk<WalkOrder::PreOrder>([&](Block *block) { llvm::append_range(groups, Fusion(*block, target).run()); });
+  main.walk<WalkOrder::PreOrder>(
+      [&](Block *block) { llvm::append_range(groups, Fusion(*block, target, decide).run()); });
   DenseMap<Operation *, size_t> position;
   main.walk<WalkOrder::PreOrder>([&](Operation *op) { position[op] = position.size(); });
   llvm::sort(groups,

@@ -71,6 +71,23 @@ LogicalResult checkUnstoredLayouts(ArrayRef<FusionGroup> groups) {
   return success();
 }
 
+// A choice of fusion that the plan's kernels do not have.
+LogicalResult checkFusion(ArrayRef<FusionGroup> groups, const Plan &plan) {
+  llvm::StringMap<StringRef> chosen;
+  for (const PlannedChoice &choice : plan.choices)
+    if (choice.kind == name(SiteKind::Fusion))
+      chosen[choice.op] = choice.take;
+  for (const FusionGroup &group : groups)
+    for (Operation *op : group) {
+      StringRef wanted = chosen.lookup(opName(op)), is = isTogether(op, group) ? together : apart;
+      if (!wanted.empty() && wanted != is)
+        return hint(emitError(op, ErrorCode::BadPlan) << "fusion of '" << opName(op) << "': '" << wanted
+                                                      << "' is not what its kernel is, but '" << is << "'",
+                    "a plan's kernels decide; take this choice out, or take out all layouts and kernels");
+    }
+  return success();
+}
+
 class PlanChooser final : public Chooser {
 public:
   PlanChooser(const Plan &plan, const Target &target)
@@ -156,7 +173,7 @@ public:
 
   FailureOr<std::vector<FusionGroup>> groups(func::FuncOp main) override {
     FailureOr<std::vector<FusionGroup>> groups = plannedGroups(main, backend, plan);
-    if (failed(groups) || failed(checkUnstoredLayouts(*groups)))
+    if (failed(groups) || failed(checkUnstoredLayouts(*groups)) || failed(checkFusion(*groups, plan)))
       return failure();
     return groups;
   }
@@ -203,7 +220,7 @@ FailureOr<std::unique_ptr<Chooser>> chooserFor(const Plan *plan, const Target &t
   if (failed(checkChoices(*plan, loc)))
     return failure();
   if (!plan->saysAll())
-    return std::unique_ptr<Chooser>(siteChooser(target, plan->choices));
+    return std::unique_ptr<Chooser>(siteChooser(target, plan->choices, {}, /*isUsers=*/true));
   return std::unique_ptr<Chooser>(std::make_unique<PlanChooser>(*plan, target));
 }
 

@@ -31,14 +31,16 @@ LogicalResult checkChoices(const Plan &plan, Location loc) {
     auto refuse = [&](const Twine &why) {
       return emitError(loc, ErrorCode::BadPlan) << choice.kind << " of '" << choice.op << "': " << why;
     };
-    if (choice.kind != name(SiteKind::Algorithm))
+    bool isFusion = choice.kind == name(SiteKind::Fusion);
+    if (choice.kind != name(SiteKind::Algorithm) && !isFusion)
       return refuse("there is no choice of a '" + choice.kind + "'");
     if (!plan.saysAll())
       continue;
     const PlannedKernel *kernel = index.kernelOf(choice.op);
     if (!kernel)
       return refuse("no kernel of the plan computes this op");
-    if (!llvm::is_contained(algorithmsOf(*kernel), choice.take))
+    // That of fusion is compared with the kernels' ops in the graph.
+    if (!isFusion && !llvm::is_contained(algorithmsOf(*kernel), choice.take))
       return hint(refuse("'" + choice.take + "' is not what kernel '" + kernel->name + "' of class '" +
                          kernel->kernelClass + "' does"),
                   "a plan's kernels decide; take this choice out, or take out all layouts and kernels");

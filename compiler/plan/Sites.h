@@ -7,8 +7,10 @@
 namespace fathom {
 
 // Growth has no sites: it lets other choices make weights larger than the draft's do, as far as the user's limit.
-enum class SiteKind { Algorithm, Growth };
-inline constexpr SiteKind siteKinds[] = {SiteKind::Algorithm, SiteKind::Growth};
+enum class SiteKind { Algorithm, Fusion, Growth };
+inline constexpr SiteKind siteKinds[] = {SiteKind::Algorithm, SiteKind::Fusion, SiteKind::Growth};
+// Of fusion: whether an op is in the kernel of what it reads (FuseOps.h).
+inline constexpr llvm::StringLiteral together = "together", apart = "apart";
 llvm::StringRef name(SiteKind kind);
 
 struct Alternative {
@@ -28,15 +30,16 @@ struct Site {
   PlannedChoice take(size_t alternative) const;
 };
 
-// The draft, but for what is fixed. A choice that the graph does not have is an error.
+// The draft, but for what is fixed.
 class SiteChooser : public Chooser {
 public:
   // In the order of the graph, when it is planned.
   virtual llvm::ArrayRef<Site> sites() const = 0;
 };
 
-// The Plan names choices that are `made`, and not those that only keep what was proposed.
+// The Plan names choices that are `made`, and not those that only keep what was proposed. One that the graph has no
+// site for is an error, if they are the user's; else it says nothing any more, as what others made left no choice.
 std::unique_ptr<SiteChooser> siteChooser(const Target &target, std::vector<PlannedChoice> made,
-                                         std::vector<PlannedChoice> kept = {});
+                                         std::vector<PlannedChoice> kept = {}, bool isUsers = false);
 
 } // namespace fathom

@@ -17,7 +17,7 @@ std::string choiceKey(const Program &proposed, ArrayRef<Site> sites, const Codeg
     kernels.emplace_back().key = use.task->key().str();
     kernels.back().kernels = use.kernels;
   }
-  std::string text = "choices of model " + modelHash(kernels);
+  std::string text = keyInModel(modelHash(kernels), "choices");
   for (const Site &site : sites) {
     text += ("\n" + name(site.kind)).str();
     for (const Alternative &one : site.alternatives)
@@ -51,8 +51,9 @@ llvm::Expected<std::optional<ChosenModel>> knownChoices(ScheduleDatabase &databa
   for (auto [place, site] : llvm::enumerate(sites)) {
     ChosenSite &one = model.sites.emplace_back(ChosenSite{site, site.proposed});
     const Schedule &knobs = (*entry)->schedule;
-    if (std::string knob = knobOf(site, place); knobs.has(knob))
-      one.taken = std::min(size_t(knobs.value(knob)), site.alternatives.size() - 1);
+    std::string knob = knobOf(site, place);
+    if (size_t taken = knobs.has(knob) ? size_t(knobs.value(knob)) : SIZE_MAX; taken < site.alternatives.size())
+      one.taken = taken;
   }
   return model;
 }
@@ -73,7 +74,7 @@ llvm::Error keepChoices(ScheduleDatabase &database, StringRef key, ChosenModel &
     entry.found = Found::Static, entry.cycles = model.takenCost;
   entry.time =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-  entry.provenance = "choices of the model " + request.model;
+  entry.provenance = "choices in the model " + request.model;
   if (llvm::Error error = database.insert(entry))
     return error;
   model.entry = entry.id();

@@ -55,32 +55,42 @@ private:
   DenseMap<size_t, std::array<double, 2>> costs;
 };
 
-// An alternative that costs less than what was proposed, beyond doubt.
+// An alternative that costs less than what is taken, beyond doubt.
 struct Better {
   size_t site, alternative;
   double proposedCost, cost;
 };
 
-Expected<std::vector<Better>> tryAlternatives(ArrayRef<ChosenSite> sites, ChoiceJudge &judge,
+Taken takenOf(ArrayRef<ChosenSite> sites) {
+  Taken taken;
+  for (const ChosenSite &one : sites)
+    taken.push_back(one.taken);
+  return taken;
+}
+
+Expected<std::vector<Better>> tryAlternatives(SiteKind kind, ArrayRef<ChosenSite> sites, ChoiceJudge &judge,
                                               const ChoiceLimits &limits) {
   std::vector<Better> better;
+  Taken base = takenOf(sites);
   size_t rounds = 0;
   for (const ChosenSite &one : sites)
-    rounds = std::max(rounds, one.site.alternatives.size());
+    if (one.site.kind == kind)
+      rounds = std::max(rounds, one.site.alternatives.size());
   for (size_t round = 0; round < rounds && !(limits.isOver && limits.isOver()); ++round) {
-    Taken taken;
-    for (const ChosenSite &one : sites)
-      taken.push_back(round < one.site.alternatives.size() ? round : one.site.proposed);
-    if (equal(taken, map_range(sites, [](const ChosenSite &one) { return one.site.proposed; })))
+    Taken taken = base;
+    for (auto [i, one] : enumerate(sites))
+      if (one.site.kind == kind && round < one.site.alternatives.size())
+        taken[i] = round;
+    if (taken == base)
       continue;
-    auto plans = judge.kernels(taken);
+    auto plans = judge.kernels(base, taken);
     if (!plans)
       return plans.takeError();
     Regions regions(*plans);
     for (auto [i, one] : enumerate(sites)) {
-      auto [proposed, tried] = regions.around(one.site.op);
-      if (taken[i] != one.site.proposed && std::isfinite(proposed) && tried < proposed * (1 - limits.doubt))
-        better.push_back({i, taken[i], proposed, tried});
+      auto [before, tried] = regions.around(one.site.op);
+      if (taken[i] != base[i] && std::isfinite(before) && tried < before * (1 - limits.doubt))
+        better.push_back({i, taken[i], before, tried});
     }
   }
   return better;
@@ -113,36 +123,48 @@ void takeWithin(int64_t growth, ArrayRef<Better> better, std::vector<ChosenSite>
       growth -= bytes, take(sites[better[i].site], better[i]);
 }
 
+Error chooseKind(SiteKind kind, std::vector<ChosenSite> &sites, ChoiceJudge &judge, const ChoiceLimits &limits) {
+  Taken base = takenOf(sites);
+  auto better = tryAlternatives(kind, sites, judge, limits);
+  if (!better)
+    return better.takeError();
+  int64_t growth = limits.growth;
+  for (const ChosenSite &one : sites)
+    growth -= one.growth();
+  takeWithin(growth, *better, sites);
+  for (Taken taken; (taken = takenOf(sites)) != base;) {
+    auto costs = judge.models(base, taken);
+    if (!costs)
+      return costs.takeError();
+    if ((*costs)[1] <= (*costs)[0])
+      return Error::success();
+    std::vector<size_t> changed;
+    for (size_t i = 0; i < sites.size(); ++i)
+      if (taken[i] != base[i])
+        changed.push_back(i);
+    std::vector<size_t> order = byCost(changed.size(), [&](size_t i) { return sites[changed[i]].gain(); });
+    for (size_t place : ArrayRef(order).take_front((order.size() + 1) / 2))
+      takeBack(sites[changed[place]]);
+  }
+  return Error::success();
+}
+
 } // namespace
 
 Expected<ChosenModel> chooseSites(ArrayRef<Site> sites, ChoiceJudge &judge, const ChoiceLimits &limits) {
   ChosenModel model;
   for (const Site &site : sites)
     model.sites.push_back({site, site.proposed});
-  auto better = tryAlternatives(model.sites, judge, limits);
-  if (!better)
-    return better.takeError();
-  takeWithin(limits.growth, *better, model.sites);
-  while (true) {
-    Taken taken;
-    std::vector<size_t> changed;
-    for (auto [i, one] : enumerate(model.sites)) {
-      taken.push_back(one.taken);
-      if (one.isChanged())
-        changed.push_back(i);
-    }
-    auto costs = judge.models(taken);
-    if (!costs)
-      return costs.takeError();
-    model.proposedCost = (*costs)[0], model.takenCost = (*costs)[1];
-    if (changed.empty())
-      return model.takenCost = model.proposedCost, std::move(model);
-    if (model.takenCost <= model.proposedCost)
-      return std::move(model);
-    std::vector<size_t> order = byCost(changed.size(), [&](size_t i) { return model.sites[changed[i]].gain(); });
-    for (size_t place : ArrayRef(order).take_front((order.size() + 1) / 2))
-      takeBack(model.sites[changed[place]]);
-  }
+  Taken proposed = takenOf(model.sites);
+  for (SiteKind kind : siteKinds)
+    if (is_contained(limits.kinds, kind))
+      if (Error error = chooseKind(kind, model.sites, judge, limits))
+        return std::move(error);
+  auto costs = judge.models(proposed, takenOf(model.sites));
+  if (!costs)
+    return costs.takeError();
+  model.proposedCost = (*costs)[0], model.takenCost = model.isChanged() ? (*costs)[1] : (*costs)[0];
+  return std::move(model);
 }
 
 } // namespace fathom::tune

@@ -17,12 +17,12 @@ struct JudgedPlan {
   std::vector<double> costs;
 };
 
-// Who says what a model costs as it was proposed, and with other choices.
+// Who says what a model costs with some choices, and with others.
 class ChoiceJudge {
 public:
   virtual ~ChoiceJudge() = default;
-  virtual llvm::Expected<std::array<JudgedPlan, 2>> kernels(const Taken &taken) = 0;
-  virtual llvm::Expected<std::array<double, 2>> models(const Taken &taken) = 0;
+  virtual llvm::Expected<std::array<JudgedPlan, 2>> kernels(const Taken &base, const Taken &taken) = 0;
+  virtual llvm::Expected<std::array<double, 2>> models(const Taken &base, const Taken &taken) = 0;
 };
 
 // What became of a site: costs are those of the kernels around it.
@@ -50,13 +50,14 @@ struct ChosenModel {
 };
 
 struct ChoiceLimits {
+  std::vector<SiteKind> kinds = {std::begin(siteKinds), std::end(siteKinds)};
   double doubt = 0;             // what a judge cannot tell apart, as a share
   int64_t growth = INT64_MAX;   // bytes by which weights may grow beyond what was proposed
   std::function<bool()> isOver; // after which nothing else is tried
 };
 
-// Each site takes the alternative whose kernels cost least, all sites tried at a time, as far as weights may grow;
-// then, while the whole model costs more than as it was proposed, those that gain least are taken back.
+// One kind of sites after the other: each takes the alternative whose kernels cost least, all sites tried at a time, as
+// far as weights may grow; then, while the whole model costs more than before, those that gain least are taken back.
 llvm::Expected<ChosenModel> chooseSites(llvm::ArrayRef<Site> sites, ChoiceJudge &judge, const ChoiceLimits &limits);
 
 } // namespace fathom::tune

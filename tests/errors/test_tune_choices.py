@@ -1,6 +1,5 @@
 """What a whole model chooses before its kernels' schedules: a draft that is wrong is put right, a database and plans remember it."""
 import json
-import platform
 
 import numpy as np
 import pytest
@@ -39,12 +38,17 @@ def changed(found):
     return {site["op"]: site["taken"] for site in found["choices"]["sites"] if site["taken"] != site["proposed"]}
 
 
+def kinds(found):
+    return {site["choice"] for site in found["choices"]["sites"]}
+
+
 def test_an_algorithm_is_put_right_and_remembered(fathom, network, tmp_path):
     draft = fathom("compile", network, *COMPILE, "--db", "none").expect(0).out
     assert "winograd" not in Plan(draft).classes
     found = tuned(fathom, network, "--db", "x.db", "-o", "found.plan")
-    sites = {site["op"]: site for site in found["choices"]["sites"]}
+    sites = {site["op"]: site for site in found["choices"]["sites"] if site["choice"] == "algorithm"}
     assert set(sites) == {"wide", "narrow"}
+    assert {site["op"] for site in found["choices"]["sites"] if site["choice"] == "fusion"} == {"positive"}
     assert sites["wide"]["taken"] in ("winograd2", "winograd4") and sites["wide"]["taken_cost"] < sites["wide"]["proposed_cost"]
     assert found["choices"]["taken_cost"] < found["choices"]["proposed_cost"] and not found["choices"]["measured"]
     plan = (tmp_path / "found.plan").read_text()
@@ -59,6 +63,10 @@ def test_an_algorithm_is_put_right_and_remembered(fathom, network, tmp_path):
     assert "winograd" in [kernel["class"] for kernel in manifest["kernels"]]
     entry = fathom("db", "show", found["choices"]["entry"], "--db", "x.db").expect(0).out
     assert "choices" in entry and "algorithm.0" in entry
+    # It is no schedule that another model could take.
+    (tmp_path / "other.onnx").write_bytes(network.read_bytes())
+    words = ["tune", "other.onnx", *WORDS, "--tune", "transfer", "--apart", "--db", "x.db", "--json", "-q"]
+    assert set(json.loads(fathom(*words).expect(0).out)["sources"]["scores"]) == {"network"}
     # So is it exported and taken in again.
     lines = fathom("db", "export", "--db", "x.db").expect(0).out
     (tmp_path / "lines").write_text(lines)
@@ -77,7 +85,7 @@ def test_nothing_else_is_chosen_than_what_is_asked_for(fathom, network):
     found = tuned(fathom, network, "--db", "none", "--fp", "strict")
     assert not any(take.startswith("winograd") for take in changed(found).values())
     # What the user says is no choice.
-    assert tuned(fathom, network, "--db", "none", "--conv-algorithm", "contract")["choices"] is None
+    assert kinds(tuned(fathom, network, "--db", "none", "--conv-algorithm", "contract")) == {"fusion"}
     for words in "all", "algorithm,", "algorithm;growth", "winograd":
         fathom("tune", network, "--choices", words).expect(2, "[F2001]", "--choices")
 
@@ -105,14 +113,42 @@ def test_a_plan_of_choices_alone(fathom, network, tmp_path):
         fathom(*words, "--emit", "plan").expect(1, "[F1009]", said, op)
 
 
+def test_a_plan_takes_apart_what_belongs_together(fathom, network, tmp_path):
+    words = ["compile", network, "--target", "x86-64-v3", "--db", "none", "--plan", "x.plan"]
+    plans = {}
+    for take in "together", "apart":
+        (tmp_path / "x.plan").write_text(PARTIAL % ("positive", "fusion", take))
+        plans[take] = fathom(*words, "--emit", "plan").expect(0).out
+        fathom(*words, "-q", "-o", "a.fathom").expect(0)
+        (tmp_path / "x.plan").write_text(plans[take])
+        fathom(*words, "-q", "-o", "b.fathom").expect(0)
+        assert (tmp_path / "a.fathom").read_bytes() == (tmp_path / "b.fathom").read_bytes()
+        first = next(text for text in Plan(plans[take]).kernels if "- wide" in text)
+        assert ("- positive" in first) == (take == "together")
+    (tmp_path / "x.plan").write_text(plans["apart"].replace("take: apart", "take: together"))
+    fathom(*words, "--emit", "plan").expect(1, "[F1009]", "fusion of 'positive'", "'together'")
+    for op, take, said in ("x", "apart", "nothing to choose"), ("positive", "nearby", "cannot be chosen"):
+        (tmp_path / "x.plan").write_text(PARTIAL % (op, "fusion", take))
+        fathom(*words, "--emit", "plan").expect(1, "[F1009]", said, op)
+
+
 def test_results_are_right(fathom, network):
     """On this machine, with whatever is chosen for it."""
     fathom("tune", network, "--tune", "static:2", "--db", "x.db", "-q").expect(0)
     fathom("verify", network, "--db", "x.db", "-q").expect(0)
-    for kind in "winograd4", "spatial_pack", "gemm", "direct":
-        target = "aarch64-unknown-linux-gnu" if platform.machine() == "aarch64" else "x86_64-unknown-linux-gnu"
-        plan = fathom("compile", network, "--db", "none", "--emit", "plan").expect(0).out
-        name = plan.split("target:")[1].split("'")[1]
-        assert name.startswith(target)
-        (network.parent / "x.plan").write_text(f"fathom-plan: 3\ntarget: '{name}'\nchoices:\n  - {{ op: wide, choice: algorithm, take: {kind} }}\n")
+    target = Plan(fathom("compile", network, "--db", "none", "--emit", "plan").expect(0).out).head.split("'")[1]
+    for kind in "winograd4", "gemm":
+        choices = f"  - {{ op: wide, choice: algorithm, take: {kind} }}\n  - {{ op: positive, choice: fusion, take: apart }}\n"
+        (network.parent / "x.plan").write_text(f"fathom-plan: 3\ntarget: '{target}'\nchoices:\n{choices}")
         fathom("verify", network, "--plan", "x.plan", "-q").expect(0)
+
+
+def test_measured_choices(fathom, network):
+    """Whole models take turns; what they say is kept, and is asked for no more."""
+    words = ["tune", network, "--tune", "measure:2", "--max-weight-growth", "400", "--db", "x.db", "--json", "-q"]
+    found = json.loads(fathom(*words).expect(0).out)["choices"]
+    assert found["measured"] and found["entry"] and found["taken_cost"] <= found["proposed_cost"]
+    again = json.loads(fathom(*words).expect(0).out)["choices"]
+    assert again["entry"] == found["entry"]
+    assert [site["taken"] for site in again["sites"]] == [site["taken"] for site in found["sites"]]
+    fathom("verify", network, "--db", "x.db", "--max-weight-growth", "400", "-q").expect(0)

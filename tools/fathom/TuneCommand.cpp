@@ -67,19 +67,26 @@ json::Value describe(const std::optional<tune::ChosenModel> &model) {
 // Sites that took something else, with what the kernels around them cost in thousands of nanoseconds, or of cycles.
 void printChoices(const tune::ChosenModel &model) {
   size_t changed = model.made().size();
-  outs() << formatv("choices: {0} of {1} sites take what was not proposed\n", changed, model.sites.size());
+  bool isKnown = model.proposedCost <= 0; // from an earlier run, which compared
+  outs() << formatv("choices: {0} of {1} sites take what was not proposed{2}\n", changed, model.sites.size(),
+                    isKnown ? ", as the database has it" : "");
   if (!changed)
     return;
   outs() << formatv("{0,-40} {1,-10} {2,-20} {3,-20} {4,12} {5,12} {6,7}\n", "site", "choice", "proposed", "taken",
                     "proposed", "taken", "ratio");
-  for (const tune::ChosenSite &one : model.sites)
-    if (one.isChanged())
-      outs() << formatv("{0,-40} {1,-10} {2,-20} {3,-20} {4,12:f1} {5,12:f1} {6,7:f3}\n",
-                        printable(one.site.op).substr(0, 40), name(one.site.kind),
-                        one.site.alternatives[one.site.proposed].name, one.site.alternatives[one.taken].name,
-                        one.proposedCost / 1e3, one.takenCost / 1e3, one.proposedCost / one.takenCost);
-  outs() << formatv("the whole model: {0:f1} {2} proposed, {1:f1} chosen, ratio {3:f3}\n", model.proposedCost / 1e3,
-                    model.takenCost / 1e3, model.isMeasured ? "us" : "kcycles", model.proposedCost / model.takenCost);
+  for (const tune::ChosenSite &one : model.sites) {
+    if (!one.isChanged())
+      continue;
+    outs() << formatv("{0,-40} {1,-10} {2,-20} {3,-20}", printable(one.site.op).substr(0, 40), name(one.site.kind),
+                      one.site.alternatives[one.site.proposed].name, one.site.alternatives[one.taken].name);
+    if (!isKnown)
+      outs() << formatv(" {0,12:f1} {1,12:f1} {2,7:f3}", one.proposedCost / 1e3, one.takenCost / 1e3,
+                        one.proposedCost / one.takenCost);
+    outs() << "\n";
+  }
+  if (!isKnown)
+    outs() << formatv("the whole model: {0:f1} {2} proposed, {1:f1} chosen, ratio {3:f3}\n", model.proposedCost / 1e3,
+                      model.takenCost / 1e3, model.isMeasured ? "us" : "kcycles", model.proposedCost / model.takenCost);
 }
 
 // Costs are in thousands of nanoseconds, or of cycles.

@@ -24,17 +24,17 @@ public:
     return sites;
   }
 
-  llvm::Expected<std::array<JudgedPlan, 2>> kernels(const Taken &taken) override {
+  llvm::Expected<std::array<JudgedPlan, 2>> kernels(const Taken &base, const Taken &taken) override {
     ++rounds;
     if (fails)
       return llvm::createStringError("it does not run");
-    return std::array{planOf(Taken(costs.size(), 0)), planOf(taken)};
+    return std::array{planOf(base), planOf(taken)};
   }
-  llvm::Expected<std::array<double, 2>> models(const Taken &taken) override {
+  llvm::Expected<std::array<double, 2>> models(const Taken &base, const Taken &taken) override {
     ++comparisons;
     auto sum = [](const JudgedPlan &plan) { return std::accumulate(plan.costs.begin(), plan.costs.end(), 0.0); };
-    double changed = double(costs.size() - size_t(llvm::count(taken, 0)));
-    return std::array{sum(planOf(Taken(costs.size(), 0))), sum(planOf(taken)) + penalty * changed};
+    auto changed = [&](const Taken &taken) { return double(taken.size() - size_t(llvm::count(taken, 0))); };
+    return std::array{sum(planOf(base)) + penalty * changed(base), sum(planOf(taken)) + penalty * changed(taken)};
   }
 
   int rounds = 0, comparisons = 0;
@@ -124,11 +124,11 @@ TEST(Choices, PassesErrorsOn) {
 class FusedJudge final : public ChoiceJudge {
 public:
   explicit FusedJudge(double behind) : behind(behind) {}
-  llvm::Expected<std::array<JudgedPlan, 2>> kernels(const Taken &) override {
+  llvm::Expected<std::array<JudgedPlan, 2>> kernels(const Taken &, const Taken &) override {
     return std::array{JudgedPlan{{{"conv", "relu"}, {"other"}}, {100, 1}},
                       JudgedPlan{{{"conv"}, {"relu"}, {"other"}}, {80, behind, 100}}};
   }
-  llvm::Expected<std::array<double, 2>> models(const Taken &) override { return std::array{1.0, 1.0}; }
+  llvm::Expected<std::array<double, 2>> models(const Taken &, const Taken &) override { return std::array{1.0, 1.0}; }
 
 private:
   double behind;
