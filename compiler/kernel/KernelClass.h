@@ -25,10 +25,10 @@ extern const KernelClass mapClass, reorderClass, concatClass, reduceClass, argRe
     poolClass, contractClass, attentionClass, depthwiseClass, winogradClass, spatialPackClass, strassenClass,
     transposedClass, packedProductClass, productClass, treesClass, scanClass, sequentialClass, blockContractClass;
 inline constexpr const KernelClass *kernelClassList[] = {
-    &mapClass,           &reorderClass,   &concatClass,      &reduceClass,   &argReduceClass,
-    &softmaxClass,       &layerNormClass, &poolClass,        &contractClass, &attentionClass,
-    &depthwiseClass,     &winogradClass,  &spatialPackClass, &strassenClass, &transposedClass,
-    &packedProductClass, &productClass,   &treesClass,       &scanClass,     &sequentialClass, &blockContractClass};
+    &mapClass,         &reorderClass,    &concatClass,       &reduceClass,        &argReduceClass, &softmaxClass,
+    &layerNormClass,   &poolClass,       &contractClass,     &attentionClass,     &depthwiseClass, &winogradClass,
+    &spatialPackClass, &strassenClass,   &transposedClass,   &packedProductClass, &productClass,   &treesClass,
+    &scanClass,        &sequentialClass, &blockContractClass};
 inline llvm::ArrayRef<const KernelClass *> allKernelClasses() { return kernelClassList; }
 const KernelClass *findKernelClass(llvm::StringRef name);
 

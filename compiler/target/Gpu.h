@@ -1,4 +1,5 @@
-// A machine of work items, as costs see it: what one multiprocessor has and does in a cycle, and what all of them share.
+// A machine of work items, as costs see it: what one multiprocessor has and does in a cycle, and what all of them
+// share.
 #pragma once
 
 #include <cstdint>

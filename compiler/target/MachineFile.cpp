@@ -87,8 +87,8 @@ template <> struct MappingTraits<fathom::Gpu> {
                           gpu.registers, gpu.localBytes, gpu.cacheBytes})
       if (count < 1 || count > (int64_t(1) << 40))
         return "what a gpu has is counted by whole numbers from 1 on";
-    for (double rate : {gpu.gigahertz, gpu.multiplyAdds, gpu.localBytesPerCycle, gpu.cacheBytesPerCycle,
-                        gpu.memoryBytesPerCycle})
+    for (double rate :
+         {gpu.gigahertz, gpu.multiplyAdds, gpu.localBytesPerCycle, gpu.cacheBytesPerCycle, gpu.memoryBytesPerCycle})
       if (!(rate > 0 && rate < 1e6))
         return "rates of a gpu are positive and below a million";
     for (double rate : {gpu.tf32MultiplyAdds, gpu.halfMultiplyAdds})

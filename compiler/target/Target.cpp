@@ -287,13 +287,13 @@ static llvm::Expected<Target> openClTarget(llvm::StringRef device) {
   return target;
 }
 
-// An NVIDIA GPU by its architecture ("sm_90"), or by its name. PTX of the oldest one that drivers still take runs on all
-// later ones.
+// An NVIDIA GPU by its architecture ("sm_90"), or by its name. PTX of the oldest one that drivers still take runs on
+// all later ones.
 static llvm::Expected<Target> cudaTarget(llvm::StringRef name) {
   // The machine that an architecture alone stands for: schedules are made for one.
   static constexpr std::pair<llvm::StringLiteral, llvm::StringLiteral> usual[] = {
-      {"sm_70", "v100"},     {"sm_72", "xavier"},   {"sm_75", "t4"},   {"sm_80", "a100"},
-      {"sm_86", "rtx-3090"}, {"sm_87", "orin"},     {"sm_89", "rtx-4090"}};
+      {"sm_70", "v100"},     {"sm_72", "xavier"}, {"sm_75", "t4"},      {"sm_80", "a100"},
+      {"sm_86", "rtx-3090"}, {"sm_87", "orin"},   {"sm_89", "rtx-4090"}};
   Target target;
   target.backend = "cuda", target.triple = cudaTriple.str(), target.cpu = name.str();
   describeItems(target);
@@ -334,9 +334,9 @@ static llvm::Expected<Target> targetFromFile(llvm::StringRef path) {
   if (!name)
     return name.takeError();
   auto target = name->triple == cudaTriple ? cudaTarget(name->cpu)
-                : name->triple == "opencl" ? openClTarget("")
-                                           : namedTarget(name->triple.empty() ? name->cpu : name->triple + ":" + name->cpu,
-                                                         name->features);
+                : name->triple == "opencl"
+                    ? openClTarget("")
+                    : namedTarget(name->triple.empty() ? name->cpu : name->triple + ":" + name->cpu, name->features);
   if (!target)
     return target;
   if (llvm::Error error = applyMachineFile(text, path, *target))

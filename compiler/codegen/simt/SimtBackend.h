@@ -24,8 +24,8 @@ public:
   std::string entryName(llvm::StringRef code) const override;
 };
 
-// What a kernel's function says of its grid: how many groups there are, as an expression over its symbols (s0, ...), and
-// the items and bytes of scratch of each.
+// What a kernel's function says of its grid: how many groups there are, as an expression over its symbols (s0, ...),
+// and the items and bytes of scratch of each.
 constexpr llvm::StringLiteral groupsAttribute = "groups", itemsAttribute = "items", scratchAttribute = "scratch";
 // That as a line of a comment, for who launches kernels from their text.
 std::string launchNote(mlir::func::FuncOp kernel);
