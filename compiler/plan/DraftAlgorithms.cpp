@@ -213,11 +213,9 @@ std::string nameOf(const Rewrite &rewrite) {
   return (rewrite.method == AlgorithmChoice::Winograd ? "winograd" : "strassen") + std::to_string(rewrite.number);
 }
 
-// An op with all algorithms that are possible for it. "contract" reads in place or packs, whichever is cheaper.
+// An op with all algorithms that are possible for it. Whether "contract" reads in place or packs is for schedules to say.
 Site siteOf(Operation *op, const Costs &costs) {
   Site site{SiteKind::Algorithm, opName(op).str(), {{"contract"}}};
-  if (auto conv = dyn_cast<ConvOp>(op); conv && conv.getGroup() == 1)
-    llvm::append_values(site.alternatives, Alternative{"direct"}, Alternative{"gemm"});
   if (costs.takesSpatialPack)
     site.alternatives.push_back({spatialPackName(op).str()});
   for (const Step &rewrite : costs.rewrites)

@@ -15,7 +15,7 @@ static SmallVector<std::string> algorithmsOf(const PlannedKernel &kernel) {
   };
   StringRef klass = kernel.kernelClass;
   if (klass == "contract")
-    return {"contract", number("pack_a") == "1" ? "gemm" : "direct"};
+    return {"contract"};
   if (klass == "spatial_pack")
     return {"spatial_pack", "grouped_spatial_pack"};
   if (klass == "winograd")

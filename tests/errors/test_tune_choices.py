@@ -132,12 +132,19 @@ def test_a_plan_takes_apart_what_belongs_together(fathom, network, tmp_path):
         fathom(*words, "--emit", "plan").expect(1, "[F1009]", said, op)
 
 
+def test_schedules_are_tuned_behind_choices(fathom, network):
+    """What tuning then finds for kernels does not contradict what was chosen."""
+    words = ["--tune", "static:24", "--target", "x86-64-v3", "--db", "none", "-q"]
+    fathom("tune", network, *words, "-o", "found.plan").expect(0)
+    fathom("compile", network, "--target", "x86-64-v3", "--db", "none", "--plan", "found.plan", "-o", "a.fathom", "-q").expect(0)
+
+
 def test_results_are_right(fathom, network):
     """On this machine, with whatever is chosen for it."""
     fathom("tune", network, "--tune", "static:2", "--db", "x.db", "-q").expect(0)
     fathom("verify", network, "--db", "x.db", "-q").expect(0)
     target = Plan(fathom("compile", network, "--db", "none", "--emit", "plan").expect(0).out).head.split("'")[1]
-    for kind in "winograd4", "gemm":
+    for kind in "winograd4", "spatial_pack":
         choices = f"  - {{ op: wide, choice: algorithm, take: {kind} }}\n  - {{ op: positive, choice: fusion, take: apart }}\n"
         (network.parent / "x.plan").write_text(f"fathom-plan: 3\ntarget: '{target}'\nchoices:\n{choices}")
         fathom("verify", network, "--plan", "x.plan", "-q").expect(0)
