@@ -22,7 +22,8 @@ Grid emitPool(KernelBody &k, const PoolSchedule &schedule) {
   auto maxPool = dyn_cast<MaxPoolOp>(op);
   auto average = dyn_cast<AveragePoolOp>(op);
   auto lp = dyn_cast<LpPoolOp>(op);
-  bool wantsIndices = maxPool && llvm::any_of(k.returned, [&](Value v) { return v == maxPool.getIndices() && v; });
+  // By the kernel's result, or by what is computed from them.
+  bool wantsIndices = maxPool && maxPool.getIndices() && !maxPool.getIndices().use_empty();
 
   Grid grid;
   int64_t innermost = innermostDim(type);
