@@ -213,7 +213,7 @@ std::string nameOf(const Rewrite &rewrite) {
   return (rewrite.method == AlgorithmChoice::Winograd ? "winograd" : "strassen") + std::to_string(rewrite.number);
 }
 
-// An op with all algorithms that are possible for it. Whether "contract" reads in place or packs is for schedules to say.
+// An op with all algorithms that are possible for it. Whether "contract" reads in place or packs is for schedules.
 Site siteOf(Operation *op, const Costs &costs) {
   Site site{SiteKind::Algorithm, opName(op).str(), {{"contract"}}};
   if (costs.takesSpatialPack)
