@@ -291,11 +291,12 @@ public:
   fathom_status *isOwn(const void *Buffer, bool &Own) const override {
     Current Here(Context);
     unsigned Type = 0;
-    int Ordinal = 0;
-    auto At = reinterpret_cast<CudaPointer>(Buffer);
-    // Ordinary memory of the host is not known to the driver.
-    Own = Buffer && !Driver.pointerAttribute(&Type, CudaMemoryType, At) && Type == CudaDeviceMemory;
-    if (!Own || Driver.pointerAttribute(&Ordinal, CudaOrdinal, At) || Ordinal == Handle)
+    int Ordinal = 0, Asked[] = {CudaMemoryType, CudaOrdinal};
+    void *Told[] = {&Type, &Ordinal};
+    // Of ordinary memory of the host, which the driver does not know, this tells nothing and is no error.
+    int Result = Driver.pointerAttributes(2, Asked, Told, reinterpret_cast<CudaPointer>(Buffer));
+    Own = Buffer && !Result && Type == CudaDeviceMemory;
+    if (!Own || Ordinal == Handle)
       return nullptr;
     return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT,
                       "a tensor is in the memory of GPU %d and the context runs on GPU %d ('%s')", Ordinal, Handle,

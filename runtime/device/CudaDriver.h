@@ -46,7 +46,7 @@ enum : int { CudaJitErrorLog = 5, CudaJitErrorLogBytes = 6 };
   X(createStream, cuStreamCreate, (void **, unsigned))                                                                 \
   X(destroyStream, cuStreamDestroy_v2, (void *))                                                                       \
   X(waitFor, cuStreamSynchronize, (void *))                                                                            \
-  X(pointerAttribute, cuPointerGetAttribute, (void *, int, CudaPointer))                                               \
+  X(pointerAttributes, cuPointerGetAttributes, (unsigned, int *, void **, CudaPointer))                                \
   X(streamContext, cuStreamGetCtx, (void *, void **))                                                                  \
   X(write, cuMemcpyHtoDAsync_v2, (CudaPointer, const void *, size_t, void *))                                          \
   X(read, cuMemcpyDtoHAsync_v2, (void *, CudaPointer, size_t, void *))                                                 \

@@ -79,8 +79,9 @@ CALL(cuModuleGetFunction, (void **function, void *module, const char *name), if 
 CALL(cuStreamCreate, (void **stream, unsigned flags), (void)flags; *stream = malloc(1))
 CALL(cuStreamDestroy_v2, (void *stream), free(stream))
 CALL(cuStreamGetCtx, (void *stream, void **context), *context = stream == (void *)1 ? NULL : &used)
-CALL(cuPointerGetAttribute, (void *value, int which, uint64_t pointer), if (!isOwn(pointer)) return 1;
-     if (which == 2) * (unsigned *)value = 2; else * (int *)value = (int)number("STAND_IN_ORDINAL", 0))
+CALL(cuPointerGetAttributes, (unsigned count, int *asked, void **told, uint64_t pointer),
+     for (unsigned i = 0; i < count; ++i) if (asked[i] == 2) * (unsigned *)told[i] = isOwn(pointer) ? 2 : 0;
+     else * (int *)told[i] = isOwn(pointer) ? (int)number("STAND_IN_ORDINAL", 0) : 0)
 CALL(cuStreamSynchronize, (void *stream), (void)stream)
 CALL(cuMemcpyHtoDAsync_v2, (uint64_t to, const void *from, size_t bytes, void *stream), (void)stream;
      memcpy((void *)(uintptr_t)to, from, bytes))
