@@ -79,3 +79,12 @@ def test_large_unsigned_root():
     x = np.array([[60000, 2000]], np.uint32)
     got, want = run_both(helper.make_node("ReduceL2", ["x"], ["y"]), {"x": x})
     np.testing.assert_array_equal(got, [[60033]])
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32])
+@pytest.mark.parametrize("constants", [["a"], []])
+def test_roots_of_squares_beyond_the_type(dtype, constants):
+    """The sum of squares has left the type's range, its root has not; of axes that are known, or of the run."""
+    x = np.array([[40000, 30000, 20000], [50000, 1, 40000]], dtype)
+    got, _ = run_both(helper.make_node("ReduceL2", ["x", "a"], ["y"]), {"x": x, "a": np.array([1])}, constants)
+    np.testing.assert_array_equal(got, np.sqrt((x.astype(float) ** 2).sum(1, keepdims=True)).astype(dtype))

@@ -24,8 +24,9 @@ static LogicalResult reduceAs(Node &node, Type wide) {
   return node.finish(castAs(node, node.results().front(), element, "cut"));
 }
 
-// Integers have their logarithms in double precision; what lies behind the point is cut off.
-static LogicalResult reduceLog(Node &node) {
+// Integers have their logarithms and roots in double precision, as sums of squares leave their range; what lies behind
+// the point is cut off.
+static LogicalResult reduceExactly(Node &node) {
   Type element = node.hasInput(0) ? node.elementType(0) : Type();
   bool isInteger = element && (element.isInteger(32) || element.isInteger(64));
   return isInteger ? reduceAs(node, node.builder().getF64Type()) : reduce(node);
@@ -58,10 +59,18 @@ static LogicalResult softmax(Node &node) {
 
 ArrayRef<Rule> reductionRules() {
   static constexpr Rule rules[] = {
-      {"ReduceL1", 1, 2, reduce},           {"ReduceL2", 1, 2, reduce},   {"ReduceLogSum", 1, 2, reduceLog},
-      {"ReduceLogSumExp", 1, 2, reduceLog}, {"ReduceMax", 1, 2, reduce},  {"ReduceMean", 1, 2, reduceMean},
-      {"ReduceMin", 1, 2, reduce},          {"ReduceProd", 1, 2, reduce}, {"ReduceSum", 1, 2, reduce},
-      {"ReduceSumSquare", 1, 2, reduce},    {"Softmax", 1, 1, softmax},   {"LogSoftmax", 1, 1, softmax},
+      {"ReduceL1", 1, 2, reduce},
+      {"ReduceL2", 1, 2, reduceExactly},
+      {"ReduceLogSum", 1, 2, reduceExactly},
+      {"ReduceLogSumExp", 1, 2, reduceExactly},
+      {"ReduceMax", 1, 2, reduce},
+      {"ReduceMean", 1, 2, reduceMean},
+      {"ReduceMin", 1, 2, reduce},
+      {"ReduceProd", 1, 2, reduce},
+      {"ReduceSum", 1, 2, reduce},
+      {"ReduceSumSquare", 1, 2, reduce},
+      {"Softmax", 1, 1, softmax},
+      {"LogSoftmax", 1, 1, softmax},
       {"Hardmax", 1, 1, softmax},
   };
   return rules;

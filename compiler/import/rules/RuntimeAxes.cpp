@@ -194,6 +194,10 @@ LogicalResult reduceDynamic(Node &node) {
   Value value = node.input(0);
   if (name == "ReduceL1")
     value = node.emit("Abs", value, {}, "terms");
+  // Of integers in double precision, as where axes are known.
+  Type element = node.elementType(0), wide = isa<FloatType>(element) ? element : Type(node.builder().getF64Type());
+  if (name == "ReduceL2")
+    value = castAs(node, value, wide, "wide");
   if (name == "ReduceL2" || name == "ReduceSumSquare")
     value = node.emit("Mul", {value, value}, {}, "terms");
   bool isSum = llvm::is_contained({"ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceMean"}, name);
@@ -216,11 +220,8 @@ LogicalResult reduceDynamic(Node &node) {
     Value product = node.emit("ReduceProd", counted, node.attr("keepdims", int64_t(0)), "count");
     value = node.emit("Div", {value, castAs(node, product, node.elementType(0), "count")}, {}, "mean");
   }
-  if (value && name == "ReduceL2") {
-    // Of integers in double precision, as the op itself has it.
-    Type element = node.elementType(0), wide = isa<FloatType>(element) ? element : Type(node.builder().getF64Type());
-    value = castAs(node, node.emit("Sqrt", castAs(node, value, wide, "wide"), {}, "root"), element, "cut");
-  }
+  if (value && name == "ReduceL2")
+    value = castAs(node, node.emit("Sqrt", value, {}, "root"), element, "cut");
   if (value && name == "ReduceLogSum")
     value = node.emit("Log", value, {}, "log");
   return node.finish(keepsDims ? value : withoutDims(node, value, flags, rank - *axes, ""));
