@@ -16,7 +16,7 @@ inline constexpr unsigned anyNumber = ~0u;
 // Applies the rule, after a look at the number of inputs.
 llvm::LogicalResult applyRule(const Rule &rule, Node &node);
 
-// The rules of each family, in Normalize<Family>.cpp.
+// The rules of each family, in rules/<Family>.cpp.
 llvm::ArrayRef<Rule> elementwiseRules();
 llvm::ArrayRef<Rule> movementRules();
 llvm::ArrayRef<Rule> resizeRules();
