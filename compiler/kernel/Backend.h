@@ -85,6 +85,9 @@ public:
 
   // Layouts. None where the op's kernel takes its operands as they come.
   virtual std::optional<AnchorLayouts> layoutsOf(mlir::Operation *anchor, const Target &target) const = 0;
+  // What the address at which a tensor begins is a multiple of, in bytes, where kernels count on more than elements
+  // that are whole: one that begins elsewhere in another is copied.
+  virtual int64_t alignment() const { return 1; }
 
   // Code. Emits a kernel as a function `name` of loops into a module; errors are reported.
   virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;

@@ -22,6 +22,8 @@ namespace {
 // How deep wholes may lie within wholes: what follows them from one to the next takes that long.
 constexpr unsigned maxDepth = 256;
 
+constexpr llvm::StringLiteral unaligned = "parts would begin where the target's kernels cannot read them";
+
 RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getType()); }
 
 bool haveSameHalo(const Layout &a, const Layout &b) { return a.haloLow == b.haloLow && a.haloHigh == b.haloHigh; }
@@ -58,8 +60,9 @@ private:
       raiseHalo(concat);
     SmallVector<OpOperand *> placed, copied;
     llvm::SmallDenseSet<Value> taken;
+    bool canBegin = allBeginAligned(concat, axis);
     for (OpOperand &operand : concat->getOpOperands()) {
-      std::string reason = whyCopied(concat, axis, operand);
+      std::string reason = canBegin ? whyCopied(concat, axis, operand) : unaligned.str();
       Value root = bufferRoot(operand.get());
       Placing placing = chooser.placing(root, concat);
       bool wants = placing != Placing::Never && !taken.contains(root);
@@ -145,6 +148,8 @@ private:
     for (size_t d = 0; d < mine.order.size(); ++d)
       if (mine.haloLow[d] > whole.haloLow[d] || mine.haloHigh[d] > whole.haloHigh[d])
         return "it has more zeros around it";
+    if (!isAligned(offsetOf(slice)))
+      return unaligned.str();
     if (sameMemory(type, there))
       return "";
     if (mine.order != whole.order || (!chooser.placesByCost() && !haveSameHalo(mine, whole)))
@@ -270,6 +275,15 @@ private:
     };
     auto kept = total(placed), moved = total(copied);
     return kept && moved && *moved <= *kept && copied.size() <= placed.size();
+  }
+
+  bool isAligned(AffineExpr bytes) { return bytes.getLargestKnownDivisor() % backend.alignment() == 0; }
+  // All or none: what is copied into its part is written by a kernel, too.
+  bool allBeginAligned(ConcatOp concat, int64_t axis) {
+    RankedTensorType type = concat.getType();
+    AffineExpr step = layoutOf(type).strides[axis] * elementBytes(type.getElementType());
+    return llvm::all_of(concat.getInputs().drop_back(),
+                        [&](Value before) { return isAligned(sizesOf(before)[axis] * step); });
   }
 
   template <typename Users> bool allGoByStrides(Users users) {

@@ -8,7 +8,7 @@ namespace fathom {
 
 // The memory that the items of a group share, as LLVM numbers it for GPUs.
 constexpr unsigned localMemory = 3;
-// What operands that have their memory to themselves are aligned to: four 32-bit numbers are loaded together.
+// What operands without room between their rows are aligned to: four 32-bit numbers are loaded together.
 constexpr int64_t operandAlignment = 16;
 
 // Room for so many elements in the local memory of the group whose function is being emitted, which has nothing in it

@@ -1,6 +1,7 @@
 // The classes of kernels that work items compute.
 #include "compiler/codegen/simt/SimtBackend.h"
 
+#include "compiler/codegen/simt/GroupKernel.h"
 #include "compiler/codegen/simt/Product.h"
 #include "compiler/codegen/simt/SimtKernel.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -46,6 +47,8 @@ std::optional<AnchorLayouts> SimtBackend::layoutsOf(Operation *anchor, const Tar
   order.append({1, 0});
   return AnchorLayouts{{{OperandLayout::Pixels, 0}, {OperandLayout::Packed, 1, {}, order}}, true};
 }
+
+int64_t SimtBackend::alignment() const { return operandAlignment; }
 
 void SimtBackend::registerDialects(DialectRegistry &registry) const {
   registry.insert<func::FuncDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, LLVM::LLVMDialect,

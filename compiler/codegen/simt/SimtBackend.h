@@ -12,6 +12,7 @@ public:
   const KernelClass *classOf(mlir::Operation *anchor) const override;
   const KernelClass *classOf(mlir::func::FuncOp kernel) const override;
   std::optional<AnchorLayouts> layoutsOf(mlir::Operation *anchor, const Target &target) const override;
+  int64_t alignment() const override;
   void registerDialects(mlir::DialectRegistry &registry) const override;
   mlir::FailureOr<Grid> emitKernel(mlir::func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule,
                                    llvm::StringRef name, unsigned symbolCount, const CodegenOptions &options,
