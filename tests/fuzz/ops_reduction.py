@@ -103,16 +103,17 @@ def mean_variance_normalization(g):
     axes = g.choose([[0, 2, 3], [0, 1, 2, 3], [2, 3]]) if g.chance(0.7) else None
 
     def varies(array):
-        # Equal elements are divided by a small number here and by 0 there; in 16 bits the reference's variance of them can be negative.
-        return array.size > 0 and array.itemsize > 2 and bool((array.var(axis=tuple(axes or [0, 2, 3])) > 1e-3).all())
+        # Equal elements are divided by a small number here and by 0 there; the references' variance is a difference of squares' means, of which
+        # little is left where the elements are large, and which can be negative in 16 bits.
+        axis = tuple(axes or [0, 2, 3])
+        return array.size > 0 and array.itemsize > 2 and bool((array.var(axis=axis) > 1e-3 * np.maximum(1, np.square(array).mean(axis=axis))).all())
 
     g.node(g.arg(0, rank=4, sizes=(1, None), where=varies), axes=axes)
 
 
 @op("LRN")
 def lrn(g):
-    # ONNX's evaluator, which computes the other types, leaves the last channel out.
-    x = g.arg(0, rank=4, sizes=(1, None), where=lambda array: array.dtype == np.float32)
+    x = g.arg(0, rank=4, sizes=(1, None))
     g.node(x, size=g.choose([1, 3, 5]), alpha=0.05, beta=0.75, bias=float(g.choose([1.0, 2.0])))
 
 
