@@ -4,7 +4,7 @@
 #include "compiler/support/Failure.h"
 #include "compiler/support/LargeStack.h"
 #include "compiler/target/MachineFile.h"
-#include "compiler/tune/Verdicts.h"
+#include "compiler/tune/DraftCandidates.h"
 #include "compiler/tune/database/Locate.h"
 #include "compiler/tune/judge/ResumedJudge.h"
 #include "llvm/TargetParser/Host.h"
@@ -18,8 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Candidates that the draft is asked for, of the whole space, beside all that the compiler looks at by itself.
-constexpr size_t draftTrials = 2000;
 // Kernels whose share of the model's estimated time is less are left as they are.
 constexpr double leastShare = 0.003;
 // What the model of the code cannot tell apart, as a share.
@@ -28,44 +26,6 @@ constexpr double doubt = 0.03;
 // that are not slower beyond what the model may err.
 constexpr size_t mostAnalysed = 16, mostCompared = 3;
 constexpr double mostSlower = 1.3;
-
-std::string machineOf(const Target &target) { return hashOf(printMachineFile(target)); }
-
-Lookup lookupFor(const KernelTask &task, FloatMode fp) {
-  const Target &target = task.target();
-  return {task.key().str(), task.kernelClass().name.str(), target.spelling(), generatorVersion.str(), fp,
-          machineOf(target)};
-}
-
-// The schedules that the draft finds cheapest: of those that the compiler looks at, and of a search over all others.
-std::vector<Schedule> byDraft(const KernelTask &task, const SearchSpace &space, size_t count, uint64_t seed) {
-  std::unique_ptr<Judge> draft = draftJudge(task);
-  Trials trials(space, *draft, draftTrials);
-  findSearch("evolution")->run(trials, task.planned(), seed);
-  std::vector<Judged> all = trials.best(draftTrials);
-  task.space().enumerate([&](const Schedule &schedule) {
-    double cost = task.space().score(schedule);
-    all.push_back({schedule, cost});
-  });
-  std::vector<Schedule> chosen{task.planned()};
-  for (size_t i : byCost(all.size(), [&](size_t i) { return all[i].cost; })) {
-    if (chosen.size() >= count)
-      break;
-    if (!llvm::is_contained(chosen, all[i].schedule))
-      chosen.push_back(all[i].schedule);
-  }
-  return chosen;
-}
-
-Tuned startOf(const TaskUse &use) {
-  const KernelTask &task = *use.task;
-  Tuned start;
-  start.key = task.key().str(), start.kernel = task.name().str(), start.kernelClass = task.kernelClass().name.str();
-  start.uses = use.kernels.size(), start.kernels = use.kernels;
-  start.planned = start.best = task.planned();
-  start.plannedCost = start.bestCost = task.space().score(task.planned());
-  return start;
-}
 
 class Tuner {
 public:
@@ -81,7 +41,7 @@ public:
     std::vector<double> shares;
     double total = 0;
     for (const TaskUse &use : uses) {
-      results.push_back(startOf(use));
+      results.push_back(untuned(use));
       shares.push_back(results.back().plannedCost * double(use.kernels.size()));
       total += shares.back();
     }
@@ -113,11 +73,12 @@ public:
     order.swap(mine);
     if (request.mode == Mode::Transfer && failed(chooseSource(results, shares, total)))
       return failure();
+    draftAll(uses, order);
     for (auto [done, i] : llvm::enumerate(order)) {
       if (isOver())
         break;
       tell(done * request.trials, order.size() * request.trials);
-      tuneKernel(*uses[i].task, results[i]);
+      tuneKernel(*uses[i].task, drafted[i], results[i]);
     }
     if (isCancelled() && !request.stop)
       return failure();
@@ -141,21 +102,38 @@ private:
   void readKnown() {
     if (!database || request.again)
       return;
-    Lookup lookup{"", "", target.spelling(), generatorVersion.str(), request.fp, machineOf(target), request.runThreads};
+    Lookup lookup{"",
+                  "",
+                  target.spelling(),
+                  generatorVersion.str(),
+                  request.fp,
+                  hashOf(printMachineFile(target)),
+                  request.runThreads};
     if (auto read = KnownTimes::read(*database, lookup))
       known = std::move(*read);
     else
       warn(loc, read.takeError());
   }
 
-  void tuneKernel(const KernelTask &task, Tuned &result) {
+  // What is asked first for each of these kernels, all of them at a time: the other searches work on one kernel.
+  void draftAll(ArrayRef<TaskUse> uses, ArrayRef<size_t> which) {
+    drafted.resize(uses.size());
     if (request.mode == Mode::Transfer)
-      return carryKernel(task, result);
-    SearchSpace space(task);
-    if (request.mode == Mode::Measure)
-      measureKernel(task, space, result);
+      return;
+    size_t count = request.mode == Mode::Measure ? std::max<size_t>(1, request.trials / 2) : request.trials;
+    onLargeStacks(request.compilerThreads, which.size(), [&](size_t i) {
+      if (!isOver())
+        drafted[which[i]] = draftCandidates(*uses[which[i]].task, count, request.seed);
+    });
+  }
+
+  void tuneKernel(const KernelTask &task, ArrayRef<Schedule> first, Tuned &result) {
+    if (request.mode == Mode::Transfer)
+      carryKernel(task, result);
+    else if (request.mode == Mode::Measure)
+      measureKernel(task, first, result);
     else
-      analyseKernel(task, space, result);
+      analyseKernel(task, first, result);
   }
 
   LogicalResult chooseSource(ArrayRef<Tuned> results, ArrayRef<double> costs, double total) {
@@ -220,8 +198,7 @@ private:
 
   // Of what the draft finds cheapest, the schedule whose code is cheapest by its own model, if it is so beyond what the
   // model can tell.
-  void analyseKernel(const KernelTask &task, const SearchSpace &space, Tuned &result) {
-    std::vector<Schedule> candidates = byDraft(task, space, request.trials, request.seed);
+  void analyseKernel(const KernelTask &task, ArrayRef<Schedule> candidates, Tuned &result) {
     std::unique_ptr<Judge> judge = preciseJudge(task, timer, request.coefficients.value_or(coefficientsFor(target)),
                                                 request.runThreads, request.compilerThreads);
     std::vector<double> costs = judge->costs(candidates);
@@ -239,7 +216,7 @@ private:
   }
 
   // The first half of the trials is what the draft finds cheapest; the other half a search from the best of these.
-  void measureKernel(const KernelTask &task, const SearchSpace &space, Tuned &result) {
+  void measureKernel(const KernelTask &task, ArrayRef<Schedule> first, Tuned &result) {
     MeasureOptions options;
     options.threads = request.runThreads;
     options.cold = true;
@@ -278,10 +255,10 @@ private:
       for (auto [schedule, cost] : llvm::zip_equal(schedules, costs))
         tried.push_back({schedule, cost});
     };
-    std::vector<Schedule> first = byDraft(task, space, std::max<size_t>(1, request.trials / 2), request.seed);
     note(first);
     size_t least = byCost(tried.size(), [&](size_t i) { return tried[i].cost; }).front();
     if (tried[least].cost < noCost && request.trials > first.size()) {
+      SearchSpace space(task);
       Trials trials(space, *judge, request.trials - first.size());
       trials.told = request.told, trials.history = &history, trials.threads = request.compilerThreads;
       findSearch(request.search)->run(trials, tried[least].schedule, request.seed);
@@ -300,7 +277,8 @@ private:
     Entry entry;
     entry.kernel = task.key().str(), entry.kernelClass = task.kernelClass().name.str();
     llvm::append_range(entry.sizes, task.sizes());
-    entry.target = target.spelling(), entry.machine = machineOf(target), entry.generator = generatorVersion.str();
+    entry.target = target.spelling(), entry.machine = hashOf(printMachineFile(target)),
+    entry.generator = generatorVersion.str();
     entry.fp = request.fp, entry.threads = request.runThreads, entry.schedule = schedule;
     entry.time =
         std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
@@ -329,6 +307,7 @@ private:
   std::optional<Pool> pool; // for Transfer, with the model of it that is taken
   std::optional<Carrier> carrier;
   std::string source;
+  std::vector<std::vector<Schedule>> drafted; // of every kernel, the planned one first
   size_t judged = 0, toJudge = 0;
   BlockTimer timer;
   History history;
@@ -339,48 +318,6 @@ private:
 FailureOr<std::vector<Tuned>> tune(const Program &program, const Request &request, const Target &target,
                                    ScheduleDatabase *database, Location loc) {
   return Tuner(program, request, target, database, loc).run();
-}
-
-std::vector<Tuned> known(const Program &program, const Target &target, FloatMode fp, ScheduleDatabase &database,
-                         Location loc) {
-  std::vector<TaskUse> uses = tasksOf(program, {target, fp == FloatMode::Strict});
-  std::vector<Tuned> results;
-  for (const TaskUse &use : uses)
-    results.push_back(startOf(use));
-  std::string hash = modelHash(results);
-  for (auto [use, result] : llvm::zip_equal(uses, results)) {
-    // What was measured in this very model comes before what was measured apart.
-    std::optional<Entry> entry;
-    for (const std::string &key : {keyInModel(hash, result.key), result.key}) {
-      Lookup lookup = lookupFor(*use.task, fp);
-      lookup.kernel = key;
-      llvm::Expected<std::optional<Entry>> best = database.best(lookup);
-      if (!best) {
-        warn(loc, best.takeError());
-        return {};
-      }
-      if ((entry = std::move(*best)))
-        break;
-    }
-    if (!entry)
-      continue;
-    // What is not legal here any more is passed over.
-    if (llvm::Error error = checkSchedule(use.task->kernelClass(), entry->schedule, use.task->site(), target))
-      warn(loc, fail(ErrorCode::BadEntry, "entry " + entry->id().substr(0, 12) + " of kernel '" + result.kernel +
-                                              "': " + llvm::toString(std::move(error))));
-    else
-      result.best = inOrder(entry->schedule, use.task->kernelClass()), result.entry = entry->id();
-  }
-  return results;
-}
-
-Plan planWith(const Program &program, ArrayRef<Tuned> tuned) {
-  Plan plan = program.plan;
-  for (const Tuned &kernel : tuned)
-    for (size_t i : kernel.kernels)
-      if (kernel.isBetter())
-        plan.kernels[i].schedule = kernel.best;
-  return plan;
 }
 
 } // namespace fathom::tune

@@ -78,6 +78,9 @@ struct Tuned {
   bool isBetter() const { return !(planned == best); }
 };
 
+// A kernel as it was planned.
+Tuned untuned(const TaskUse &use);
+
 // Tunes kernel after kernel, the costliest first. What is measured goes into the database at once, where there is one,
 // so that an end before time loses no more than the group of candidates at hand; the next run goes on behind it, as
 // candidates come in the same order. Problems are diagnostics at `loc`.
