@@ -14,6 +14,7 @@ FailureOr<std::unique_ptr<Compilation>> Compilation::begin(const CompileOptions 
   context.target = options.target;
   context.fp = options.fp;
   context.algorithms = options.algorithms;
+  context.algorithms.threads = options.threads;
   context.foldFactor = options.foldBudget;
   bool isOff = options.tuning.mode == tune::Mode::Off && !options.plan;
   FailureOr<std::unique_ptr<Chooser>> chooser =

@@ -20,6 +20,7 @@ struct AlgorithmOptions {
   bool folds = true; // constants are folded afterwards, which transformed weights need
   // What the model's weights count as at least, in bytes: a few layers take less than their code.
   int64_t leastWeights = 256 << 10;
+  unsigned threads = 0; // that may weigh algorithms; 0: all CPUs
 
   // Transformed weights round differently, and Strassen's method adds rows to each other.
   bool transformsWeights() const { return folds && fp != FloatMode::Strict; }

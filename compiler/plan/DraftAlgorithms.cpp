@@ -9,8 +9,8 @@
 #include "compiler/kernel/Strassen.h"
 #include "compiler/kernel/VectorWork.h"
 #include "compiler/plan/TransformedWeights.h"
+#include "compiler/support/LargeStack.h"
 #include <cmath>
-#include <deque>
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -135,20 +135,27 @@ Costs weigh(MatMulOp product, const AlgorithmOptions &options, const Target &tar
   return {.rewrites = std::move(rewrites), .steps = std::move(steps)};
 }
 
-// The costs of a model's convolutions or products. Models repeat their layers: equal ones are weighed once.
+// The costs of a model's convolutions or products. Models repeat their layers: equal ones are weighed once, and
+// different ones at the same time.
 template <typename Op> class CostTable {
 public:
-  CostTable(const AlgorithmOptions &options, const Target &target) : options(options), target(target) {}
-
-  const Costs &of(Op op) {
-    auto entry = llvm::find_if(entries, [&](const auto &entry) { return costAlike(entry.first, op); });
-    return entry != entries.end() ? entry->second : entries.emplace_back(op, weigh(op, options, target)).second;
+  CostTable(ArrayRef<Op> ops, const AlgorithmOptions &options, const Target &target) {
+    for (Op op : ops)
+      if (!find(op))
+        entries.push_back({op, {}});
+    onLargeStacks(options.threads, entries.size(),
+                  [&](size_t i) { entries[i].second = weigh(entries[i].first, options, target); });
   }
 
+  const Costs &of(Op op) { return *find(op); }
+
 private:
-  const AlgorithmOptions &options;
-  const Target &target;
-  std::deque<std::pair<Op, Costs>> entries;
+  Costs *find(Op op) {
+    auto entry = llvm::find_if(entries, [&](const auto &entry) { return costAlike(entry.first, op); });
+    return entry != entries.end() ? &entry->second : nullptr;
+  }
+
+  std::vector<std::pair<Op, Costs>> entries;
 };
 
 // Steps of a whole model, of which those that gain most for the bytes by which weights grow are taken.
@@ -266,12 +273,12 @@ std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &ta
   std::vector<Site> found;
   Growth growth(int64_t(options.maxWeightGrowth * double(std::max(constantBytes(main), options.leastWeights))));
   if (options.convolution == "auto") {
-    CostTable<ConvOp> costs(options, target);
+    CostTable<ConvOp> costs(convolutions, options, target);
     for (ConvOp conv : convolutions)
       offer(conv, costs.of(conv), options, fixed, found, growth, choices);
   }
   if (options.product == "auto") {
-    CostTable<MatMulOp> costs(options, target);
+    CostTable<MatMulOp> costs(products, options, target);
     for (MatMulOp product : products)
       offer(product, costs.of(product), options, fixed, found, growth, choices);
   }
