@@ -5,6 +5,8 @@
 #include "compiler/driver/Choose.h"
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/EmitCosts.h"
+#include "compiler/driver/GivenCode.h"
+#include "compiler/driver/GivenStages.h"
 #include "compiler/driver/Manifest.h"
 #include "compiler/driver/Retune.h"
 #include "compiler/kernel/Precision.h"
@@ -31,19 +33,45 @@ private:
   Clock::time_point start;
 };
 
-// The code of a module of loops, or the text of the stage that is asked for.
-FailureOr<MachineCode> generate(const Backend &backend, ModuleOp loops, const Target &target,
-                                const CompileOptions &options, llvm::function_ref<void(llvm::Module &)> complete) {
-  if (options.stop == Stage::Loops) {
+// Turns parts of a program's code, modules of loops, into what is asked for: machine code, or the text of a stage.
+class PartGenerator {
+public:
+  PartGenerator(const CompileOptions &options, const GivenCode &given) : options(options), given(given) {}
+
+  using Complete = llvm::function_ref<void(llvm::Module &)>;
+  FailureOr<MachineCode> generate(const Backend &backend, ModuleOp generated, const Target &target, StringRef title,
+                                  Complete complete) const {
+    FailureOr<ModuleOp> loops = given.loops(title, generated);
+    if (failed(loops))
+      return failure();
     MachineCode code;
-    llvm::raw_string_ostream(code.text) << loops << "\n";
-    return code;
+    if (options.stop == Stage::Loops) {
+      llvm::raw_string_ostream(code.text) << "// " << title << "\n" << *loops << "\n";
+      return code;
+    }
+    CodegenOptions codegen{target, options.fp == FloatMode::Strict};
+    FailureOr<MachineCode> made = failure();
+    if (llvm::Module *module = given.llvm(title)) {
+      complete(*module);
+      made = backend.finish(*module, *loops, codegen, form());
+    } else {
+      made = backend.generate(*loops, codegen, form(), complete);
+    }
+    if (succeeded(made) && options.stop == Stage::Llvm)
+      made->text.insert(0, ("; " + title + "\n").str());
+    return made;
   }
-  CodeForm form = options.stop == Stage::Llvm  ? CodeForm::Llvm
-                  : options.stop == Stage::Asm ? CodeForm::Assembly
-                                               : CodeForm::Object;
-  return backend.generate(loops, {target, options.fp == FloatMode::Strict}, form, complete);
-}
+
+private:
+  CodeForm form() const {
+    return options.stop == Stage::Llvm  ? CodeForm::Llvm
+           : options.stop == Stage::Asm ? CodeForm::Assembly
+                                        : CodeForm::Object;
+  }
+
+  const CompileOptions &options;
+  const GivenCode &given;
+};
 
 void hideFunctions(llvm::Module &module) {
   for (llvm::Function &function : module)
@@ -53,7 +81,8 @@ void hideFunctions(llvm::Module &module) {
 
 // Code for every kernel, each in a module of its own, so that they are compiled in parallel and their order does not
 // matter.
-LogicalResult generateKernels(Program &program, const CompileOptions &options, std::vector<MachineCode> &codes) {
+LogicalResult generateKernels(Program &program, const CompileOptions &options, const PartGenerator &parts,
+                              std::vector<MachineCode> &codes) {
   CodegenOptions codegen{options.target, options.fp == FloatMode::Strict};
   codes.resize(program.codes.size());
   std::atomic<bool> failedAny = false;
@@ -69,7 +98,8 @@ LogicalResult generateKernels(Program &program, const CompileOptions &options, s
     if (failed(grid))
       return void(failedAny = true);
     kernel.grid = *grid;
-    FailureOr<MachineCode> code = generate(*program.backend, *loops, options.target, options, hideFunctions);
+    FailureOr<MachineCode> code =
+        parts.generate(*program.backend, *loops, options.target, titleOf(kernel, options.target), hideFunctions);
     if (failed(code))
       return void(failedAny = true);
     codes[i] = std::move(*code);
@@ -83,15 +113,15 @@ LogicalResult generateKernels(Program &program, const CompileOptions &options, s
 
 // The model's own code, which calls the kernels, with the artifact's table.
 FailureOr<MachineCode> generateHost(const Program &program, const MemoryPlan &memory, const CompileOptions &options,
-                                    ArtifactInfo &info) {
+                                    const PartGenerator &parts, ArtifactInfo &info) {
   OwningOpRef<ModuleOp> host = ModuleOp::create(ModuleOp(program.module).getLoc());
   info.isReplayable = emitHost(program, memory, *host);
-  return generate(hostBackendOf(options.target), *host, hostTargetOf(options.target), options,
-                  [&](llvm::Module &module) {
-                    // The text is for those who read code: without the table, in which the manifest is.
-                    if (options.stop == Stage::Artifact)
-                      addArtifactTable(module, program, memory, options.target, info);
-                  });
+  Target target = hostTargetOf(options.target);
+  return parts.generate(hostBackendOf(options.target), *host, target, hostTitle(target), [&](llvm::Module &module) {
+    // The text is for those who read code: without the table, in which the manifest is.
+    if (options.stop == Stage::Artifact)
+      addArtifactTable(module, program, memory, options.target, info);
+  });
 }
 
 } // namespace
@@ -114,10 +144,18 @@ static void print(ArrayRef<MachineCode> codes, raw_ostream *text) {
 // Code, or its text; and of code an artifact.
 static LogicalResult generateAll(Program &program, const CompileOptions &options, StringRef path,
                                  CompileReport &report) {
+  llvm::StringSet<> titles;
+  titles.insert(hostTitle(hostTargetOf(options.target)));
+  for (const KernelCode &kernel : program.codes)
+    titles.insert(titleOf(kernel, options.target));
+  FailureOr<GivenCode> given = GivenCode::read(options.given, titles, program.module.getLoc());
+  if (failed(given))
+    return failure();
+  PartGenerator parts(options, *given);
   std::vector<MachineCode> codes;
   {
     Stopwatch watch(report, "code");
-    if (failed(generateKernels(program, options, codes)))
+    if (failed(generateKernels(program, options, parts, codes)))
       return failure();
   }
   if (!program.backend->makesArtifacts())
@@ -138,7 +176,7 @@ static LogicalResult generateAll(Program &program, const CompileOptions &options
     programBytes += int64_t(text.size());
   if (programBytes)
     info.manifest["program_bytes"] = programBytes;
-  FailureOr<MachineCode> host = generateHost(program, memory, options, info);
+  FailureOr<MachineCode> host = generateHost(program, memory, options, parts, info);
   if (failed(host))
     return failure();
   codes.push_back(std::move(*host));
@@ -167,6 +205,7 @@ static LogicalResult buildPlanned(ModuleOp graph, Pipeline &pipeline, size_t beg
                                   const CompileOptions &given, int64_t sourceWeightBytes, StringRef path) {
   CompileOptions options = given;
   options.plan = plan, options.stop = Stage::Artifact, options.text = nullptr, options.progress = nullptr;
+  options.given = {};
   auto compilation = Compilation::begin(options, graph.getLoc());
   if (failed(compilation))
     return failure();
@@ -209,11 +248,14 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
 
   // Layouts end the graph as it can be printed for people.
   size_t graphEnd = pipeline->firstThatGives(Layouts);
-  size_t choicesBegin = mayChoose(options, *pipeline) ? OpenModel::begin(*pipeline) : graphEnd;
+  bool isGraphGiven = options.given.graph.isGiven();
+  size_t choicesBegin = mayChoose(options, *pipeline) && !isGraphGiven ? OpenModel::begin(*pipeline) : graphEnd;
   std::optional<OpenModel> open;
   SiteChooser *sites = nullptr;
   {
     Stopwatch watch(report, "graph");
+    if (isGraphGiven && failed(takeGraph(module, options.given.graph)))
+      return failure();
     if (failed(pipeline->run(module, context, 0, choicesBegin)))
       return failure();
     if (choicesBegin < graphEnd) {
@@ -223,8 +265,9 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     if (failed(pipeline->run(module, context, choicesBegin, graphEnd)) || isCancelled())
       return failure();
   }
+  // With locations, which name the model's nodes in messages and traces.
   if (options.stop == Stage::Graph)
-    return *options.text << module << "\n", success();
+    return module->print(*options.text, OpPrintingFlags().enableDebugInfo()), *options.text << "\n", success();
   OwningOpRef<ModuleOp> graph = mayRetune(options) ? OwningOpRef<ModuleOp>(module.clone()) : nullptr;
   {
     Stopwatch watch(report, "kernels");
@@ -235,7 +278,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     Stopwatch watch(report, "choices");
     auto build = [&](Program &chosen, StringRef path) {
       CompileOptions whole = options;
-      whole.stop = Stage::Artifact, whole.text = nullptr, whole.progress = nullptr;
+      whole.stop = Stage::Artifact, whole.text = nullptr, whole.progress = nullptr, whole.given = {};
       CompileReport ignored;
       return generateAll(chosen, whole, path, ignored);
     };
@@ -262,12 +305,14 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     if (failed(retune(module, *graph, options, **compilation, plan, build, report)))
       return failure();
   }
+  if (options.given.kernels.isGiven() && failed(takeKernels(program, options.target, options.given.kernels)))
+    return failure();
   report.kernels = program.kernels.size(), report.codes = program.codes.size();
   if (options.stop == Stage::Plan)
     return *options.text << printPlan(program.plan), success();
   if (options.stop == Stage::Kernels) {
     // Kernels number their symbols themselves, so that a call's types differ from its callee's: not for the verifier.
-    module->print(*options.text, OpPrintingFlags().assumeVerified());
+    module->print(*options.text, OpPrintingFlags().assumeVerified().enableDebugInfo());
     return *options.text << "\n", success();
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "compiler/driver/InPlace.h"
+#include "compiler/driver/StageTexts.h"
 #include "compiler/import/Import.h"
 #include "compiler/package/Artifact.h"
 #include "compiler/passes/AlgorithmOptions.h"
@@ -25,6 +26,7 @@ struct CompileOptions {
   AlgorithmOptions algorithms;
   std::string passes; // a pipeline as text; empty: the default
   std::optional<Plan> plan;
+  StageTexts given;
   std::optional<uint64_t> weightsSeed;
   unsigned threads = 0; // of the compiler; 0: all
   std::string database; // of schedules, as --db names it; empty: the user's default

@@ -12,6 +12,7 @@ using namespace mlir;
 namespace fathom {
 
 static constexpr unsigned keepsSchedules = CompileBit | BenchBit | VerifyBit | ExplainBit | TuneBit;
+static constexpr unsigned goesOn = CompileBit | BenchBit | VerifyBit | ExplainBit; // from the text of a stage
 static constexpr unsigned compiles = keepsSchedules | CalibrateBit;
 static constexpr unsigned tellsPasses = compiles | OptBit;
 static constexpr unsigned runs = RunBit | BenchBit | VerifyBit | ExplainBit;
@@ -30,6 +31,13 @@ static const Option table[] = {
      "there is"},
     {"plan", 0, OptionType::File, "FILE", "", tellsPasses, false, true,
      "take layouts, kernels and schedules from a plan that --emit plan wrote"},
+    {"graph", 0, OptionType::File, "FILE", "", goesOn, false, true,
+     "go on from the text that --emit graph printed of this model, changed by hand perhaps"},
+    {"kernels", 0, OptionType::File, "FILE", "", goesOn, false, true, "the same, from what --emit kernels printed"},
+    {"loops", 0, OptionType::File, "FILE", "", goesOn, false, true,
+     "take the loops of kernels from there, as --emit loops prints them: all of them, or those that were changed"},
+    {"llvm", 0, OptionType::File, "FILE", "", goesOn, false, true,
+     "take the optimised code of kernels from there, as --emit llvm prints it: all of it, or what was changed"},
     {"db", 0, OptionType::Text, "PATH|URL|zoo|none", "", keepsSchedules | DatabaseBit, false, true,
      "the database of schedules, a file, postgresql://... or what comes with fathom (zoo); without it the one that "
      "FATHOM_DB names, or else "
@@ -438,6 +446,22 @@ static LogicalResult readPlan(StringRef path, CompileOptions &options, Location 
   return success();
 }
 
+static LogicalResult readStageTexts(const OptionValues &values, StageTexts &texts, Location loc) {
+  const std::pair<StringRef, StageText *> all[] = {
+      {"graph", &texts.graph}, {"kernels", &texts.kernels}, {"loops", &texts.loops}, {"llvm", &texts.llvm}};
+  for (auto [name, text] : all) {
+    if (!values.has(name))
+      continue;
+    text->path = values.text(name);
+    auto file = llvm::MemoryBuffer::getFile(text->path, /*IsText=*/true);
+    if (!file)
+      return emitError(loc, ErrorCode::FileUnreadable)
+             << "cannot read the " << name << " '" << text->path << "': " << file.getError().message();
+    text->text = (*file)->getBuffer().str();
+  }
+  return success();
+}
+
 FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRContext &context, CommandBit command) {
   Location loc = UnknownLoc::get(&context);
   auto target = parseTarget(values.text("target"));
@@ -510,6 +534,8 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   if (values.has("calibration") && failed(readCalibration(values.text("calibration"), options, loc)))
     return failure();
   if (values.has("plan") && failed(readPlan(values.text("plan"), options, loc)))
+    return failure();
+  if (failed(readStageTexts(values, options.given, loc)))
     return failure();
   return request;
 }

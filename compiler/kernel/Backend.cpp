@@ -1,6 +1,8 @@
 // What back ends have in common: that they need not make artifacts.
 #include "compiler/kernel/Backend.h"
 
+#include "compiler/support/Diagnostics.h"
+
 using namespace mlir;
 
 namespace fathom {
@@ -13,6 +15,10 @@ Value Backend::emitLaunch(Code &, const Launch &) const { makesNone(); }
 DevicePrograms Backend::devicePrograms(const Target &) const { makesNone(); }
 std::string Backend::entryName(StringRef) const { makesNone(); }
 SmallVector<char, 0> Backend::supportObject(const Target &) const { makesNone(); }
+FailureOr<MachineCode> Backend::finish(llvm::Module &, ModuleOp loops, const CodegenOptions &, CodeForm) const {
+  return LogicalResult(emitError(loops.getLoc(), ErrorCode::BadPlan)
+                       << "the back end '" << name() << "' does not go on from LLVM's modules");
+}
 LogicalResult Backend::lookAtModule(ModuleOp, const CodegenOptions &, Look) const { return failure(); }
 
 const KernelClass &kernelClassOf(Operation *anchor, const Backend &backend) {

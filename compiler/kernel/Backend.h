@@ -97,6 +97,9 @@ public:
   // `complete` sees the LLVM module, where there is one, before it is optimised.
   virtual mlir::FailureOr<MachineCode> generate(mlir::ModuleOp loops, const CodegenOptions &options, CodeForm form,
                                                 llvm::function_ref<void(llvm::Module &)> complete) const = 0;
+  // The same of an optimised module that somebody wrote in the place of what the loops are lowered to.
+  virtual mlir::FailureOr<MachineCode> finish(llvm::Module &module, mlir::ModuleOp loops, const CodegenOptions &options,
+                                              CodeForm form) const;
   // What becomes machine code, to whoever looks at how: the optimised module and LLVM's machine. Fails where the back
   // end's code is not LLVM's.
   using Look = llvm::function_ref<void(llvm::Module &module, llvm::TargetMachine &machine)>;

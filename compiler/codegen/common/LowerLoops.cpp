@@ -1,6 +1,7 @@
 // Loops to LLVM IR to machine code: one conversion, a short optimisation pipeline, LLVM's back end.
 #include "compiler/codegen/common/LowerLoops.h"
 
+#include "compiler/support/Diagnostics.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
@@ -13,7 +14,9 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
@@ -57,7 +60,11 @@ std::unique_ptr<llvm::Module> lowerLoops(ModuleOp loops, llvm::LLVMContext &llvm
     add(converter, patterns, target);
   if (failed(applyFullConversion(loops, target, std::move(patterns))))
     return nullptr;
-  return translateModuleToLLVMIR(loops, llvmContext, "fathom");
+  std::unique_ptr<llvm::Module> module = translateModuleToLLVMIR(loops, llvmContext, generatedModuleName);
+  // There is no debug info whose version the module could tell.
+  if (llvm::NamedMDNode *flags = module ? module->getModuleFlagsMetadata() : nullptr)
+    module->eraseNamedMetadata(flags);
+  return module;
 }
 
 void cleanUp(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -90,6 +97,28 @@ void cleanUp(llvm::Module &module, llvm::TargetMachine &machine) {
   ModulePassManager passes;
   passes.addPass(createModuleToFunctionPassAdaptor(std::move(functions)));
   passes.run(module, mam);
+}
+
+LogicalResult checkSubstitute(llvm::Module &given, ModuleOp loops, const llvm::TargetMachine &machine,
+                              llvm::function_ref<std::string(StringRef)> nameOf) {
+  auto refuse = [&](const llvm::Twine &why) {
+    return emitError(loops.getLoc(), ErrorCode::BadPlan) << "cannot go on from a module of LLVM: " << why;
+  };
+  if (given.getTargetTriple() != machine.getTargetTriple() || given.getDataLayout() != machine.createDataLayout())
+    return refuse("it is for " + given.getTargetTriple().str() + ", not for " + machine.getTargetTriple().str());
+  llvm::StringSet<> known;
+  for (auto function : loops.getOps<FunctionOpInterface>()) {
+    std::string name = nameOf(function.getName());
+    known.insert(name);
+    llvm::Function *other = given.getFunction(name);
+    bool isThere = other && !other->isDeclaration() && other->arg_size() == function.getNumArguments();
+    if (!function.isExternal() && !isThere)
+      return refuse("it has no function '" + name + "' of " + Twine(function.getNumArguments()) + " arguments");
+  }
+  for (llvm::Function &function : given)
+    if (function.isDeclaration() && !function.isIntrinsic() && !known.contains(function.getName()))
+      return refuse("the artifact has no function '" + function.getName() + "'");
+  return success();
 }
 
 static void emitFile(llvm::Module &module, llvm::TargetMachine &machine, llvm::raw_pwrite_stream &out,

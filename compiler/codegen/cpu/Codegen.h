@@ -17,6 +17,8 @@ mlir::FailureOr<Grid> emitKernel(mlir::func::FuncOp kernel, const KernelClass &k
 // Lowers loop-level code to LLVM's IR and optimises it.
 std::unique_ptr<llvm::Module> lowerToLlvm(mlir::ModuleOp loops, llvm::LLVMContext &context,
                                           const CodegenOptions &options);
+// Makes the functions' code that of the machine, whatever they were for.
+void setTarget(llvm::Module &module, const Target &target);
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
 } // namespace fathom

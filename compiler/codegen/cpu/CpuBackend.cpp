@@ -44,17 +44,19 @@ public:
   FailureOr<MachineCode> generate(ModuleOp loops, const CodegenOptions &options, CodeForm form,
                                   llvm::function_ref<void(llvm::Module &)> complete) const override {
     MachineCode code;
-    auto emit = [&](llvm::Module &module, llvm::TargetMachine &machine) {
-      if (form == CodeForm::Llvm)
-        llvm::raw_string_ostream(code.text) << module << "\n";
-      else if (form == CodeForm::Assembly)
-        code.text = emitAssembly(module, machine);
-      else
-        code.object = emitObject(module, machine);
-    };
+    auto emit = [&](llvm::Module &module, llvm::TargetMachine &machine) { code = emitted(module, machine, form); };
     if (failed(optimized(loops, options, complete, emit)))
       return failure();
     return code;
+  }
+
+  FailureOr<MachineCode> finish(llvm::Module &module, ModuleOp loops, const CodegenOptions &options,
+                                CodeForm form) const override {
+    std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
+    if (failed(checkSubstitute(module, loops, *machine, [](StringRef name) { return name.str(); })))
+      return failure();
+    setTarget(module, options.target);
+    return emitted(module, *machine, form);
   }
 
   LogicalResult lookAtModule(ModuleOp loops, const CodegenOptions &options, Look look) const override {
@@ -97,6 +99,17 @@ public:
   }
 
 private:
+  static MachineCode emitted(llvm::Module &module, llvm::TargetMachine &machine, CodeForm form) {
+    MachineCode code;
+    if (form == CodeForm::Llvm)
+      llvm::raw_string_ostream(code.text) << module << "\n";
+    else if (form == CodeForm::Assembly)
+      code.text = emitAssembly(module, machine);
+    else
+      code.object = emitObject(module, machine);
+    return code;
+  }
+
   static LogicalResult optimized(ModuleOp loops, const CodegenOptions &options,
                                  llvm::function_ref<void(llvm::Module &)> complete, Look look) {
     llvm::LLVMContext context;

@@ -10,6 +10,23 @@ using namespace mlir;
 
 namespace fathom {
 
+void setTarget(llvm::Module &module, const Target &target) {
+  llvm::SubtargetFeatures features(target.features);
+  if (llvm::is_contained(target.required, "avx512bf16")) // expandBf16 says why not
+    features.AddFeature("avx512bf16", /*Enable=*/false);
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", features.getString());
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    if (target.vectorBytes == 64) {
+      function.addFnAttr("prefer-vector-width", "512");
+      function.addFnAttr("min-legal-vector-width", "512");
+    }
+  }
+}
+
 std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llvmContext,
                                           const CodegenOptions &options) {
   auto has = [&](StringRef feature) { return llvm::is_contained(options.target.required, feature); };
@@ -20,20 +37,7 @@ std::unique_ptr<llvm::Module> lowerToLlvm(ModuleOp loops, llvm::LLVMContext &llv
   std::unique_ptr<llvm::Module> module = lowerLoops(loops, llvmContext, math);
   if (!module)
     return nullptr;
-  llvm::SubtargetFeatures features(options.target.features);
-  if (has("avx512bf16")) // expandBf16 says why not
-    features.AddFeature("avx512bf16", /*Enable=*/false);
-  for (llvm::Function &function : *module) {
-    if (function.isDeclaration())
-      continue;
-    function.addFnAttr("target-cpu", options.target.cpu);
-    function.addFnAttr("target-features", features.getString());
-    function.addFnAttr(llvm::Attribute::NoUnwind);
-    if (options.target.vectorBytes == 64) {
-      function.addFnAttr("prefer-vector-width", "512");
-      function.addFnAttr("min-legal-vector-width", "512");
-    }
-  }
+  setTarget(*module, options.target);
   return module;
 }
 

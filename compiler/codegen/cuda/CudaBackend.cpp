@@ -34,13 +34,20 @@ public:
       for (auto kernel : loops.getOps<func::FuncOp>())
         code.text += launchNote(kernel);
     auto emit = [&](llvm::Module &module, llvm::TargetMachine &machine) {
-      if (form == CodeForm::Llvm)
-        llvm::raw_string_ostream(code.text) << module << "\n";
-      else
-        code.text += emitAssembly(module, machine);
+      code.text += emitted(module, machine, form);
     };
     if (failed(optimized(loops, options, complete, emit)))
       return failure();
+    return code;
+  }
+
+  FailureOr<MachineCode> finish(llvm::Module &module, ModuleOp loops, const CodegenOptions &options,
+                                CodeForm form) const override {
+    std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(options.target);
+    if (failed(checkSubstitute(module, loops, *machine, simtSymbol)))
+      return failure();
+    MachineCode code;
+    code.text = emitted(module, *machine, form);
     return code;
   }
 
@@ -59,6 +66,14 @@ public:
   }
 
 private:
+  static std::string emitted(llvm::Module &module, llvm::TargetMachine &machine, CodeForm form) {
+    if (form != CodeForm::Llvm)
+      return emitAssembly(module, machine);
+    std::string text;
+    llvm::raw_string_ostream(text) << module << "\n";
+    return text;
+  }
+
   static LogicalResult optimized(ModuleOp loops, const CodegenOptions &options,
                                  llvm::function_ref<void(llvm::Module &)> complete, Look look) {
     if (failed(expandBf16(loops)))
