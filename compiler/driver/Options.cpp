@@ -14,7 +14,7 @@ namespace fathom {
 static constexpr unsigned keepsSchedules = CompileBit | BenchBit | VerifyBit | ExplainBit | TuneBit;
 static constexpr unsigned goesOn = CompileBit | BenchBit | VerifyBit | ExplainBit; // from the text of a stage
 static constexpr unsigned compiles = keepsSchedules | CalibrateBit;
-static constexpr unsigned tellsPasses = compiles | OptBit;
+static constexpr unsigned tellsPasses = compiles | OptBit | PassesBit;
 static constexpr unsigned runs = RunBit | BenchBit | VerifyBit | ExplainBit;
 
 static const Option table[] = {
@@ -26,7 +26,7 @@ static const Option table[] = {
      "cuda:sm_90, with @CPU behind it where its host is not like this one; 'help' lists the CPUs"},
     {"emit", 0, OptionType::Choice, "graph|plan|kernels|cost|loops|llvm|asm", "", CompileBit, false, true,
      "stop at this stage and print what it has, to stdout or to the file of --output"},
-    {"passes", 0, OptionType::Text, "PIPELINE", "", compiles, false, true,
+    {"passes", 0, OptionType::Text, "PIPELINE", "", compiles | PassesBit, false, true,
      "the passes from the imported graph to kernels, as text; 'fathom passes' prints the default, and with --list what "
      "there is"},
     {"plan", 0, OptionType::File, "FILE", "", tellsPasses, false, true,
@@ -117,12 +117,13 @@ static const Option table[] = {
      "what is beyond it is computed in every run"},
     {"weights", 0, OptionType::Text, "seed:N", "", CompileBit | BenchBit, false, true,
      "leave the weights out; the runtime makes them up from the seed N, for benchmarks"},
-    {"dim", 0, OptionType::Text, "NAME=SIZE", "", compiles | RunBit | CheckBit, true, true,
+    {"dim", 0, OptionType::Text, "NAME=SIZE", "", compiles | PassesBit | RunBit | CheckBit, true, true,
      "a symbolic dimension's size, or the range NAME=MIN..MAX[,opt=SIZE] to compile for and to be good at; INPUT.AXIS "
      "names one without a name; without a range it is 1 or more"},
-    {"shape", 0, OptionType::Text, "INPUT:1..8x3x224", "", compiles | CheckBit, true, true,
+    {"shape", 0, OptionType::Text, "INPUT:1..8x3x224", "", compiles | PassesBit | CheckBit, true, true,
      "sizes or ranges of all dimensions of an input"},
-    {"jobs", 'j', OptionType::Integer, "N", "0", compiles, false, true, "threads of the compiler; 0: all CPUs"},
+    {"jobs", 'j', OptionType::Integer, "N", "0", compiles | PassesBit, false, true,
+     "threads of the compiler; 0: all CPUs"},
     {"threads", 0, OptionType::Integer, "N", "0", runs, false, false,
      "threads of a run; 0: FATHOM_NUM_THREADS, or else all CPUs; results do not depend on it"},
     {"device", 0, OptionType::Integer, "N", "", runs, false, false,
@@ -161,8 +162,9 @@ static const Option table[] = {
     {"run", 0, OptionType::Flag, "", "", ExplainBit, false, false,
      "run the model and tell the time of every kernel, beside what this machine could do at most; with --cost, of that "
      "kernel alone"},
-    {"json", 0, OptionType::Flag, "", "", compiles | RunBit | CheckBit | InspectBit | DoctorBit | DiffBit | DatabaseBit,
-     false, false, "print the result as one line of JSON"},
+    {"json", 0, OptionType::Flag, "", "",
+     compiles | PassesBit | RunBit | CheckBit | InspectBit | DoctorBit | DiffBit | DatabaseBit, false, false,
+     "print the result as one line of JSON"},
     {"quiet", 'q', OptionType::Flag, "", "", compiles | RunBit | DatabaseBit, false, false,
      "print no report and no progress"},
 };
@@ -522,11 +524,14 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
                      .Case("llvm", Stage::Llvm)
                      .Case("asm", Stage::Asm)
                      .Default(Stage::Artifact);
+  // What is looked at may end anywhere.
+  if (command == PassesBit)
+    options.stop = Stage::Graph;
   if (values.has("cost"))
     options.stop = Stage::Cost, options.kernel = values.text("cost");
   if (values.has("weights"))
     options.weightsSeed = parseSeed(values.text("weights"));
-  if (failed(parseRanges(values, command & (CompileBit | CheckBit), request.import, loc)))
+  if (failed(parseRanges(values, command & (CompileBit | CheckBit | PassesBit), request.import, loc)))
     return failure();
   options.passes = values.text("passes");
   if (failed(pipelineFor(options, loc)))

@@ -40,8 +40,10 @@ static const Command commands[] = {
      "their\nranges and meanings. calibration: the constants of cost models, with what they were fitted to; those of a "
      "machine\nwith --target.",
      planCommand},
-    {PassesBit, "passes", "", "print the pipeline of passes that models take",
-     "The text is what fathom compile --passes takes, to be edited. With --list it prints all passes instead.",
+    {PassesBit, "passes", "[MODEL.onnx]", "print the pipeline of passes that models take, or what each does to a model",
+     "Without a model: the text that fathom compile --passes takes, to be edited, or with --list all passes. With a\n"
+     "model it runs the pipeline and tells of each pass whether it applies and why not, how many ops of which kinds "
+     "there\nwere before and after it, and its time.",
      passesCommand},
     {DiffBit, "diff", "A B", "show what two plans, or two compiled models, decide otherwise",
      "A and B are plans (fathom compile --emit plan) or compiled models, which have theirs in them. Kernel by kernel: "

@@ -1,7 +1,7 @@
-// fathom passes: the default pipeline, or all passes.
+// fathom passes: the default pipeline, all passes, or what each does to a model.
 #include "compiler/driver/DefaultPasses.h"
 #include "compiler/passes/Passes.h"
-#include "tools/fathom/Commands.h"
+#include "tools/fathom/PassReport.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -28,6 +28,8 @@ static void printPasses(raw_ostream &out) {
 }
 
 Expected<int> passesCommand(const Arguments &arguments) {
+  if (!arguments.positional.empty())
+    return reportPasses(arguments.positional[0], arguments.options);
   if (arguments.options.flag("list"))
     printPasses(outs());
   else

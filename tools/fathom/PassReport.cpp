@@ -1,0 +1,147 @@
+// Looks at the graph between the passes: its ops, its features, and its hash.
+#include "tools/fathom/PassReport.h"
+
+#include "compiler/driver/Compilation.h"
+#include "compiler/graph/Graph.h"
+#include "compiler/graph/GraphHash.h"
+#include "compiler/passes/select/Rules.h"
+#include "compiler/support/LargeStack.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include <map>
+
+using namespace llvm;
+
+namespace fathom {
+namespace {
+
+// Ops by name; constants are no ops.
+using Counts = std::map<std::string, int64_t>;
+
+Counts countOps(mlir::ModuleOp module) {
+  Counts counts;
+  module.walk([&](mlir::Operation *op) {
+    if (!op->hasTrait<mlir::OpTrait::ConstantLike>() && !op->hasTrait<mlir::OpTrait::IsTerminator>() &&
+        !isa<mlir::ModuleOp, mlir::func::FuncOp>(op))
+      ++counts[op->getName().stripDialect().str()];
+  });
+  return counts;
+}
+
+struct Step {
+  std::string pass;
+  double seconds;
+  std::string unchanged; // why it could not change anything; empty: it could
+  bool isChanged;
+  Counts before, after;
+};
+
+// Told of every pass that has run.
+class Observer {
+public:
+  explicit Observer(mlir::ModuleOp module) : module(module) { look(); }
+
+  void ran(StringRef pass, double seconds) {
+    Step step{pass.str(), seconds, whyUnchanged(pass, features), false, counts, {}};
+    uint64_t before = hash;
+    look();
+    step.isChanged = hash != before, step.after = counts;
+    steps.push_back(std::move(step));
+  }
+
+  std::vector<Step> steps;
+
+private:
+  void look() { hash = hasher.of(module), features = featuresOf(module), counts = countOps(module); }
+
+  mlir::ModuleOp module;
+  GraphHash hasher;
+  uint64_t hash;
+  GraphFeatures features;
+  Counts counts;
+};
+
+// Ops of which there are more or fewer, as numbers before and after.
+std::vector<std::tuple<std::string, int64_t, int64_t>> differences(const Step &step) {
+  std::vector<std::tuple<std::string, int64_t, int64_t>> all;
+  auto count = [](const Counts &counts, const std::string &name) {
+    auto found = counts.find(name);
+    return found == counts.end() ? 0 : found->second;
+  };
+  Counts names = step.before;
+  names.insert(step.after.begin(), step.after.end());
+  for (const auto &[name, ignored] : names)
+    if (int64_t before = count(step.before, name), after = count(step.after, name); before != after)
+      all.emplace_back(name, before, after);
+  return all;
+}
+
+std::string describe(const Step &step) {
+  if (!step.isChanged)
+    return step.unchanged.empty() ? "nothing to do" : "not applicable: " + step.unchanged;
+  std::string text;
+  for (const auto &[name, before, after] : differences(step))
+    text += formatv("{0}{1} {2} -> {3}", text.empty() ? "" : ", ", name, before, after);
+  return text.empty() ? "operands, attributes or types" : text;
+}
+
+json::Object describeForPrograms(const Step &step) {
+  json::Object ops;
+  for (const auto &[name, before, after] : differences(step))
+    ops[name] = json::Array{before, after};
+  return json::Object{{"pass", step.pass},        {"seconds", step.seconds},   {"applicable", step.unchanged.empty()},
+                      {"reason", step.unchanged}, {"changed", step.isChanged}, {"ops", std::move(ops)}};
+}
+
+void print(ArrayRef<Step> steps) {
+  size_t width = 4;
+  double total = 0;
+  for (const Step &step : steps)
+    width = std::max(width, step.pass.size()), total += step.seconds;
+  outs() << left_justify("pass", width) << "        ms  what it changed\n";
+  for (const Step &step : steps)
+    outs() << left_justify(step.pass, width) << formatv("  {0,8:f2}  ", 1e3 * step.seconds) << describe(step) << "\n";
+  outs() << left_justify("all", width) << formatv("  {0,8:f2}\n", 1e3 * total);
+}
+
+mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions &options, std::vector<Step> &steps) {
+  mlir::FailureOr<Pipeline> pipeline = pipelineFor(options, module.getLoc());
+  auto compilation = Compilation::begin(options, module.getLoc());
+  if (failed(pipeline) || failed(compilation))
+    return mlir::failure();
+  PassContext &context = (*compilation)->context;
+  context.algorithms.folds = context.evaluator && pipeline->has("fold-constant");
+  context.foldBudget = FoldBudget::forModel(module, options.foldBudget);
+  Observer observer(module);
+  context.onPass = [&](StringRef pass, double seconds) { observer.ran(pass, seconds); };
+  mlir::LogicalResult result = pipeline->run(module, context);
+  steps = std::move(observer.steps);
+  return result;
+}
+
+} // namespace
+
+Expected<int> reportPasses(StringRef model, const OptionValues &options) {
+  std::unique_ptr<mlir::MLIRContext> context = createContext();
+  DiagnosticLog log(*context, sys::path::filename(model), printDiagnostic);
+  auto request = makeCompileRequest(options, *context, PassesBit);
+  if (failed(request))
+    return log.exitCode();
+  mlir::OwningOpRef<mlir::ModuleOp> module = importOnnx(ModelSource::file(model), *context, request->import);
+  if (!module)
+    return log.exitCode();
+  std::vector<Step> steps;
+  mlir::LogicalResult result = mlir::failure();
+  onLargeStack([&] { result = runPasses(*module, request->options, steps); });
+  if (failed(result))
+    return log.exitCode();
+  if (!options.flag("json"))
+    return print(steps), 0;
+  json::Array all;
+  for (const Step &step : steps)
+    all.push_back(describeForPrograms(step));
+  printJson(json::Object{{"model", model}, {"passes", std::move(all)}}, /*oneLine=*/true);
+  return 0;
+}
+
+} // namespace fathom

@@ -1,0 +1,12 @@
+// What each pass of a pipeline does to a model.
+#pragma once
+
+#include "tools/fathom/Commands.h"
+
+namespace fathom {
+
+// Runs the pipeline that the options say on a model, and prints of each pass whether it applies and why not, what it
+// changed, and its time. Gives the exit code.
+llvm::Expected<int> reportPasses(llvm::StringRef model, const OptionValues &options);
+
+} // namespace fathom
