@@ -1,7 +1,8 @@
 // From options to the passes and their context.
 #include "compiler/driver/Compilation.h"
 
-#include "compiler/driver/DefaultPasses.h"
+#include "compiler/driver/Policies.h"
+#include "compiler/passes/select/Rules.h"
 #include "compiler/support/Diagnostics.h"
 
 using namespace mlir;
@@ -9,7 +10,7 @@ using namespace mlir;
 namespace fathom {
 
 FailureOr<std::unique_ptr<Compilation>> Compilation::begin(const CompileOptions &options, Location loc) {
-  auto made = std::make_unique<Compilation>();
+  auto made = std::make_unique<Compilation>(options);
   PassContext &context = made->context;
   context.target = options.target;
   context.fp = options.fp;
@@ -29,6 +30,14 @@ FailureOr<std::unique_ptr<Compilation>> Compilation::begin(const CompileOptions 
   return made;
 }
 
+void Compilation::describe(ModuleOp module, const Pipeline &pipeline) {
+  context.algorithms.folds = context.evaluator && pipeline.has("fold-constant");
+  context.foldBudget = FoldBudget::forModel(module, options.foldBudget);
+  if (options.passes == autoPolicy)
+    for (StringRef pass : idlePasses(pipeline.names(), featuresOf(module)))
+      context.idle.insert(pass);
+}
+
 void Compilation::forget(ModuleOp module, ModuleOp graph) {
   int64_t sourceWeightBytes = program.sourceWeightBytes;
   std::string choicesEntry = std::move(program.choicesEntry);
@@ -44,7 +53,10 @@ LogicalResult Compilation::run(ModuleOp module, StringRef passes) {
 }
 
 FailureOr<Pipeline> pipelineFor(const CompileOptions &options, Location loc) {
-  FailureOr<Pipeline> pipeline = Pipeline::parse(options.passes.empty() ? defaultPasses() : options.passes, loc);
+  FailureOr<std::string> text = pipelineText(options.passes, loc);
+  if (failed(text))
+    return failure();
+  FailureOr<Pipeline> pipeline = Pipeline::parse(*text, loc);
   if (failed(pipeline))
     return failure();
   FailureOr<Facts> facts = pipeline->check(importedFacts);

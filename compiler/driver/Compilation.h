@@ -9,8 +9,13 @@
 namespace fathom {
 
 struct Compilation {
+  explicit Compilation(const CompileOptions &options) : options(options) {}
+
   // The options must outlive it. A plan that is not for the target is refused.
   static mlir::FailureOr<std::unique_ptr<Compilation>> begin(const CompileOptions &options, mlir::Location loc);
+
+  // Tells the passes what is to be known of the graph that they start from.
+  void describe(mlir::ModuleOp module, const Pipeline &pipeline);
 
   // Lets this one decide from now on.
   template <typename Decider> Decider *take(std::unique_ptr<Decider> decider) {
@@ -25,6 +30,7 @@ struct Compilation {
   // Runs passes that a text says.
   llvm::LogicalResult run(mlir::ModuleOp module, llvm::StringRef passes);
 
+  const CompileOptions &options;
   PassContext context;
   Program program;
   KernelEvaluator evaluator;

@@ -192,14 +192,6 @@ static LogicalResult generateAll(Program &program, const CompileOptions &options
   return success();
 }
 
-// What passes know of a compilation of this graph.
-static void describeGraph(ModuleOp module, const Pipeline &pipeline, const CompileOptions &options,
-                          Compilation &compilation) {
-  PassContext &context = compilation.context;
-  context.algorithms.folds = context.evaluator && pipeline.has("fold-constant");
-  context.foldBudget = FoldBudget::forModel(module, options.foldBudget);
-}
-
 // An artifact of a graph before layouts, whose layouts, kernels and schedules a plan says.
 static LogicalResult buildPlanned(ModuleOp graph, Pipeline &pipeline, size_t begin, const Plan &plan,
                                   const CompileOptions &given, int64_t sourceWeightBytes, StringRef path) {
@@ -209,7 +201,7 @@ static LogicalResult buildPlanned(ModuleOp graph, Pipeline &pipeline, size_t beg
   auto compilation = Compilation::begin(options, graph.getLoc());
   if (failed(compilation))
     return failure();
-  describeGraph(graph, pipeline, options, **compilation);
+  (*compilation)->describe(graph, pipeline);
   Program &program = (*compilation)->program;
   program.sourceWeightBytes = sourceWeightBytes;
   OwningOpRef<ModuleOp> copy = graph.clone();
@@ -234,7 +226,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
   if (failed(compilation))
     return failure();
   PassContext &context = (*compilation)->context;
-  describeGraph(module, *pipeline, options, **compilation);
+  (*compilation)->describe(module, *pipeline);
   // A pass that runs several times has one entry.
   llvm::StringMap<size_t> entries;
   context.onPass = [&](StringRef pass, double seconds) {

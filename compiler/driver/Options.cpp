@@ -28,7 +28,8 @@ static const Option table[] = {
      "stop at this stage and print what it has, to stdout or to the file of --output"},
     {"passes", 0, OptionType::Text, "PIPELINE", "", compiles | PassesBit, false, true,
      "the passes from the imported graph to kernels, as text; 'fathom passes' prints the default, and with --list what "
-     "there is"},
+     "there is; or a policy (none, O0 to O3, paper-bl, auto, ...), or with:PASS,... for passes to be completed by what "
+     "they need"},
     {"plan", 0, OptionType::File, "FILE", "", tellsPasses, false, true,
      "take layouts, kernels and schedules from a plan that --emit plan wrote"},
     {"graph", 0, OptionType::File, "FILE", "", goesOn, false, true,

@@ -6,6 +6,7 @@
 #include "compiler/passes/AlgorithmOptions.h"
 #include "compiler/passes/FoldPlan.h"
 #include "compiler/target/Target.h"
+#include "llvm/ADT/StringSet.h"
 #include <functional>
 
 namespace fathom {
@@ -32,6 +33,9 @@ struct PassContext {
   Evaluator *evaluator = nullptr;       // none: constants stay as they are
   Chooser *chooser = nullptr;
   Program *program = nullptr; // where kernels go
+
+  // Passes that cannot change the graph: they are left out.
+  llvm::StringSet<> idle;
 
   // A pass has found out what those in front of it did not know: `repeat` goes round once more.
   bool isUnsettled = false;

@@ -9,6 +9,9 @@ class GraphPass<string name, string needs, string gives = "0", string ends = "0"
 def AlterOpLayoutPass : GraphPass<"alter-op-layout", "RowMajor | Computable | Names", "0", "Names"> {
   let summary = "Choose the algorithm of each convolution and product, and transform its weights for it";
 }
+def AnnotateSpansPass : GraphPass<"annotate-spans", "0"> {
+  let summary = "Give every op its place in the text of the graph as it is now, beside the node that it comes from";
+}
 def CanonicalizeOpsPass : GraphPass<"canonicalize-ops", "RowMajor", "Canonical", "Names"> {
   let summary = "Express ops by the few that have kernels of their own, and drop ops that change nothing";
 }
@@ -20,6 +23,9 @@ def DeadCodeEliminationPass : GraphPass<"dead-code-elimination", "RowMajor"> {
 }
 def DecomposeQuantizedPass : GraphPass<"decompose-quantized", "RowMajor", "Unquantized", "Canonical | Names"> {
   let summary = "Express quantised products and convolutions by products and convolutions of wider numbers";
+}
+def DefuseOpsPass : GraphPass<"defuse-ops", "Groups", "0", "Groups"> {
+  let summary = "Take back what fuse-ops did";
 }
 def DynamicToStaticPass : GraphPass<"dynamic-to-static", "RowMajor"> {
   let summary = "Replace sizes that were to be read from data by what they are, where constants decide them; where it "
@@ -58,10 +64,16 @@ def OutlineKernelsPass : GraphPass<"outline-kernels", "Layouts | Results | Group
 def PlacePiecesPass : GraphPass<"place-pieces", "Layouts | Results | Movable | Names", "0", "Movable"> {
   let summary = "Write the operands of concatenations where the result has them, and read slices where their input does";
 }
+def RemoveUnusedFunctionsPass : GraphPass<"remove-unused-functions", "0"> {
+  let summary = "Remove functions that main does not call, itself or through others";
+}
 def RepeatPass : GraphPass<"repeat", "0"> {
   let summary = "Run passes, and again where one of them found out what those in front of it did not know";
   let options = [Option<"rounds", "rounds", "unsigned", "4", "How often at most">,
                  Option<"passes", "passes", "std::string", "", "The pipeline to run, in braces">];
+}
+def SeparateOpsPass : GraphPass<"separate-ops", "Layouts | Results | Names", "Groups", "Movable"> {
+  let summary = "Give every op a kernel of its own, in place of fuse-ops";
 }
 def SimplifyInferencePass : GraphPass<"simplify-inference", "RowMajor", "Inferring", "Names"> {
   let summary = "Turn normalisations with constant statistics into a scale and a shift";

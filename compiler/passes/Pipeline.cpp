@@ -153,14 +153,19 @@ size_t Pipeline::placeOf(StringRef name) const {
   return llvm::find_if(all, [&](GraphPass *pass) { return pass->getArgument() == name; }) - all.begin();
 }
 
-bool Pipeline::has(StringRef name) const {
-  return llvm::any_of(list(), [&](GraphPass *pass) {
-    FailureOr<Pipeline> inner = failure();
-    if (!pass->inner().empty())
-      inner = parse(pass->inner(), loc);
-    return pass->getArgument() == name || (succeeded(inner) && inner->has(name));
-  });
+std::vector<StringRef> Pipeline::names() const {
+  std::vector<StringRef> names;
+  for (GraphPass *pass : list()) {
+    names.push_back(pass->getArgument());
+    if (pass->inner().empty())
+      continue;
+    if (FailureOr<Pipeline> inner = parse(pass->inner(), loc); succeeded(inner))
+      llvm::append_range(names, inner->names());
+  }
+  return names;
 }
+
+bool Pipeline::has(StringRef name) const { return llvm::is_contained(names(), name); }
 
 LogicalResult Pipeline::run(ModuleOp module, PassContext &context, size_t from, size_t to) {
   setContext(passes, context);
@@ -170,6 +175,8 @@ LogicalResult Pipeline::run(ModuleOp module, PassContext &context, size_t from, 
     GraphPass *pass = all[i];
     if (isCancelled())
       return failure();
+    if (context.idle.contains(pass->getArgument()))
+      continue;
     auto start = std::chrono::steady_clock::now();
     PassManager one(module.getContext(), ModuleOp::getOperationName());
     // What follows is not for the verifier: kernels number their symbols themselves, so that a call's types differ from

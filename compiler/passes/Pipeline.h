@@ -22,6 +22,8 @@ public:
   size_t firstThatGives(Fact fact) const;
   // That of the pass of this name, but of none in a repeat.
   size_t placeOf(llvm::StringRef pass) const;
+  // What they are called, with those in repeats.
+  std::vector<llvm::StringRef> names() const;
   // Whether this pass is in it, or in a repeat of it.
   bool has(llvm::StringRef pass) const;
 

@@ -93,29 +93,41 @@ json::Object describeForPrograms(const Step &step) {
                       {"reason", step.unchanged}, {"changed", step.isChanged}, {"ops", std::move(ops)}};
 }
 
-void print(ArrayRef<Step> steps) {
+struct Report {
+  std::vector<Step> steps;
+  std::vector<std::pair<std::string, std::string>> idle; // passes that were left out, and why
+};
+
+void print(const Report &report) {
   size_t width = 4;
   double total = 0;
-  for (const Step &step : steps)
+  for (const Step &step : report.steps)
     width = std::max(width, step.pass.size()), total += step.seconds;
   outs() << left_justify("pass", width) << "        ms  what it changed\n";
-  for (const Step &step : steps)
+  for (const Step &step : report.steps)
     outs() << left_justify(step.pass, width) << formatv("  {0,8:f2}  ", 1e3 * step.seconds) << describe(step) << "\n";
   outs() << left_justify("all", width) << formatv("  {0,8:f2}\n", 1e3 * total);
+  for (const auto &[pass, why] : report.idle)
+    outs() << "left out: " << pass << ", as " << why << "\n";
 }
 
-mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions &options, std::vector<Step> &steps) {
+mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions &options, Report &report) {
   mlir::FailureOr<Pipeline> pipeline = pipelineFor(options, module.getLoc());
   auto compilation = Compilation::begin(options, module.getLoc());
   if (failed(pipeline) || failed(compilation))
     return mlir::failure();
   PassContext &context = (*compilation)->context;
-  context.algorithms.folds = context.evaluator && pipeline->has("fold-constant");
-  context.foldBudget = FoldBudget::forModel(module, options.foldBudget);
+  (*compilation)->describe(module, *pipeline);
+  GraphFeatures features = featuresOf(module);
+  for (StringRef pass : pipeline->names())
+    if (context.idle.erase(pass))
+      report.idle.emplace_back(pass, whyUnchanged(pass, features));
+  for (const auto &[pass, why] : report.idle)
+    context.idle.insert(pass);
   Observer observer(module);
   context.onPass = [&](StringRef pass, double seconds) { observer.ran(pass, seconds); };
   mlir::LogicalResult result = pipeline->run(module, context);
-  steps = std::move(observer.steps);
+  report.steps = std::move(observer.steps);
   return result;
 }
 
@@ -130,17 +142,21 @@ Expected<int> reportPasses(StringRef model, const OptionValues &options) {
   mlir::OwningOpRef<mlir::ModuleOp> module = importOnnx(ModelSource::file(model), *context, request->import);
   if (!module)
     return log.exitCode();
-  std::vector<Step> steps;
+  Report report;
   mlir::LogicalResult result = mlir::failure();
-  onLargeStack([&] { result = runPasses(*module, request->options, steps); });
+  onLargeStack([&] { result = runPasses(*module, request->options, report); });
   if (failed(result))
     return log.exitCode();
   if (!options.flag("json"))
-    return print(steps), 0;
-  json::Array all;
-  for (const Step &step : steps)
-    all.push_back(describeForPrograms(step));
-  printJson(json::Object{{"model", model}, {"passes", std::move(all)}}, /*oneLine=*/true);
+    return print(report), 0;
+  json::Array steps;
+  for (const Step &step : report.steps)
+    steps.push_back(describeForPrograms(step));
+  json::Object idle;
+  for (const auto &[pass, why] : report.idle)
+    idle[pass] = why;
+  printJson(json::Object{{"model", model}, {"passes", std::move(steps)}, {"left_out", std::move(idle)}},
+            /*oneLine=*/true);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 // fathom passes: the default pipeline, all passes, or what each does to a model.
 #include "compiler/driver/DefaultPasses.h"
+#include "compiler/driver/Policies.h"
 #include "compiler/passes/Passes.h"
 #include "tools/fathom/PassReport.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -24,7 +25,25 @@ static void printPasses(raw_ostream &out) {
   out << formatv("\nAn imported graph is {0}.\n\n| of the graph | meaning |\n|---|---|\n", spellFacts(importedFacts));
   for (const FactText &text : factTable())
     out << formatv("| {0} | {1} |\n", text.name, text.meaning);
+  out << "\n`--passes` takes the name of a policy, too, or `with:` and passes with commas between them. Both are "
+         "completed "
+         "by what the passes\nneed and by what a compilation cannot do without; `fathom passes --passes NAME` prints "
+         "what becomes of them.\n\n| policy | what it is | passes |\n|---|---|---|\n";
+  for (const Policy &policy : policyTable())
+    out << formatv("| `{0}` | {1} | {2} |\n", policy.name, policy.summary,
+                   policy.passes.empty() ? "" : formatv("`{0}`", policy.passes).str());
   out << "\nThe default:\n\n```\n" << defaultPasses() << "```\n";
+}
+
+// That of --passes, or the default.
+static int printPipeline(const OptionValues &options) {
+  std::unique_ptr<mlir::MLIRContext> context = createContext();
+  DiagnosticLog log(*context, "", printDiagnostic);
+  auto text = pipelineText(options.text("passes"), mlir::UnknownLoc::get(context.get()));
+  if (failed(text))
+    return log.exitCode();
+  outs() << StringRef(*text).trim() << "\n";
+  return 0;
 }
 
 Expected<int> passesCommand(const Arguments &arguments) {
@@ -33,7 +52,7 @@ Expected<int> passesCommand(const Arguments &arguments) {
   if (arguments.options.flag("list"))
     printPasses(outs());
   else
-    outs() << defaultPasses();
+    return printPipeline(arguments.options);
   return 0;
 }
 

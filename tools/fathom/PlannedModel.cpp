@@ -21,8 +21,7 @@ mlir::LogicalResult PlannedModel::plan(StringRef path, const OptionValues &optio
     return mlir::failure();
   compilation = std::move(*begun);
   PassContext &passes = compilation->context;
-  passes.algorithms.folds = passes.evaluator && pipeline->has("fold-constant");
-  passes.foldBudget = FoldBudget::forModel(*module, compile.foldBudget);
+  compilation->describe(*module, *pipeline);
   if (failed(pipeline->run(*module, passes)))
     return mlir::failure();
   uses = tasksOf(compilation->program, {compile.target, compile.fp == FloatMode::Strict});

@@ -89,7 +89,9 @@ GraphFeatures featuresOfKind(Operation *op) {
       .Case<SplitOp>([](auto) { return Split; })
       .Case<InstanceNormalizationOp, GroupNormalizationOp, LRNOp, LpPoolOp, GlobalLpPoolOp, DepthToSpaceOp,
             SpaceToDepthOp>([](auto) { return Composite; })
-      .Case<MatMulOp>([](auto op) { return hasVectorOrColumn(op) ? GraphFeatures(Composite) : GraphFeatures(); })
+      .Case<MatMulOp>(
+          [](auto op) { return hasVectorOrColumn(op) ? Composite | Contraction : GraphFeatures(Contraction); })
+      .Case<ConvOp, ConvTransposeOp>([](auto) { return Contraction; })
       .Case<BatchNormalizationOp>(
           [](auto op) { return op.getTrainingMode() || op->getNumResults() != 1 ? Composite : Normalization; })
       .Case<MatMulIntegerOp, QLinearMatMulOp, ConvIntegerOp, QLinearConvOp, DynamicQuantizeLinearOp>(
@@ -153,6 +155,8 @@ ArrayRef<FeatureText> featureTable() {
       {ManyConcats, "second concatenation"},
       {Foldable, "op over constants alone"},
       {Pin, "size that is read from data"},
+      {Function, "function besides main"},
+      {Contraction, "convolution or product"},
   };
   return table;
 }
@@ -163,6 +167,8 @@ GraphFeatures featuresOf(ModuleOp module) {
     features |= Symbols;
   Numbering numbering;
   size_t concats = 0;
+  if (!llvm::hasNItemsOrLess(module.getOps<func::FuncOp>(), 1))
+    features |= Function;
   module.walk([&](Operation *op) {
     if (!isa_and_nonnull<GraphDialect>(op->getDialect()))
       return;

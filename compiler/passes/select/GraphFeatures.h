@@ -25,6 +25,7 @@ enum class GraphFeature : unsigned {
   Foldable,
   Pin,
   Function,
+  Contraction,
 };
 
 // A set of them.

@@ -18,13 +18,14 @@ struct Rule {
 };
 
 // What nothing but the importer makes.
-constexpr GraphFeatures given = Loop | Pin | Quantized | Normalization;
+constexpr GraphFeatures given = Loop | Pin | Quantized | Normalization | Function;
 constexpr GraphFeatures anything = GraphFeatures::all().without(given);
 // What depends on what an op reads, and not only on which ops there are.
 constexpr GraphFeatures edges = Equal | Neutral | ScaledConv | Foldable;
 
 constexpr Rule rules[] = {
-    {"canonicalize-ops", Gemm, Equal | Neutral | Foldable | Composite},
+    {"alter-op-layout", Contraction, anything},
+    {"canonicalize-ops", Gemm, Equal | Neutral | Foldable | Composite | Contraction},
     {"canonicalize-ops", GlobalPool, Equal},
     {"canonicalize-ops", Split, Equal | Neutral | Foldable},
     {"canonicalize-ops", Composite | KnownElements, anything},
@@ -38,6 +39,7 @@ constexpr Rule rules[] = {
     {"forward-fold-scale-axis", ScaledConv, Equal | ScaledConv | Foldable},
     {"hoist-invariants", Loop, anything},
     {"nest-concats", ManyConcats, Equal | Neutral},
+    {"remove-unused-functions", Function, {}},
     {"simplify-inference", Normalization, Equal | ScaledConv | Foldable},
 };
 
