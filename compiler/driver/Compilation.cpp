@@ -1,6 +1,7 @@
 // From options to the passes and their context.
 #include "compiler/driver/Compilation.h"
 
+#include "compiler/driver/DefaultPasses.h"
 #include "compiler/driver/Policies.h"
 #include "compiler/passes/select/Rules.h"
 #include "compiler/support/Diagnostics.h"
@@ -33,7 +34,8 @@ FailureOr<std::unique_ptr<Compilation>> Compilation::begin(const CompileOptions 
 void Compilation::describe(ModuleOp module, const Pipeline &pipeline) {
   context.algorithms.folds = context.evaluator && pipeline.has("fold-constant");
   context.foldBudget = FoldBudget::forModel(module, options.foldBudget);
-  if (options.passes == autoPolicy)
+  // Gradients are made of ops that the model does not have yet.
+  if (options.passes == autoPolicy && options.loss.empty())
     for (StringRef pass : idlePasses(pipeline.names(), featuresOf(module)))
       context.idle.insert(pass);
 }
@@ -56,6 +58,8 @@ FailureOr<Pipeline> pipelineFor(const CompileOptions &options, Location loc) {
   FailureOr<std::string> text = pipelineText(options.passes, loc);
   if (failed(text))
     return failure();
+  if (!options.loss.empty() && !StringRef(*text).contains("first-order-gradient"))
+    text = (gradientPasses() + ",\n" + *text).str();
   FailureOr<Pipeline> pipeline = Pipeline::parse(*text, loc);
   if (failed(pipeline))
     return failure();

@@ -11,6 +11,7 @@
 #include "compiler/driver/Retune.h"
 #include "compiler/kernel/Precision.h"
 #include "compiler/package/Host.h"
+#include "compiler/passes/gradient/Request.h"
 #include "compiler/support/Cancellation.h"
 #include "compiler/support/LargeStack.h"
 #include <atomic>
@@ -211,6 +212,18 @@ static LogicalResult buildPlanned(ModuleOp graph, Pipeline &pipeline, size_t beg
   return generateAll(program, options, path, report);
 }
 
+// What passes are told of gradients.
+static void askForGradients(ModuleOp module, const CompileOptions &options) {
+  Builder b(module.getContext());
+  if (!options.loss.empty())
+    module->setAttr(gradient::lossAttrName, b.getStringAttr(options.loss));
+  if (!options.wrt.empty())
+    module->setAttr(gradient::wrtAttrName,
+                    b.getStrArrayAttr(SmallVector<StringRef>(options.wrt.begin(), options.wrt.end())));
+  if (!options.train.empty())
+    module->setAttr(gradient::trainAttrName, b.getStringAttr(options.train));
+}
+
 static LogicalResult runStages(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
   const Backend &backend = backendOf(options.target);
   if (options.stop == Stage::Artifact && !backend.makesArtifacts())
@@ -219,8 +232,12 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
                 "--emit asm prints its kernels");
   if (options.precision != "fp32")
     module->setAttr(precisionAttribute, StringAttr::get(module.getContext(), options.precision));
+  askForGradients(module, options);
   FailureOr<Pipeline> pipeline = pipelineFor(options, module.getLoc());
   if (failed(pipeline))
+    return failure();
+  bool isGraphGiven = options.given.graph.isGiven();
+  if (isGraphGiven && failed(takeGraph(module, options.given.graph)))
     return failure();
   auto compilation = Compilation::begin(options, module.getLoc());
   if (failed(compilation))
@@ -240,14 +257,11 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
 
   // Layouts end the graph as it can be printed for people.
   size_t graphEnd = pipeline->firstThatGives(Layouts);
-  bool isGraphGiven = options.given.graph.isGiven();
   size_t choicesBegin = mayChoose(options, *pipeline) && !isGraphGiven ? OpenModel::begin(*pipeline) : graphEnd;
   std::optional<OpenModel> open;
   SiteChooser *sites = nullptr;
   {
     Stopwatch watch(report, "graph");
-    if (isGraphGiven && failed(takeGraph(module, options.given.graph)))
-      return failure();
     if (failed(pipeline->run(module, context, 0, choicesBegin)))
       return failure();
     if (choicesBegin < graphEnd) {

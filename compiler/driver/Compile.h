@@ -24,7 +24,10 @@ struct CompileOptions {
   FloatMode fp = FloatMode::Fast;
   std::string precision = "fp32"; // what products of 32-bit floats may take their factors as
   AlgorithmOptions algorithms;
-  std::string passes; // a pipeline as text; empty: the default
+  std::string loss;             // what is to be differentiated; empty: nothing
+  std::vector<std::string> wrt; // what gradients are taken of; empty: all weights
+  std::string train;            // the optimizer of a training step
+  std::string passes;           // a pipeline as text; empty: the default
   std::optional<Plan> plan;
   StageTexts given;
   std::optional<uint64_t> weightsSeed;

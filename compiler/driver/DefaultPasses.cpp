@@ -19,6 +19,11 @@ llvm::StringRef defaultPasses() {
          "name-ops, alter-op-layout, fold-constant,\n" FATHOM_KERNEL_PASSES;
 }
 
+llvm::StringRef gradientPasses() {
+  return "lift-weights, canonicalize-ops, simplify-inference, canonicalize-ops, eliminate-common-subexpr,\n"
+         "dead-code-elimination, first-order-gradient, update-weights";
+}
+
 llvm::StringRef kernelPasses() { return FATHOM_KERNEL_PASSES; }
 
 } // namespace fathom

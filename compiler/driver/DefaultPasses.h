@@ -7,6 +7,8 @@ namespace fathom {
 
 // From the imported graph to kernels.
 llvm::StringRef defaultPasses();
+// What goes in front of them where gradients are asked for.
+llvm::StringRef gradientPasses();
 // Its part from a graph whose ops have kernels of their own.
 llvm::StringRef kernelPasses();
 

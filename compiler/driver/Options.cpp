@@ -2,6 +2,7 @@
 #include "compiler/driver/Options.h"
 
 #include "compiler/driver/Compilation.h"
+#include "compiler/passes/gradient/Request.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -30,6 +31,19 @@ static const Option table[] = {
      "the passes from the imported graph to kernels, as text; 'fathom passes' prints the default, and with --list what "
      "there is; or a policy (none, O0 to O3, paper-bl, auto, ...), or with:PASS,... for passes to be completed by what "
      "they need"},
+    {"loss", 0, OptionType::Text, "[FUNCTION:]OUTPUT[:INPUT]", "", CompileBit | BenchBit | TuneBit, false, true,
+     "compile the gradients of an output instead of the model: OUTPUT, which is one number, or sum:OUTPUT, "
+     "mean:OUTPUT, "
+     "mse:OUTPUT:INPUT or cross-entropy:OUTPUT:INPUT, with an input of targets or of classes; the results are the loss "
+     "and NAME.gradient for each of --wrt"},
+    {"wrt", 0, OptionType::Text, "NAME,...|weights", "weights", CompileBit | BenchBit | TuneBit, false, true,
+     "what gradients are taken of: inputs and weights; these become inputs of the artifact"},
+    {"train", 0, OptionType::Text, "sgd:lr=RATE,...|adam:lr=RATE,...|adamw:lr=RATE,...", "",
+     CompileBit | BenchBit | TuneBit, false, true,
+     "compile a training step: the results are the loss and each of --wrt as the optimizer changes it, with what it "
+     "remembers; sgd takes momentum=, decay= and nesterov, the others beta1=, beta2=, epsilon= and decay=; lr=input "
+     "makes "
+     "the rate an input"},
     {"plan", 0, OptionType::File, "FILE", "", tellsPasses, false, true,
      "take layouts, kernels and schedules from a plan that --emit plan wrote"},
     {"graph", 0, OptionType::File, "FILE", "", goesOn, false, true,
@@ -436,6 +450,32 @@ static LogicalResult readCalibration(StringRef path, CompileOptions &options, Lo
   return success();
 }
 
+static LogicalResult readGradient(const OptionValues &values, CompileOptions &options, Location loc) {
+  for (StringRef name : {"wrt", "train"})
+    if (values.has(name) && !values.has("loss"))
+      return hint(emitError(loc, ErrorCode(2001)) << "option --" << name << " needs --loss",
+                  "--loss says what is to be differentiated");
+  if (values.has("loss") && values.has("graph"))
+    return emitError(loc, ErrorCode(2001)) << "option --graph does not go with --loss";
+  options.loss = values.text("loss"), options.train = values.text("train");
+  auto refuse = [&](StringRef option, llvm::Error error) {
+    return emitError(loc, ErrorCode(2001))
+           << "option --" << option << " " << values.text(option) << ": " << llvm::toString(std::move(error));
+  };
+  if (values.has("loss"))
+    if (auto loss = gradient::parseLoss(options.loss); !loss)
+      return refuse("loss", loss.takeError());
+  if (values.has("train"))
+    if (auto optimizer = gradient::parseOptimizer(options.train); !optimizer)
+      return refuse("train", optimizer.takeError());
+  SmallVector<StringRef> names;
+  if (std::string given = values.text("wrt"); given != "weights") {
+    StringRef(given).split(names, ',', -1, /*KeepEmpty=*/false);
+    options.wrt.assign(names.begin(), names.end());
+  }
+  return success();
+}
+
 static LogicalResult readPlan(StringRef path, CompileOptions &options, Location loc) {
   auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!file)
@@ -533,6 +573,8 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
   if (values.has("weights"))
     options.weightsSeed = parseSeed(values.text("weights"));
   if (failed(parseRanges(values, command & (CompileBit | CheckBit | PassesBit), request.import, loc)))
+    return failure();
+  if (failed(readGradient(values, options, loc)))
     return failure();
   options.passes = values.text("passes");
   if (failed(pipelineFor(options, loc)))

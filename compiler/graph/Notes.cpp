@@ -31,6 +31,9 @@ constexpr Note notes[] = {
     // Of the module.
     {"graph.files", is<ArrayAttr>, "the files that the model was read from"},
     {"graph.model_hash", is<StringAttr>, "SHA-256 of the model's file"},
+    {"graph.loss", is<StringAttr>, "what is to be differentiated"},
+    {"graph.wrt", is<ArrayAttr>, "the inputs and weights that gradients are taken of"},
+    {"graph.train", is<StringAttr>, "the optimizer that updates weights by their gradients"},
     {"graph.precision", is<StringAttr>, "of a module: what products of 32-bit floats may take their factors as"},
     {"graph.opset", is<IntegerAttr>, "the version of ONNX's operators that the model was written for"},
     {"graph.producer", is<StringAttr>, "the program that wrote the model"},

@@ -34,6 +34,9 @@ def DynamicToStaticPass : GraphPass<"dynamic-to-static", "RowMajor"> {
 def EliminateCommonSubexprPass : GraphPass<"eliminate-common-subexpr", "RowMajor"> {
   let summary = "Compute equal expressions once";
 }
+def FirstOrderGradientPass : GraphPass<"first-order-gradient", "RowMajor | Canonical | Inferring", "0", "Canonical | Names"> {
+  let summary = "Compute the gradients of the first result, by reverse-mode differentiation, of the inputs that graph.wrt names";
+}
 def FoldConstantPass : GraphPass<"fold-constant", "RowMajor"> {
   let summary = "Compute what depends on constants only, within the budget, with kernels compiled for this machine";
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::cf::ControlFlowDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect",
@@ -50,6 +53,9 @@ def FuseOpsPass : GraphPass<"fuse-ops", "Layouts | Results | Names", "Groups", "
 }
 def HoistInvariantsPass : GraphPass<"hoist-invariants", "Movable"> {
   let summary = "Compute what is the same in every iteration of a loop in front of it";
+}
+def LiftWeightsPass : GraphPass<"lift-weights", "RowMajor", "0", "Canonical | Names"> {
+  let summary = "Make the loss that graph.loss names the only result, and weights that gradients are asked of inputs";
 }
 def NameOpsPass : GraphPass<"name-ops", "Movable", "Names"> {
   let summary = "Give every op a name of its own, by which plans and messages refer to it";
@@ -80,4 +86,7 @@ def SimplifyInferencePass : GraphPass<"simplify-inference", "RowMajor", "Inferri
 }
 def StoreResultsPass : GraphPass<"store-results", "Layouts | Movable | Names", "Results"> {
   let summary = "Copy what leaves the graph, a branch or a loop and is not a kernel's result, and store sizes that kernels read";
+}
+def UpdateWeightsPass : GraphPass<"update-weights", "RowMajor", "0", "Names"> {
+  let summary = "Make of gradients the step of the optimizer that graph.train names: its results are what the next step takes";
 }

@@ -15,8 +15,12 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module(".verify", __name__)
+    if name == "Trainer":
+        from .train import Trainer
+
+        return Trainer
     raise AttributeError(f"module 'fathom' has no attribute '{name}'")
 
 
 __version__ = "0.1.0"
-__all__ = ["Artifact", "Error", "Session", "TensorInfo", "check", "compile", "options"]
+__all__ = ["Artifact", "Error", "Session", "TensorInfo", "Trainer", "check", "compile", "options"]

@@ -70,5 +70,5 @@ def test_a_pass_has_one_name():
     assert len(passes) > 15
     for name, text in passes:
         assert "-".join(re.findall("[A-Z][a-z]*", name)).lower() == text
-        (file,) = [p for room in ("passes", "plan") for p in [ROOT / "compiler" / room / f"{name}.cpp"] if p.exists()]
+        (file,) = [p for room in ("passes", "passes/gradient", "plan") for p in [ROOT / "compiler" / room / f"{name}.cpp"] if p.exists()]
         assert f"struct {name}Pass" in file.read_text()

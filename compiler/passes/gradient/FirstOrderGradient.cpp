@@ -1,0 +1,72 @@
+// Reverse-mode differentiation: behind the ops that compute the loss come those that compute its gradients, from the
+// last op to the first, each by a rule of its operator.
+#include "compiler/passes/gradient/Request.h"
+#include "compiler/passes/gradient/Rules.h"
+#include "compiler/support/Diagnostics.h"
+
+using namespace mlir;
+using namespace fathom::graph;
+using namespace fathom::gradient;
+
+namespace fathom {
+#define GEN_PASS_DEF_FIRSTORDERGRADIENTPASS
+#include "compiler/passes/Passes.h.inc"
+
+namespace {
+
+// The gradients of the function's first result, which become results behind it.
+LogicalResult differentiate(func::FuncOp main, ArrayRef<StringRef> names) {
+  Operation *end = main.front().getTerminator();
+  if (end->getNumOperands() == 0)
+    return emitError(main.getLoc(), ErrorCode::BadInput) << "there is no result to differentiate";
+  Value loss = end->getOperand(0);
+  auto type = cast<RankedTensorType>(loss.getType());
+  StringRef lossName = resultName(main, 0);
+  if (!isa<FloatType>(type.getElementType()))
+    return emitError(main.getLoc(), ErrorCode::BadType)
+           << "the loss '" << lossName << "' has no floating-point numbers, and no gradients";
+  if (llvm::any_of(sizesOf(type), [](AffineExpr size) { return !isConstant(size, 1); }))
+    return hint(emitError(main.getLoc(), ErrorCode::BadShape) << "the loss '" << lossName << "' is not one number",
+                "sum:" + lossName + " and mean:" + lossName + " make one of it, mse: and cross-entropy: compare it");
+  SmallVector<Value> sources;
+  for (StringRef name : names) {
+    sources.push_back(findArgument(main, name));
+    if (!sources.back())
+      return emitError(main.getLoc(), ErrorCode::BadInput) << "there is no input '" << name << "'";
+  }
+  OpBuilder builder(end);
+  Backward back(builder);
+  back.activate(sources, main.front());
+  back.setOp(end);
+  if (back.isActive(loss)) {
+    back.addExact(loss, Term(back.ops(), makeScalar(builder, end, type.getElementType(), 1)).reshaped(sizesOf(type)));
+    if (failed(back.run(main.front())))
+      return failure();
+  }
+  SmallVector<Value> results{end->getOperand(0)};
+  SmallVector<std::string> resultNames{lossName.str()};
+  back.setOp(end);
+  for (auto [name, source] : llvm::zip_equal(names, sources)) {
+    Value gradient = back.adjointOf(source);
+    if (!gradient) {
+      hint(emitWarning(main.getLoc()) << "the loss does not change with '" << name << "': its gradient is zero",
+           "it is not used, or only where no small change matters");
+      Type element = cast<RankedTensorType>(source.getType()).getElementType();
+      gradient = Term(back.ops(), makeScalar(builder, end, element, 0)).expanded(sizesOf(source));
+    }
+    results.push_back(gradient);
+    resultNames.push_back((name + ".gradient").str());
+  }
+  setResults(main, results, resultNames);
+  return success();
+}
+
+struct FirstOrderGradientPass : impl::FirstOrderGradientPassBase<FirstOrderGradientPass> {
+  LogicalResult runOnFunction(func::FuncOp main) override {
+    auto wrt = getOperation()->getAttrOfType<ArrayAttr>(wrtAttrName);
+    return wrt ? differentiate(main, llvm::to_vector(wrt.getAsValueRange<StringAttr>())) : success();
+  }
+};
+
+} // namespace
+} // namespace fathom

@@ -1,0 +1,303 @@
+"""Gradients: the rule of each operator against central differences of ONNX's reference evaluator, in float64 on fresh random data."""
+import math
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
+
+import fathom
+
+STEP = 1e-5
+
+
+def function(name, formula, **defaults):
+    """An operator for the evaluator, whose own rounds to 32 bits on the way."""
+    return type(name, (OpRun,), {"op_domain": "", "_run": lambda self, x, **given: (formula(x, **{**defaults, **given}),)})
+
+
+def gelu(x, approximate):
+    inner = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)) if approximate == "tanh" else exact_erf(x / math.sqrt(2))
+    return x * (1 + inner) / 2
+
+
+exact_erf = np.vectorize(math.erf, otypes=[np.float64])
+EXACT = [function("Erf", exact_erf), function("Gelu", gelu, approximate="none"), function("HardSwish", lambda x: x * np.clip(x / 6 + 0.5, 0, 1))]
+
+
+def uniform(low, high, *shape, kinks=()):
+    """Draws numbers that stay away from where a function has no slope."""
+
+    def draw(rng):
+        x = rng.uniform(low, high, shape)
+        for kink in kinks:
+            x = np.where(np.abs(x - kink) < 0.01, kink + 0.01 + np.abs(x - kink), x)
+        return x
+
+    return draw
+
+
+def apart(*shape):
+    """Numbers no two of which are close, so that the same ones stay greatest."""
+    return lambda rng: rng.permutation(np.linspace(-2, 2, int(np.prod(shape)))).reshape(shape)
+
+
+def given(array):
+    return lambda rng: np.asarray(array)
+
+
+def node(op, count=1, outputs=1, **attributes):
+    names = [f"x{i}" for i in range(count)]
+    return [helper.make_node(op, names, ["y"] + [f"y{i}" for i in range(1, outputs)], **attributes)]
+
+
+def case(op, *inputs, nodes=None, name="", constants=(), opset=22, **attributes):
+    """`inputs` draw x0, x1, ...; those of whole numbers and `constants` are no variables."""
+    return pytest.param(nodes or node(op, len(inputs), **attributes), inputs, constants, opset, id=name or op)
+
+
+def unary(op, low=-2.0, high=2.0, kinks=(), name="", **attributes):
+    return case(op, uniform(low, high, 3, 7, kinks=kinks), name=name, **attributes)
+
+
+ELEMENTWISE = [
+    unary("Abs", kinks=[0]),
+    unary("Acos", -0.9, 0.9),
+    unary("Acosh", 1.1, 3),
+    unary("Asin", -0.9, 0.9),
+    unary("Asinh"),
+    unary("Atan"),
+    unary("Atanh", -0.9, 0.9),
+    unary("Celu", kinks=[0], alpha=1.5),
+    unary("Cos"),
+    unary("Cosh"),
+    unary("Elu", kinks=[0], alpha=0.75),
+    unary("Erf"),
+    unary("Exp"),
+    unary("Gelu"),
+    unary("Gelu", name="Gelu-tanh", approximate="tanh"),
+    unary("HardSigmoid", -4, 4, kinks=[-2, 2], alpha=0.25),
+    unary("HardSwish", -5, 5, kinks=[-3, 3]),
+    unary("Identity"),
+    unary("LeakyRelu", kinks=[0], alpha=0.125),
+    unary("Log", 0.2, 3),
+    unary("Mish"),
+    unary("Neg"),
+    unary("Reciprocal", 0.3, 2),
+    unary("Relu", kinks=[0]),
+    unary("Selu", kinks=[0]),
+    unary("Shrink", kinks=[0.5, -0.5]),
+    unary("Sigmoid"),
+    unary("Sin"),
+    unary("Sinh"),
+    unary("Softplus"),
+    unary("Softsign", kinks=[0]),
+    unary("Sqrt", 0.2, 3),
+    unary("Swish", opset=24, alpha=1.5),
+    unary("Tan", -1.2, 1.2),
+    unary("Tanh"),
+    unary("ThresholdedRelu", kinks=[1]),
+    unary("Cast", to=TensorProto.DOUBLE),
+    unary("Clip", kinks=[0]),
+    case("Clip", uniform(-2, 2, 3, 7, kinks=[-0.5, 1]), given(np.float64(-0.5)), given(np.float64(1)), name="Clip-bounds"),
+    case("Add", uniform(-2, 2, 2, 3, 5), uniform(-2, 2, 3, 1)),
+    case("Sub", uniform(-2, 2, 3, 1), uniform(-2, 2, 2, 1, 5)),
+    case("Mul", uniform(-2, 2, 2, 3, 5), uniform(-2, 2, 5)),
+    case("Div", uniform(-2, 2, 3, 5), uniform(0.5, 2, 2, 1, 5)),
+    case("Pow", uniform(0.3, 2, 3, 5), uniform(-2, 2, 5)),
+    case("Pow", uniform(-2, 2, 3, 5), given(np.float64(3)), name="Pow-cube", constants=["x1"]),
+    case("Pow", uniform(-2, 2, 3, 5), given(np.float64(2)), name="Pow-square", constants=["x1"]),
+    case("Max", apart(3, 5), given(np.float64(0.123))),
+    case("Min", apart(3, 5), given(np.full((5,), 0.123))),
+    case("Mod", uniform(-5, 5, 3, 5), given(np.array([1.13, 2.07, 0.7, 3.1, 1.9])), fmod=1),
+    case("PRelu", uniform(-2, 2, 2, 3, 5, kinks=[0]), uniform(-1, 1, 3, 1)),
+    case("Where", given(np.array([[True], [False], [True]])), uniform(-2, 2, 3, 5), uniform(-2, 2, 5)),
+    case("Sum", uniform(-2, 2, 3, 5), uniform(-2, 2, 5), uniform(-2, 2, 3, 1)),
+    case("Mean", uniform(-2, 2, 3, 5), uniform(-2, 2, 5)),
+    case("Floor", uniform(-2, 2, 3, 5, kinks=[-1, 0, 1]), nodes=[*node("Floor"), helper.make_node("Mul", ["x0", "y"], ["z"])]),
+]
+
+PRODUCTS = [
+    case("MatMul", uniform(-2, 2, 3, 5), uniform(-2, 2, 5, 7)),
+    case("MatMul", uniform(-2, 2, 2, 3, 5), uniform(-2, 2, 5, 7), name="MatMul-rows"),
+    case("MatMul", uniform(-2, 2, 2, 1, 3, 5), uniform(-2, 2, 4, 5, 2), name="MatMul-batches"),
+    case("MatMul", uniform(-2, 2, 5), uniform(-2, 2, 5, 3), name="MatMul-vector"),
+    case("MatMul", uniform(-2, 2, 2, 3, 5), uniform(-2, 2, 5), name="MatMul-column"),
+    case("MatMul", uniform(-2, 2, 5), uniform(-2, 2, 5), name="MatMul-scalar"),
+    case("Gemm", uniform(-2, 2, 5, 3), uniform(-2, 2, 7, 5), uniform(-2, 2, 7), transA=1, transB=1, alpha=0.5, beta=1.5),
+    case("Einsum", uniform(-2, 2, 2, 3, 5), uniform(-2, 2, 5, 3, 2), equation="bij,jik->bk"),
+]
+
+SHAPES = [
+    case("Transpose", uniform(-2, 2, 2, 3, 5), perm=[2, 0, 1]),
+    case("Transpose", uniform(-2, 2, 2, 3, 5), name="Transpose-reversed"),
+    case("Reshape", uniform(-2, 2, 2, 3, 5), given(np.array([5, 0, -1]))),
+    case("Flatten", uniform(-2, 2, 2, 3, 5), axis=2),
+    case("Squeeze", uniform(-2, 2, 2, 1, 5, 1), given(np.array([1]))),
+    case("Unsqueeze", uniform(-2, 2, 2, 5), given(np.array([0, 2]))),
+    case("Expand", uniform(-2, 2, 3, 1), given(np.array([2, 1, 5]))),
+]
+
+REDUCTIONS = [
+    *[case(op, uniform(0.2, 2, 2, 3, 5), given(np.array([0, -1])), keepdims=0) for op in
+      ["ReduceSum", "ReduceMean", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceProd", "ReduceSumSquare"]],
+    case("ReduceMax", apart(2, 3, 5), given(np.array([1]))),
+    case("ReduceMin", apart(2, 3, 5), given(np.array([1])), keepdims=0),
+    case("ReduceSum", uniform(-2, 2, 2, 3), name="ReduceSum-all"),
+    case("ReduceMean", uniform(-2, 2, 1, 1), name="ReduceMean-one"),
+    case("ReduceProd", given(np.array([[0, 2, 3.0], [0, 0, 3], [1, 2, 4]])), given(np.array([1])), name="ReduceProd-zeros"),
+    case("Softmax", uniform(-2, 2, 3, 7)),
+    case("Softmax", uniform(-2, 2, 2, 3, 5), name="Softmax-inner", axis=1),
+    case("LogSoftmax", uniform(-2, 2, 3, 7)),
+]
+
+
+def whole_model(nodes, feeds, weights, constants, opset):
+    """The nodes' last result, weighed by random numbers and summed."""
+    types = {np.dtype(np.float64): TensorProto.DOUBLE, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.bool_): TensorProto.BOOL}
+    inputs = [helper.make_tensor_value_info(name, types[x.dtype], x.shape) for name, x in feeds.items() if name not in constants]
+    fixed = [numpy_helper.from_array(feeds[name], name) for name in constants]
+    if weights is not None:
+        nodes = [*nodes, helper.make_node("Mul", [nodes[-1].output[0], "weights"], ["weighed"]),
+                 helper.make_node("ReduceSum", ["weighed"], ["loss"], keepdims=0)]
+        fixed.append(numpy_helper.from_array(weights, "weights"))
+    results = [helper.make_tensor_value_info(nodes[-1].output[0], TensorProto.DOUBLE, None)]
+    graph = helper.make_graph(nodes, "g", inputs, results, fixed)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+
+
+def differences(run, feeds, name):
+    """Central differences of a function of one number, for each element of an input."""
+    x = feeds[name]
+    slopes = np.empty(x.shape)
+    for place in np.ndindex(x.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = x.copy()
+            moved[place] += sign * STEP
+            ends.append(run({**feeds, name: moved}))
+        slopes[place] = (ends[0] - ends[1]) / (2 * STEP)
+    return slopes
+
+
+def check(nodes, inputs, constants, opset, rng):
+    feeds = {f"x{i}": draw(rng) for i, draw in enumerate(inputs)}
+    fixed = [name for name, x in feeds.items() if name in constants or x.dtype == np.int64]
+    shape = ReferenceEvaluator(whole_model(nodes, feeds, None, fixed, opset)).run(None, {k: v for k, v in feeds.items() if k not in fixed})[0].shape
+    model = whole_model(nodes, feeds, rng.standard_normal(shape), fixed, opset)
+    fed = {name: x for name, x in feeds.items() if name not in fixed}
+    variables = [name for name, x in fed.items() if x.dtype == np.float64]
+    session = fathom.Session(fathom.compile(model, loss="loss", wrt=",".join(variables)))
+    assert [output.name for output in session.outputs] == ["loss", *(f"{name}.gradient" for name in variables)]
+    loss, *gradients = session.run(None, fed)
+    evaluator = ReferenceEvaluator(model, new_ops=EXACT)
+    assert loss.shape == () or loss.size == 1
+    np.testing.assert_allclose(loss, evaluator.run(None, fed)[0], rtol=1e-9, atol=1e-9)
+    for name, got in zip(variables, gradients, strict=True):
+        want = differences(lambda moved: float(evaluator.run(None, moved)[0]), fed, name)
+        assert got.shape == want.shape
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6 * max(1, np.abs(want).max(initial=0)), err_msg=name)
+
+
+@pytest.mark.parametrize("nodes, inputs, constants, opset", ELEMENTWISE + PRODUCTS + SHAPES + REDUCTIONS)
+def test_rule(nodes, inputs, constants, opset, random):
+    check(nodes, inputs, constants, opset, random)
+
+
+def perceptron(rng, sizes, classes):
+    """Dense layers with tanh between them, in float64, for batches of any size."""
+    weights, nodes, x = {}, [], "x"
+    for i, (inner, outer) in enumerate(zip([sizes[0], *sizes[1:]], [*sizes[1:], classes])):
+        weights[f"w{i}"] = rng.standard_normal((inner, outer)) / np.sqrt(inner)
+        weights[f"b{i}"] = rng.standard_normal(outer) * 0.1
+        nodes += [helper.make_node("MatMul", [x, f"w{i}"], [f"p{i}"]), helper.make_node("Add", [f"p{i}", f"b{i}"], [f"s{i}"])]
+        x = f"s{i}"
+        if i + 1 < len(sizes):
+            nodes.append(helper.make_node("Tanh", [x], [f"h{i}"]))
+            x = f"h{i}"
+    nodes[-1].output[0] = "logits"
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.DOUBLE, ["n", sizes[0]])],
+                              [helper.make_tensor_value_info("logits", TensorProto.DOUBLE, ["n", classes])],
+                              [numpy_helper.from_array(value, name) for name, value in weights.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10), weights
+
+
+def perceptron_loss(weights, x, labels):
+    """The mean cross-entropy and its gradients, by hand."""
+    layers = len(weights) // 2
+    kept = [x]
+    for i in range(layers):
+        x = x @ weights[f"w{i}"] + weights[f"b{i}"]
+        if i + 1 < layers:
+            x = np.tanh(x)
+            kept.append(x)
+    logs = x - x.max(1, keepdims=True)
+    logs -= np.log(np.exp(logs).sum(1, keepdims=True))
+    rows = np.arange(len(labels))
+    adjoint = np.exp(logs)
+    adjoint[rows, labels] -= 1
+    adjoint /= len(labels)
+    gradients = {}
+    for i in reversed(range(layers)):
+        gradients[f"w{i}"], gradients[f"b{i}"] = kept[i].T @ adjoint, adjoint.sum(0)
+        adjoint = adjoint @ weights[f"w{i}"].T * (1 - kept[i] ** 2) if i else None
+    return -logs[rows, labels].mean(), gradients
+
+
+def sgd(weights, gradients, memory, step, momentum=0.0, decay=0.0, nesterov=False, rate=0.1):
+    for name, gradient in gradients.items():
+        gradient = gradient + decay * weights[name]
+        speed = memory[name] = momentum * memory.get(name, 0) + gradient
+        weights[name] = weights[name] - rate * (gradient + momentum * speed if nesterov else speed)
+
+
+def adam(weights, gradients, memory, step, rate=0.01, betas=(0.9, 0.999), decay=0.0, apart=False):
+    for name, gradient in gradients.items():
+        gradient = gradient + (0 if apart else decay) * weights[name]
+        mean, square = memory.get(name, (0, 0))
+        mean, square = betas[0] * mean + (1 - betas[0]) * gradient, betas[1] * square + (1 - betas[1]) * gradient**2
+        memory[name] = mean, square
+        weight = weights[name] * (1 - (rate * decay if apart else 0))
+        weights[name] = weight - rate * (mean / (1 - betas[0] ** step)) / (np.sqrt(square / (1 - betas[1] ** step)) + 1e-8)
+
+
+@pytest.mark.parametrize("train, update", [
+    ("sgd:lr=0.1", sgd),
+    ("sgd:lr=0.1,momentum=0.9,decay=0.01", lambda *a: sgd(*a, momentum=0.9, decay=0.01)),
+    ("sgd:lr=input,momentum=0.9,nesterov", lambda *a: sgd(*a, momentum=0.9, nesterov=True)),
+    ("adam:lr=0.01,decay=0.01", lambda *a: adam(*a, decay=0.01)),
+    ("adamw:lr=0.01,beta1=0.8,decay=0.1", lambda *a: adam(*a, betas=(0.8, 0.999), decay=0.1, apart=True)),
+])
+def test_training_follows_the_formula(train, update, random):
+    """A perceptron learns, step for step as by hand, with batches of several sizes and labels that are no class."""
+    model, weights = perceptron(random, [7, 13, 5], 3)
+    trainer = fathom.Trainer(model, loss="cross-entropy:logits:labels", train=train)
+    assert list(trainer.weights) == list(weights)
+    x = random.standard_normal((17, 7))
+    labels = np.abs(x[:, :3]).argmax(1)
+    memory, losses = {}, []
+    for step in range(1, 31):
+        count = (17, 1, 8)[step % 3]
+        want, gradients = perceptron_loss(weights, x[:count], labels[:count])
+        update(weights, gradients, memory, step)
+        # Rows that are not to be learned from make no difference.
+        feeds = {"x": np.concatenate([x[:count], x[:2]]), "labels": np.concatenate([labels[:count], [-100, -1]])}
+        rate = {"optimizer.rate": np.float64(0.1)} if "lr=input" in train else {}
+        losses.append(trainer.step({**feeds, **rate}))
+        np.testing.assert_allclose(losses[-1], want, rtol=1e-8)
+    assert perceptron_loss(weights, x, labels)[0] < losses[2]
+    for name, value in trainer.weights.items():
+        np.testing.assert_allclose(value, weights[name], rtol=1e-7, atol=1e-9)
+
+
+def test_training_goes_on_where_it_was_saved(tmp_path, random):
+    model, _ = perceptron(random, [3, 5], 2)
+    feeds = {"x": random.standard_normal((4, 3)), "labels": np.array([0, 1, 1, 0])}
+    options = {"loss": "cross-entropy:logits:labels", "train": "sgd:lr=0.1"}
+    trainer = fathom.Trainer(model, **options)
+    trainer.step(feeds)
+    again = fathom.Trainer(trainer.save(tmp_path / "trained.onnx"), **options)
+    assert again.step(feeds) == trainer.step(feeds)
+    with pytest.raises(fathom.Error, match="not trained"):
+        fathom.Trainer(model, weights={"w9": np.zeros(3)}, **options)
