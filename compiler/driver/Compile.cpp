@@ -291,7 +291,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     if (failed(choose(*open, program, sites->sites(), build, report, module.getLoc())))
       return failure();
     if (report.chosen && report.chosen->isChanged()) {
-      (*compilation)->take(siteChooser(context.target, report.chosen->made(), report.chosen->kept()));
+      sites->fix(report.chosen->made(), report.chosen->kept());
       context.foldBudget = open->context.foldBudget;
       program.choicesEntry = report.chosen->entry;
       (*compilation)->forget(module, *open->graph);

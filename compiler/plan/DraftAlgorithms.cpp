@@ -18,27 +18,10 @@ using namespace fathom::graph;
 namespace fathom {
 namespace {
 
-// An algorithm with transformed weights.
-struct Rewrite {
-  AlgorithmChoice::Method method = AlgorithmChoice::Named;
-  int64_t number = 0; // pixels of a tile's side; stored factors
-};
-
-// A step that makes an op faster and its weights larger.
-struct Step {
-  Rewrite rewrite;
-  double gain;
-  int64_t bytes;
-
-  double gainOfByte() const { return gain / double(std::max<int64_t>(1, bytes)); }
-};
-using Steps = SmallVector<Step, 4>;
-
-struct Costs {
-  bool isSpatialPackCheaper = false, takesSpatialPack = false;
-  Steps rewrites; // all that are possible, from none
-  Steps steps;
-};
+using Rewrite = AlgorithmRewrite;
+using Step = AlgorithmStep;
+using Steps = AlgorithmSteps;
+using Costs = AlgorithmCosts;
 
 // Of rewrites that each gain something over none, those worth their bytes: as steps, each from the one before, that
 // gain less and less for a byte.
@@ -139,23 +122,32 @@ Costs weigh(MatMulOp product, const AlgorithmOptions &options, const Target &tar
 // different ones at the same time.
 template <typename Op> class CostTable {
 public:
-  CostTable(ArrayRef<Op> ops, const AlgorithmOptions &options, const Target &target) {
-    for (Op op : ops)
-      if (!find(op))
-        entries.push_back({op, {}});
-    onLargeStacks(options.threads, entries.size(),
-                  [&](size_t i) { entries[i].second = weigh(entries[i].first, options, target); });
+  CostTable(ArrayRef<Op> ops, const AlgorithmOptions &options, const Target &target, KnownAlgorithmCosts &known) {
+    std::vector<std::pair<Op, Costs>> different;
+    std::vector<std::pair<Op, size_t>> unknown; // and which of them it is like
+    for (Op op : ops) {
+      if (auto found = known.find(opName(op)); found != known.end()) {
+        costs[op] = found->second;
+        continue;
+      }
+      auto alike = llvm::find_if(different, [&](const auto &entry) { return costAlike(entry.first, op); });
+      unknown.emplace_back(op, alike - different.begin());
+      if (alike == different.end())
+        different.push_back({op, {}});
+    }
+    onLargeStacks(options.threads, different.size(),
+                  [&](size_t i) { different[i].second = weigh(different[i].first, options, target); });
+    for (auto [op, which] : unknown) {
+      costs[op] = different[which].second;
+      if (!opName(op).empty())
+        known[opName(op)] = different[which].second;
+    }
   }
 
-  const Costs &of(Op op) { return *find(op); }
+  const Costs &of(Op op) const { return costs.find(op)->second; }
 
 private:
-  Costs *find(Op op) {
-    auto entry = llvm::find_if(entries, [&](const auto &entry) { return costAlike(entry.first, op); });
-    return entry != entries.end() ? &entry->second : nullptr;
-  }
-
-  std::vector<std::pair<Op, Costs>> entries;
+  DenseMap<Operation *, Costs> costs;
 };
 
 // Steps of a whole model, of which those that gain most for the bytes by which weights grow are taken.
@@ -261,7 +253,8 @@ void noteProposed(std::vector<Site> &sites, ArrayRef<AlgorithmChoice> choices) {
 } // namespace
 
 std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &target, const AlgorithmOptions &options,
-                                             const FixedAlgorithms &fixed, std::vector<Site> *sites) {
+                                             const FixedAlgorithms &fixed, std::vector<Site> *sites,
+                                             KnownAlgorithmCosts *known) {
   // A back end has all of these ways or one class for all.
   if (!backendOf(target).has(contractClass))
     return {};
@@ -269,16 +262,18 @@ std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &ta
   SmallVector<MatMulOp> products;
   main.walk([&](ConvOp conv) { convolutions.push_back(conv); });
   main.walk([&](MatMulOp product) { products.push_back(product); });
+  KnownAlgorithmCosts here;
+  KnownAlgorithmCosts &kept = known ? *known : here;
   std::vector<AlgorithmChoice> choices;
   std::vector<Site> found;
   Growth growth(int64_t(options.maxWeightGrowth * double(std::max(constantBytes(main), options.leastWeights))));
   if (options.convolution == "auto") {
-    CostTable<ConvOp> costs(convolutions, options, target);
+    CostTable<ConvOp> costs(convolutions, options, target, kept);
     for (ConvOp conv : convolutions)
       offer(conv, costs.of(conv), options, fixed, found, growth, choices);
   }
   if (options.product == "auto") {
-    CostTable<MatMulOp> costs(products, options, target);
+    CostTable<MatMulOp> costs(products, options, target, kept);
     for (MatMulOp product : products)
       offer(product, costs.of(product), options, fixed, found, growth, choices);
   }

@@ -33,7 +33,13 @@ namespace {
 class DraftWithChoices final : public SiteChooser {
 public:
   DraftWithChoices(const Target &target, std::vector<PlannedChoice> made, std::vector<PlannedChoice> kept, bool isUsers)
-      : target(target), made(std::move(made)), isUsers(isUsers), draft(draftChooser(target)) {
+      : target(target), isUsers(isUsers), draft(draftChooser(target)) {
+    fix(std::move(made), std::move(kept));
+  }
+
+  void fix(std::vector<PlannedChoice> made, std::vector<PlannedChoice> kept) override {
+    this->made = std::move(made);
+    fixedAlgorithms.clear(), fixedFusion.clear(), asked.clear(), found.clear();
     for (const auto &choices : {this->made, kept})
       for (const PlannedChoice &choice : choices)
         (choice.kind == name(SiteKind::Algorithm) ? fixedAlgorithms : fixedFusion)[choice.op] = choice.take;
@@ -41,7 +47,7 @@ public:
 
   TransposedForm form(ConvTransposeOp op, const AlgorithmOptions &options) override { return draft->form(op, options); }
   FailureOr<std::vector<AlgorithmChoice>> algorithms(func::FuncOp main, const AlgorithmOptions &options) override {
-    std::vector<AlgorithmChoice> choices = draftAlgorithms(main, target, options, fixedAlgorithms, &found);
+    std::vector<AlgorithmChoice> choices = draftAlgorithms(main, target, options, fixedAlgorithms, &found, &costs);
     if (failed(check(SiteKind::Algorithm, main.getLoc())))
       return failure();
     return choices;
@@ -107,6 +113,7 @@ private:
   FixedAlgorithms fixedAlgorithms;
   llvm::StringMap<std::string> fixedFusion; // by ops
   llvm::StringSet<> asked;
+  KnownAlgorithmCosts costs;
   std::unique_ptr<Chooser> draft;
   std::vector<Site> found;
 };

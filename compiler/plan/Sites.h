@@ -35,6 +35,8 @@ class SiteChooser : public Chooser {
 public:
   // In the order of the graph, when it is planned.
   virtual llvm::ArrayRef<Site> sites() const = 0;
+  // Fixes others, for the same graph to be planned again: what the draft found of its ops is not looked for again.
+  virtual void fix(std::vector<PlannedChoice> made, std::vector<PlannedChoice> kept) = 0;
 };
 
 // The Plan names choices that are `made`, and not those that only keep what was proposed. One that the graph has no
