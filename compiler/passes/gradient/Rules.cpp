@@ -22,8 +22,12 @@ const Rules &allRules() {
     Rules made;
     addElementwiseRules(made);
     addContractionRules(made);
+    addConvolutionRules(made);
+    addIndexingRules(made);
     addMovementRules(made);
+    addNormalizationRules(made);
     addReductionRules(made);
+    addSlicingRules(made);
     return made;
   }();
   return rules;

@@ -37,7 +37,11 @@ const Rules &allRules();
 
 void addElementwiseRules(Rules &rules);
 void addContractionRules(Rules &rules);
+void addConvolutionRules(Rules &rules);
+void addIndexingRules(Rules &rules);
 void addMovementRules(Rules &rules);
+void addNormalizationRules(Rules &rules);
 void addReductionRules(Rules &rules);
+void addSlicingRules(Rules &rules);
 
 } // namespace fathom::gradient
