@@ -43,8 +43,11 @@ LogicalResult differentiate(func::FuncOp main, ArrayRef<StringRef> names) {
     if (failed(back.run(main.front())))
       return failure();
   }
+  // What else the function has as results stays behind the gradients.
   SmallVector<Value> results{end->getOperand(0)};
-  SmallVector<std::string> resultNames{lossName.str()};
+  SmallVector<std::string> resultNames{lossName.str()}, others;
+  for (unsigned i = 1; i < end->getNumOperands(); ++i)
+    others.push_back(resultName(main, i).str());
   back.setOp(end);
   for (auto [name, source] : llvm::zip_equal(names, sources)) {
     Value gradient = back.adjointOf(source);
@@ -57,6 +60,8 @@ LogicalResult differentiate(func::FuncOp main, ArrayRef<StringRef> names) {
     results.push_back(gradient);
     resultNames.push_back((name + ".gradient").str());
   }
+  llvm::append_range(results, end->getOperands().drop_front());
+  llvm::append_range(resultNames, others);
   setResults(main, results, resultNames);
   return success();
 }

@@ -43,6 +43,25 @@ public:
     return success();
   }
 
+  // The running statistics of normalisations that train are what the next step begins with.
+  void carryStatistics() {
+    SmallVector<Value> results(main.front().getTerminator()->getOperands());
+    SmallVector<std::string> names{resultName(main, 0).str()};
+    main.walk([&](BatchNormalizationOp op) {
+      for (auto [operand, result] : {std::pair(3, 1), std::pair(4, 2)}) {
+        auto constant = op->getOperand(operand).getDefiningOp<ConstantOp>();
+        if (!op.getTrainingMode() || int(op.getNumResults()) <= result || !constant || !isWeight(constant))
+          continue;
+        StringRef name = opName(constant);
+        Value given = addArgument(main, constant.getType(), name);
+        constant.getResult().replaceAllUsesWith(given);
+        results.push_back(op.getResult(result));
+        names.push_back(name.str());
+      }
+    });
+    setResults(main, results, names);
+  }
+
   // Makes inputs of the constants that are asked for, and says what all that is asked for is called.
   FailureOr<SmallVector<StringRef>> lift(ArrayRef<StringRef> names) {
     llvm::MapVector<StringRef, Value> weights;
@@ -223,6 +242,8 @@ struct LiftWeightsPass : impl::LiftWeightsPassBase<LiftWeightsPass> {
     gradient::Preparation preparation(main);
     if (failed(preparation.setLoss(loss.getValue())))
       return failure();
+    if (module->hasAttr(gradient::trainAttrName))
+      preparation.carryStatistics();
     FailureOr<SmallVector<StringRef>> lifted = preparation.lift(names);
     if (failed(lifted))
       return failure();

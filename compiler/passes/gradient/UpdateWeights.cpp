@@ -23,7 +23,7 @@ public:
   void run(ArrayRef<StringRef> names) {
     results.push_back(end->getOperand(0));
     resultNames.push_back(resultName(main, 0).str());
-    for (unsigned i = 1; i < end->getNumOperands(); ++i) {
+    for (unsigned i = 1; i <= names.size(); ++i) {
       StringRef name = names[i - 1];
       Operation *source = end->getOperand(i).getDefiningOp();
       emitter.like = source ? source : end;
@@ -32,6 +32,8 @@ public:
     }
     for (auto [name, value] : steps)
       give(name, value);
+    for (unsigned i = names.size() + 1; i < end->getNumOperands(); ++i)
+      give(resultName(main, i), end->getOperand(i));
     setResults(main, results, resultNames);
   }
 

@@ -84,7 +84,17 @@ FailureOr<Term> correlated(Term image, Term adjoint, const Window &window, int64
   llvm::append_range(order, llvm::seq<int64_t>(3, split.size()));
   llvm::append_range(exchanged, llvm::seq<int64_t>(2, sizes.size()));
   Term images = group == 1 ? image.transposed(exchanged) : image.reshaped(split).transposed(order).reshaped(joined);
-  return convolved(images, adjoint.transposed(exchanged), turned, group).transposed(exchanged);
+  Term products = convolved(images, adjoint.transposed(exchanged), turned, group);
+  // Convolutions have their channels innermost in memory: these rows are views, and what is transposed is one matrix.
+  Sizes found = products.sizes(), result = found;
+  std::swap(result[0], result[1]);
+  SmallVector<int64_t> channelsLast{0};
+  llvm::append_range(channelsLast, llvm::seq<int64_t>(2, found.size()));
+  channelsLast.push_back(1);
+  SmallVector<AffineExpr> inner(found.begin() + 2, found.end());
+  inner.push_back(found[0]);
+  AffineExpr rows = graph::product(inner, image.type().getContext());
+  return products.transposed(channelsLast).reshaped({rows, found[1]}).exchanged().reshaped(result);
 }
 
 } // namespace fathom::gradient

@@ -8,8 +8,11 @@
 // CHECK: %[[IMAGES:.*]] = graph.Transpose(%arg0) {{{.*}}perm = array<i64: 1, 0, 2>}
 // CHECK: %[[WINDOWS:.*]] = graph.Transpose(%[[G]]) {{{.*}}perm = array<i64: 1, 0, 2>}
 // CHECK: %[[W:.*]] = graph.Conv(%[[IMAGES]], %[[WINDOWS]], {{.*}}) {dilations = array<i64: 2>, {{.*}}kernel_shape = array<i64: 4>, {{.*}}strides = array<i64: 1>} {{.*}} -> tensor<3x5x3xf32>
-// CHECK: %[[TURNED:.*]] = graph.Transpose(%[[W]])
-// CHECK: return %{{.*}}, %[[X]], %[[TURNED]]
+// CHECK: %[[PIXELS:.*]] = graph.Transpose(%[[W]])
+// CHECK: %[[ROWS:.*]] = graph.Reshape(%[[PIXELS]], {{.*}}) {{.*}} -> tensor<9x5xf32>
+// CHECK: %[[TURNED:.*]] = graph.Transpose(%[[ROWS]])
+// CHECK: %[[DONE:.*]] = graph.Reshape(%[[TURNED]], {{.*}}) {{.*}} -> tensor<5x3x3xf32>
+// CHECK: return %{{.*}}, %[[X]], %[[DONE]]
 module attributes {graph.wrt = ["x", "w"]} {
   func.func @main(%x: tensor<2x3x8xf32> {graph.name = "x"}, %w: tensor<5x3x3xf32> {graph.name = "w"}) -> (tensor<f32> {graph.name = "loss"}) {
     %n = graph.None

@@ -38,3 +38,21 @@ module attributes {graph.loss = "mean:y", graph.wrt = ["x", "v"]} {
     return %0 : tensor<3xf32>
   }
 }
+
+// -----
+
+// With an optimizer, the running statistics of a normalisation that trains are carried.
+// CHECK-LABEL: func @main(
+// CHECK-SAME: %[[MEAN:[a-z0-9]*]]: tensor<3xf32> {graph.name = "mean"}, %[[VAR:[a-z0-9]*]]: tensor<3xf32> {graph.name = "var"}, %[[SCALE:[a-z0-9]*]]: tensor<3xf32> {graph.name = "scale"})
+// CHECK: %[[NORMAL:.*]]:3 = graph.BatchNormalization(%arg0, %[[SCALE]], %{{.*}}, %[[MEAN]], %[[VAR]])
+// CHECK: return %{{.*}}, %[[NORMAL]]#1, %[[NORMAL]]#2
+module attributes {graph.loss = "sum:y", graph.wrt = ["scale"], graph.train = "sgd:lr=1"} {
+  func.func @main(%x: tensor<4x3xf32> {graph.name = "x"}) -> (tensor<4x3xf32> {graph.name = "y"}) {
+    %s = graph.Constant dense<1.0> : tensor<3xf32> {graph.name = "scale"} as tensor<3xf32> loc("scale")
+    %b = graph.Constant dense<2.0> : tensor<3xf32> {graph.name = "bias"} as tensor<3xf32> loc("bias")
+    %m = graph.Constant dense<3.0> : tensor<3xf32> {graph.name = "mean"} as tensor<3xf32> loc("mean")
+    %v = graph.Constant dense<4.0> : tensor<3xf32> {graph.name = "var"} as tensor<3xf32> loc("var")
+    %0:3 = graph.BatchNormalization(%x, %s, %b, %m, %v) {graph.name = "y", training_mode = 1 : i64} : (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<4x3xf32>, tensor<3xf32>, tensor<3xf32>)
+    return %0#0 : tensor<4x3xf32>
+  }
+}
