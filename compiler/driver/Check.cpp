@@ -3,6 +3,7 @@
 
 #include "compiler/driver/Compile.h"
 #include "compiler/driver/DiagnosticLog.h"
+#include "compiler/functional/Functional.h"
 
 using namespace mlir;
 
@@ -17,7 +18,9 @@ static Problem problemOf(const LoggedDiagnostic &logged) {
 }
 
 std::vector<Problem> findProblems(const ModelSource &source, MLIRContext &context, const ImportOptions &options) {
-  std::vector<Problem> problems = collectUnsupported(source, context, options);
+  std::vector<Problem> problems;
+  if (!isProgram(source.path))
+    problems = collectUnsupported(source, context, options);
   if (!problems.empty())
     return problems;
   // Some things show only when constants are folded or loops are made.
@@ -26,7 +29,7 @@ std::vector<Problem> findProblems(const ModelSource &source, MLIRContext &contex
       problems.push_back(problemOf(logged));
   });
   auto target = parseTarget("host");
-  OwningOpRef<ModuleOp> module = importOnnx(source, context, options);
+  OwningOpRef<ModuleOp> module = importAny(source, context, options);
   if (!module && problems.empty())
     problems.push_back({ErrorCode::Internal, "", "the compiler failed without saying why", ""});
   if (!module || !target) {

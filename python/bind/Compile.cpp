@@ -5,6 +5,7 @@
 #include "compiler/driver/DiagnosticLog.h"
 #include "compiler/driver/Manifest.h"
 #include "compiler/driver/Options.h"
+#include "compiler/functional/Functional.h"
 #include "compiler/package/OutputFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -101,7 +102,7 @@ CompileOutcome compile(const CompileCall &call) {
   if (failed(request))
     return giveUp();
   auto start = std::chrono::steady_clock::now();
-  mlir::OwningOpRef<mlir::ModuleOp> module = importOnnx(source, *context, request->import);
+  mlir::OwningOpRef<mlir::ModuleOp> module = importAny(source, *context, request->import);
   if (!module)
     return giveUp();
   CompileReport report;

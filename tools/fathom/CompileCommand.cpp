@@ -1,6 +1,7 @@
 // fathom compile: a model to an artifact or to the text of a stage.
 #include "tools/fathom/CompileCommand.h"
 
+#include "compiler/functional/Functional.h"
 #include "compiler/package/OutputFile.h"
 #include "tools/fathom/ArtifactReader.h"
 #include "tools/fathom/Crash.h"
@@ -33,7 +34,7 @@ int compileTo(StringRef model, StringRef output, const OptionValues &options, Co
     return log.exitCode();
   auto start = std::chrono::steady_clock::now();
   showProgress("import", 0, 0);
-  mlir::OwningOpRef<mlir::ModuleOp> module = importOnnx(ModelSource::file(model), *context, request->import);
+  mlir::OwningOpRef<mlir::ModuleOp> module = importAny(ModelSource::file(model), *context, request->import);
   if (!module)
     return log.exitCode();
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -3,6 +3,7 @@
 
 #include "compiler/driver/DiagnosticLog.h"
 #include "compiler/explain/TypeNotes.h"
+#include "compiler/functional/Functional.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/import/read/NodeList.h"
 #include "llvm/ADT/StringSet.h"
@@ -84,7 +85,7 @@ json::Array explainOtherNodes(const json::Object &manifest, StringRef model, con
   auto request = makeCompileRequest(options, *context, ExplainBit);
   mlir::OwningOpRef<mlir::ModuleOp> module;
   if (succeeded(request))
-    module = importOnnx(ModelSource::file(model), *context, request->import);
+    module = importAny(ModelSource::file(model), *context, request->import);
   if (!module)
     return nodes;
   ImportedNodes imported(*module);

@@ -1,6 +1,8 @@
 // The stages of a compilation up to kernels.
 #include "tools/fathom/PlannedModel.h"
 
+#include "compiler/functional/Functional.h"
+
 using namespace llvm;
 using namespace fathom::tune;
 
@@ -12,7 +14,7 @@ mlir::LogicalResult PlannedModel::plan(StringRef path, const OptionValues &optio
     return mlir::failure();
   request = std::move(*made);
   CompileOptions &compile = request.options;
-  module = importOnnx(ModelSource::file(path), *context, request.import);
+  module = importAny(ModelSource::file(path), *context, request.import);
   if (!module)
     return mlir::failure();
   auto pipeline = pipelineFor(compile, module->getLoc());
