@@ -304,10 +304,13 @@ bool gainsFromProducer(Operation *op, int64_t ops, const Target &target) {
   return packed.score <= plain.score + cost::overThreads(cost::estimate(apart, schedule, target), target);
 }
 
-const KernelClass contractClass{.name = "contract",
-                                .meaning = "matrix products and convolutions",
-                                .family = family,
-                                .extent = contractRows,
-                                .extentName = "rows"};
+const KernelClass contractClass{
+    .name = "contract",
+    .meaning = "matrix products and convolutions",
+    .family = family,
+    .fixed = "tile_m: 4, tile_n: 2 vectors, unroll_k: 4, in_flight: 1, pack_a: 0, block_k: 256, rows_outer: 0, "
+             "task_m: 64, task_n: 4",
+    .extent = contractRows,
+    .extentName = "rows"};
 
 } // namespace fathom

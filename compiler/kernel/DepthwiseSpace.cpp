@@ -90,6 +90,7 @@ const FamilyOf<cost::DepthwiseConv, DepthwiseSchedule> family(
 
 } // namespace
 
-const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", family};
+const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", family,
+                                 "tile_w: 4, lanes: 1 vectors, block_c: 64, fetch_ahead: 0, grain: 4"};
 
 } // namespace fathom

@@ -7,40 +7,6 @@ namespace fathom {
 
 namespace {
 
-struct Wish {
-  const KernelClass &klass;
-  llvm::StringLiteral text;
-};
-
-constexpr llvm::StringLiteral rows = "lanes: 1 vectors, grain: 64";
-
-const Wish wishes[] = {
-    {mapClass, "lanes: 1 vectors, grain: 16384"},
-    {reorderClass, "tile: 4, run: 64, along_inner: 0, grain: 16"},
-    {concatClass, rows},
-    {reduceClass, rows},
-    {argReduceClass, rows},
-    {softmaxClass, rows},
-    {layerNormClass, rows},
-    {poolClass, rows},
-    {scanClass, rows},
-    {sequentialClass, "grain: 64"},
-    {contractClass, "tile_m: 4, tile_n: 2 vectors, unroll_k: 4, in_flight: 1, pack_a: 0, block_k: 256, rows_outer: 0, "
-                    "task_m: 64, task_n: 4"},
-    {attentionClass, "tile_m: 4, tile_n: 2 vectors, unroll_k: 4, block_n: 256, task_m: 64"},
-    {depthwiseClass, "tile_w: 4, lanes: 1 vectors, block_c: 64, fetch_ahead: 0, grain: 4"},
-    {winogradClass, "tile: 4, tile_m: 4, tile_n: 2 vectors, unroll_k: 4, in_flight: 1, fetch_ahead: 0, task_t: 64, "
-                    "task_n: 4"},
-    {spatialPackClass, "tile_w: 4, tile_o: 2 vectors, groups: 1, tile_i: 1, unroll_w: 0, rows_outer: 0, task_h: 4, "
-                       "task_n: 4"},
-    {strassenClass, "stored: 7, tile_m: 4, tile_n: 1 vectors, unroll_k: 4, in_flight: 1, fetch_ahead: 0, task_m: 64, "
-                    "task_n: 4"},
-    {transposedClass, "tile_m: 4, tile_n: 2 vectors, unroll_k: 4, in_flight: 1, task_p: 1, task_m: 64, task_n: 4"},
-    {packedProductClass, "tile_m: 4, tile_n: 2, row_n: 4, chunk: 32, grain: 64"},
-    {productClass, "tile_m: 4, tile_n: 4"},
-    {treesClass, "rows: 4, trees: 4, steps: 4, block: 16, grain: 64"},
-};
-
 // How far apart schedules are: by how many doublings, over all knobs.
 double distance(const Schedule &a, const Schedule &b) {
   double sum = 0;
@@ -60,10 +26,7 @@ bool isLegal(const KernelClass &klass, const Schedule &schedule, const Space &sp
 } // namespace
 
 RelativeSchedule fixedSchedule(const KernelClass &klass) {
-  for (const Wish &wish : wishes)
-    if (&wish.klass == &klass)
-      return *parseRelative(wish.text);
-  return {};
+  return klass.fixed.empty() ? RelativeSchedule() : *parseRelative(klass.fixed);
 }
 
 Schedule legalFixed(const KernelClass &klass, const Space &space, const Space &choices, const Target &target) {

@@ -12,9 +12,10 @@ struct KernelClass {
   llvm::StringLiteral name;
   llvm::StringLiteral meaning;
   const Family &family;
-  bool takesConsumers = true; // whether elementwise ops behind the anchor can be computed with it
-  bool takesProducers = true; // whether an anchor that computes its first operand on demand does so about once
-  bool goesByStrides = true;  // whether its operands and results may be pieces of larger tensors
+  llvm::StringLiteral fixed = ""; // the schedule of kernels that nobody looks for one for (FixedSchedule.h)
+  bool takesConsumers = true;     // whether elementwise ops behind the anchor can be computed with it
+  bool takesProducers = true;     // whether an anchor that computes its first operand on demand does so about once
+  bool goesByStrides = true;      // whether its operands and results may be pieces of larger tensors
   // The size by which versions of a kernel are told apart, and what it counts; null where there are none.
   mlir::AffineExpr (*extent)(mlir::Operation *anchor) = nullptr;
   llvm::StringLiteral extentName = "";

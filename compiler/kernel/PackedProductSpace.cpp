@@ -66,6 +66,7 @@ const FamilyOf<cost::PackedProduct, PackedProductSchedule>
 const KernelClass packedProductClass{.name = "packed_product",
                                      .meaning = "products with matrices of small integers",
                                      .family = family,
+                                     .fixed = "tile_m: 4, tile_n: 2, row_n: 4, chunk: 32, grain: 64",
                                      .takesConsumers = false,
                                      .goesByStrides = false};
 

@@ -79,6 +79,7 @@ const FamilyOf<Problem, ProductSchedule>
 const KernelClass productClass{.name = "product",
                                .meaning = "products and convolutions, operands read where they lie",
                                .family = family,
+                               .fixed = "tile_m: 4, tile_n: 4",
                                .takesProducers = false};
 
 } // namespace fathom

@@ -84,6 +84,6 @@ const FamilyOf<cost::Reorder, ReorderSchedule>
 } // namespace
 
 const KernelClass reorderClass{"reorder", "elements computed on demand, squares of them transposed in registers",
-                               family};
+                               family, "tile: 4, run: 64, along_inner: 0, grain: 16"};
 
 } // namespace fathom

@@ -122,6 +122,8 @@ Choice<StrassenSchedule> bestStrassen(const cost::StrassenProduct &product, cons
   return family.best({product}, target);
 }
 
-const KernelClass strassenClass{"strassen", "matrix products in quarters by Strassen's method", family};
+const KernelClass strassenClass{
+    "strassen", "matrix products in quarters by Strassen's method", family,
+    "stored: 7, tile_m: 4, tile_n: 1 vectors, unroll_k: 4, in_flight: 1, fetch_ahead: 0, task_m: 64, task_n: 4"};
 
 } // namespace fathom

@@ -236,17 +236,21 @@ const FamilyOf<Problem, SequentialSchedule> sequential(sweep<SequentialSchedule>
 
 } // namespace
 
-const KernelClass mapClass{"map", "elements computed on demand", map};
-const KernelClass concatClass{"concat", "copies of several inputs side by side", concat};
-const KernelClass reduceClass{"reduce", "elements combined along axes", row};
-const KernelClass argReduceClass{"arg_reduce", "positions of extreme elements along an axis", row};
-const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a row", row};
-const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", row};
-const KernelClass poolClass{"pool", "pooling windows", pool};
-const KernelClass scanClass{"scan", "running sums along an axis", scan};
+// Of one row after the other.
+static constexpr llvm::StringLiteral rows = "lanes: 1 vectors, grain: 64";
+
+const KernelClass mapClass{"map", "elements computed on demand", map, "lanes: 1 vectors, grain: 16384"};
+const KernelClass concatClass{"concat", "copies of several inputs side by side", concat, rows};
+const KernelClass reduceClass{"reduce", "elements combined along axes", row, rows};
+const KernelClass argReduceClass{"arg_reduce", "positions of extreme elements along an axis", row, rows};
+const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a row", row, rows};
+const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", row, rows};
+const KernelClass poolClass{"pool", "pooling windows", pool, rows};
+const KernelClass scanClass{"scan", "running sums along an axis", scan, rows};
 const KernelClass sequentialClass{.name = "sequential",
                                   .meaning = "scatters, sorts and other work element by element",
                                   .family = sequential,
+                                  .fixed = "grain: 64",
                                   .takesConsumers = false,
                                   .goesByStrides = false};
 

@@ -148,10 +148,12 @@ bool gainsFromJoining(Operation *op, int64_t taps, const Target &target) {
          family.best(p, target).score;
 }
 
-const KernelClass transposedClass{.name = "transposed",
-                                  .meaning = "transposed convolutions, a product for each phase of the stride",
-                                  .family = family,
-                                  .extent = contractRows,
-                                  .extentName = "pixels"};
+const KernelClass transposedClass{
+    .name = "transposed",
+    .meaning = "transposed convolutions, a product for each phase of the stride",
+    .family = family,
+    .fixed = "tile_m: 4, tile_n: 2 vectors, unroll_k: 4, in_flight: 1, task_p: 1, task_m: 64, task_n: 4",
+    .extent = contractRows,
+    .extentName = "pixels"};
 
 } // namespace fathom

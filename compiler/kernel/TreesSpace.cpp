@@ -53,7 +53,10 @@ const FamilyOf<cost::Trees, TreesSchedule>
 
 } // namespace
 
-const KernelClass treesClass{
-    .name = "trees", .meaning = "ensembles of decision trees", .family = family, .takesConsumers = false};
+const KernelClass treesClass{.name = "trees",
+                             .meaning = "ensembles of decision trees",
+                             .family = family,
+                             .fixed = "rows: 4, trees: 4, steps: 4, block: 16, grain: 64",
+                             .takesConsumers = false};
 
 } // namespace fathom

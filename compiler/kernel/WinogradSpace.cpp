@@ -126,6 +126,8 @@ Choice<WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, const Targ
   return family.best({conv}, target);
 }
 
-const KernelClass winogradClass{"winograd", "convolutions in tiles by Winograd's method", family};
+const KernelClass winogradClass{
+    "winograd", "convolutions in tiles by Winograd's method", family,
+    "tile: 4, tile_m: 4, tile_n: 2 vectors, unroll_k: 4, in_flight: 1, fetch_ahead: 0, task_t: 64, task_n: 4"};
 
 } // namespace fathom
