@@ -16,26 +16,32 @@ ArrayRef<Policy> policyTable() {
   static const Policy table[] = {
       {"default", "what a compilation takes where nothing else is said", ""},
       {"none", "what a compilation cannot do without, and a kernel for each op", ""},
-      {"O0", "what makes the graph smaller and costs nothing, and a kernel for each op", "fold-explicit-padding"},
-      {"O1", "O0, without dead code, and with fusion", "fold-explicit-padding, dead-code-elimination, fuse-ops"},
+      {"O0", "what makes the graph smaller and costs nothing, and a kernel for each op",
+       "simplify-expr, fold-explicit-padding"},
+      {"O1", "O0, without dead code, and with fusion",
+       "simplify-expr, fold-explicit-padding, dead-code-elimination, fuse-ops"},
       {"O2", "O1, with constants and sizes computed ahead",
-       "repeat{rounds=4 passes={decompose-quantized, canonicalize-ops, simplify-inference, fold-explicit-padding, "
+       "repeat{rounds=4 passes={decompose-quantized, canonicalize-ops, simplify-inference, simplify-expr, "
+       "fold-explicit-padding, "
        "dead-code-elimination, fold-constant, dynamic-to-static}}, fuse-ops"},
       {"O3", "O2, with algorithms, equal ops, scales in weights, loops and pieces",
-       "repeat{rounds=4 passes={decompose-quantized, canonicalize-ops, simplify-inference, fold-explicit-padding, "
-       "eliminate-common-subexpr, dead-code-elimination, hoist-invariants, forward-fold-scale-axis, nest-concats, "
+       "repeat{rounds=4 passes={decompose-quantized, canonicalize-ops, simplify-inference, simplify-expr, "
+       "fold-explicit-padding, "
+       "canonicalize-cast, eliminate-common-subexpr, dead-code-elimination, hoist-invariants, forward-fold-scale-axis, "
+       "nest-concats, "
        "fold-constant, dynamic-to-static}}, alter-op-layout, fold-constant, convert-layout, place-pieces, fuse-ops"},
       {"paper-bl", "the paper's baseline: exactly what has level 3",
-       "alter-op-layout, canonicalize-ops, convert-layout, defuse-ops, eliminate-common-subexpr"},
+       "alter-op-layout, canonicalize-cast, canonicalize-ops, convert-layout, defuse-ops, eliminate-common-subexpr"},
       {"paper:AS-0", "the paper's first selection for an architecture (table 5)",
-       "alter-op-layout, fuse-ops, fold-constant, dead-code-elimination, remove-unused-functions"},
+       "alter-op-layout, fuse-ops, simplify-expr, fold-constant, dead-code-elimination, remove-unused-functions"},
       {"paper:AS-1", "the paper's second one",
-       "fuse-ops, alter-op-layout, dead-code-elimination, fold-constant, remove-unused-functions"},
+       "simplify-expr, fuse-ops, alter-op-layout, dead-code-elimination, fold-constant, remove-unused-functions"},
       {"paper:PO-0", "the paper's random selections (table 5)",
-       "alter-op-layout, defuse-ops, dynamic-to-static, canonicalize-ops"},
-      {"paper:PO-1", "", "alter-op-layout, defuse-ops"},
-      {"paper:PO-2", "", "eliminate-common-subexpr, canonicalize-ops, defuse-ops"},
-      {"paper:PO-3", "", "alter-op-layout, canonicalize-ops"},
+       "alter-op-layout, combine-parallel-conv2d, defuse-ops, dynamic-to-static, canonicalize-ops, canonicalize-cast"},
+      {"paper:PO-1", "", "canonicalize-cast, alter-op-layout, defuse-ops, combine-parallel-conv2d"},
+      {"paper:PO-2", "",
+       "combine-parallel-conv2d, eliminate-common-subexpr, simplify-fc-transpose, canonicalize-ops, defuse-ops"},
+      {"paper:PO-3", "", "combine-parallel-dense, alter-op-layout, combine-parallel-conv2d, canonicalize-ops"},
       {autoPolicy, "the default without what cannot change the graph at hand, as its ops and edges show", ""},
   };
   return table;

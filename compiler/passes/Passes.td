@@ -12,8 +12,20 @@ def AlterOpLayoutPass : GraphPass<"alter-op-layout", "RowMajor | Computable | Na
 def AnnotateSpansPass : GraphPass<"annotate-spans", "0"> {
   let summary = "Give every op its place in the text of the graph as it is now, beside the node that it comes from";
 }
+def BatchingOpsPass : GraphPass<"batching-ops", "RowMajor", "0", "Names"> {
+  let summary = "Make products of one matrix with several of weights of one size a batch of products";
+}
+def CanonicalizeCastPass : GraphPass<"canonicalize-cast", "RowMajor", "0", "Names"> {
+  let summary = "Join chains of casts, and give each reader of a cast to a wider type one of its own";
+}
 def CanonicalizeOpsPass : GraphPass<"canonicalize-ops", "RowMajor", "Canonical", "Names"> {
   let summary = "Express ops by the few that have kernels of their own, and drop ops that change nothing";
+}
+def CombineParallelConv2DPass : GraphPass<"combine-parallel-conv2d", "RowMajor", "0", "Names"> {
+  let summary = "Make convolutions with equal windows over one input one convolution, of which each takes its channels";
+}
+def CombineParallelDensePass : GraphPass<"combine-parallel-dense", "RowMajor", "0", "Names"> {
+  let summary = "Make products of one matrix with several of weights one product, of which each takes its columns";
 }
 def ConvertLayoutPass : GraphPass<"convert-layout", "RowMajor | Computable | Names", "Layouts", "RowMajor"> {
   let summary = "Give every tensor a layout: convolutions channels-last with a halo, weights packed, transposes as views";
@@ -80,6 +92,12 @@ def RepeatPass : GraphPass<"repeat", "0"> {
 }
 def SeparateOpsPass : GraphPass<"separate-ops", "Layouts | Results | Names", "Groups", "Movable"> {
   let summary = "Give every op a kernel of its own, in place of fuse-ops";
+}
+def SimplifyExprPass : GraphPass<"simplify-expr", "RowMajor", "0", "Names"> {
+  let summary = "Apply algebra with constants, move scales into weights, and drop what undoes or repeats itself";
+}
+def SimplifyFCTransposePass : GraphPass<"simplify-fc-transpose", "RowMajor", "0", "Names"> {
+  let summary = "Transpose weights ahead, and the product of two transposed matrices in place of both";
 }
 def SimplifyInferencePass : GraphPass<"simplify-inference", "RowMajor", "Inferring", "Names"> {
   let summary = "Turn normalisations with constant statistics into a scale and a shift";

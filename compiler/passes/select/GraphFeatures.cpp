@@ -82,6 +82,34 @@ bool readsConstantsOnly(Operation *op) {
                       [](Value value) { return isa<NoneType>(value.getType()) || isConstantValue(value); });
 }
 
+// Whether there may be algebra for it.
+bool isSimplifiable(Operation *op) {
+  if (isa<AddOp, SubOp, MulOp, DivOp, PowOp>(op))
+    return llvm::any_of(op->getOperands(), [](Value value) {
+      auto constant = value.getDefiningOp<ConstantOp>();
+      auto dense = constant ? dyn_cast<DenseElementsAttr>(constant.getValue()) : DenseElementsAttr();
+      return dense && dense.isSplat();
+    });
+  Operation *inner = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
+  if (isa<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(op))
+    return isa_and_nonnull<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(inner);
+  if (isa<SliceOp>(op))
+    return op->getOperand(0).getType() == op->getResult(0).getType();
+  if (isa<ClipOp>(op))
+    return isa<NoneType>(op->getOperand(1).getType()) && isa<NoneType>(op->getOperand(2).getType());
+  return isa<NegOp, NotOp, BitwiseNotOp, ReluOp, AbsOp, FloorOp, CeilOp, RoundOp, SignOp>(op) && inner &&
+         inner->getName() == op->getName();
+}
+
+GraphFeatures featuresOfCast(CastOp op) {
+  GraphFeatures features;
+  if (op.getInput().getDefiningOp<CastOp>())
+    features |= CastChain;
+  if (!op->hasOneUse())
+    features |= SharedCast;
+  return features;
+}
+
 GraphFeatures featuresOfKind(Operation *op) {
   return TypeSwitch<Operation *, GraphFeatures>(op)
       .Case<GemmOp>([](auto) { return Gemm; })
@@ -89,14 +117,21 @@ GraphFeatures featuresOfKind(Operation *op) {
       .Case<SplitOp>([](auto) { return Split; })
       .Case<InstanceNormalizationOp, GroupNormalizationOp, LRNOp, LpPoolOp, GlobalLpPoolOp, DepthToSpaceOp,
             SpaceToDepthOp>([](auto) { return Composite; })
-      .Case<MatMulOp>(
-          [](auto op) { return hasVectorOrColumn(op) ? Composite | Contraction : GraphFeatures(Contraction); })
+      .Case<MatMulOp>([](MatMulOp op) {
+        GraphFeatures features = Contraction;
+        if (hasVectorOrColumn(op))
+          features |= Composite;
+        if (op.getLhs().getDefiningOp<TransposeOp>() && op.getRhs().getDefiningOp<TransposeOp>())
+          features |= TransposedFactors;
+        return features;
+      })
       .Case<ConvOp, ConvTransposeOp>([](auto) { return Contraction; })
       .Case<BatchNormalizationOp>(
           [](auto op) { return op.getTrainingMode() || op->getNumResults() != 1 ? Composite : Normalization; })
       .Case<MatMulIntegerOp, QLinearMatMulOp, ConvIntegerOp, QLinearConvOp, DynamicQuantizeLinearOp>(
           [](auto) { return Quantized; })
       .Case<AddOp, MulOp>([](auto op) { return scalesConvolution(op) ? GraphFeatures(ScaledConv) : GraphFeatures(); })
+      .Case<CastOp>(featuresOfCast)
       .Case<PadOp>([](auto) { return Padding; })
       .Case<LoopOp>([](auto) { return Loop; })
       .Case<PinOp>([](auto) { return Pin; })
@@ -157,6 +192,12 @@ ArrayRef<FeatureText> featureTable() {
       {Pin, "size that is read from data"},
       {Function, "function besides main"},
       {Contraction, "convolution or product"},
+      {CastChain, "cast of a cast"},
+      {SharedCast, "cast that several ops read"},
+      {Simplifiable, "arithmetic with a constant number, reshape of a reshape, or op that repeats another"},
+      {TransposedFactors, "product of transposed matrices"},
+      {ParallelConvs, "convolutions of one input"},
+      {ParallelProducts, "products of one input"},
   };
   return table;
 }
@@ -166,6 +207,7 @@ GraphFeatures featuresOf(ModuleOp module) {
   if (!getSymbols(module).empty())
     features |= Symbols;
   Numbering numbering;
+  DenseSet<Value> convolved, multiplied;
   size_t concats = 0;
   if (!llvm::hasNItemsOrLess(module.getOps<func::FuncOp>(), 1))
     features |= Function;
@@ -185,6 +227,12 @@ GraphFeatures featuresOf(ModuleOp module) {
       features |= KnownElements;
     if (readsConstantsOnly(op))
       features |= Foldable;
+    if (isSimplifiable(op))
+      features |= Simplifiable;
+    if (isa<ConvOp>(op) && !convolved.insert(op->getOperand(0)).second)
+      features |= ParallelConvs;
+    if (isa<MatMulOp>(op) && !multiplied.insert(op->getOperand(0)).second)
+      features |= ParallelProducts;
     if (auto concat = dyn_cast<ConcatOp>(op); concat && (++concats > 1 || concat.getInputs().size() > manyOperands))
       features |= ManyConcats;
   });

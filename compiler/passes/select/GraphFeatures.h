@@ -26,6 +26,12 @@ enum class GraphFeature : unsigned {
   Pin,
   Function,
   Contraction,
+  CastChain,
+  SharedCast,
+  Simplifiable,
+  TransposedFactors,
+  ParallelConvs,
+  ParallelProducts,
 };
 
 // A set of them.

@@ -21,33 +21,43 @@ struct Rule {
 constexpr GraphFeatures given = Loop | Pin | Quantized | Normalization | Function;
 constexpr GraphFeatures anything = GraphFeatures::all().without(given);
 // What depends on what an op reads, and not only on which ops there are.
-constexpr GraphFeatures edges = Equal | Neutral | ScaledConv | Foldable;
+constexpr GraphFeatures edges = Equal | Neutral | ScaledConv | Foldable | CastChain | SharedCast | Simplifiable |
+                                TransposedFactors | ParallelConvs | ParallelProducts;
 
 constexpr Rule rules[] = {
     {"alter-op-layout", Contraction, anything},
-    {"canonicalize-ops", Gemm, Equal | Neutral | Foldable | Composite | Contraction},
+    {"batching-ops", ParallelProducts, anything},
+    {"canonicalize-cast", CastChain | SharedCast, edges},
+    {"canonicalize-ops", Gemm,
+     Equal | Neutral | Foldable | Composite | Contraction | Simplifiable | TransposedFactors | ParallelProducts},
     {"canonicalize-ops", GlobalPool, Equal},
-    {"canonicalize-ops", Split, Equal | Neutral | Foldable},
+    {"canonicalize-ops", Split, Equal | Neutral | Foldable | Simplifiable},
     {"canonicalize-ops", Composite | KnownElements, anything},
-    {"dead-code-elimination", Dead, {}},
+    {"combine-parallel-conv2d", ParallelConvs, anything},
+    {"combine-parallel-dense", ParallelProducts, anything},
+    {"dead-code-elimination", Dead, SharedCast},
     {"decompose-quantized", Quantized, anything},
     {"dynamic-to-static", Pin, anything},
     {"eliminate-common-subexpr", Equal, edges},
-    {"eliminate-common-subexpr", Dead, {}},
-    {"fold-constant", Foldable, Equal | Neutral | KnownElements | Foldable},
-    {"fold-explicit-padding", Padding, Equal},
-    {"forward-fold-scale-axis", ScaledConv, Equal | ScaledConv | Foldable},
+    {"eliminate-common-subexpr", Dead, SharedCast},
+    {"fold-constant", Foldable, Equal | Neutral | KnownElements | Foldable | Simplifiable | SharedCast},
+    {"fold-explicit-padding", Padding, Equal | ParallelConvs},
+    {"forward-fold-scale-axis", ScaledConv, Equal | ScaledConv | Foldable | Simplifiable},
     {"hoist-invariants", Loop, anything},
-    {"nest-concats", ManyConcats, Equal | Neutral},
+    {"nest-concats", ManyConcats, Equal | Neutral | Simplifiable},
     {"remove-unused-functions", Function, {}},
-    {"simplify-inference", Normalization, Equal | ScaledConv | Foldable},
+    {"simplify-expr", Simplifiable, edges | Composite},
+    {"simplify-fc-transpose", TransposedFactors | Gemm, edges},
+    {"simplify-inference", Normalization, Equal | ScaledConv | Foldable | Simplifiable},
 };
 
 // These rewrite by patterns until none applies. On the way they drop dead ops and those that change nothing, and types
 // follow from operands again where sizes are symbolic.
-constexpr StringRef sweeping[] = {"canonicalize-ops", "decompose-quantized", "fold-explicit-padding",
+constexpr StringRef sweeping[] = {"canonicalize-cast",       "canonicalize-ops",  "decompose-quantized",
+                                  "fold-explicit-padding",   "simplify-expr",     "simplify-fc-transpose",
                                   "forward-fold-scale-axis", "simplify-inference"};
-constexpr std::pair<GraphFeatures, GraphFeatures> sweeps[] = {{Dead, {}}, {Neutral, edges}, {Symbols, anything}};
+constexpr std::pair<GraphFeatures, GraphFeatures> sweeps[] = {
+    {Dead, SharedCast}, {Neutral, edges}, {Symbols, anything}};
 
 GraphFeatures made(StringRef pass, GraphFeatures features) {
   GraphFeatures makes;
