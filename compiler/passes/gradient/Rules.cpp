@@ -22,6 +22,7 @@ const Rules &allRules() {
     Rules made;
     addElementwiseRules(made);
     addContractionRules(made);
+    addControlRules(made);
     addConvolutionRules(made);
     addIndexingRules(made);
     addMovementRules(made);

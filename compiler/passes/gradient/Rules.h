@@ -37,6 +37,7 @@ const Rules &allRules();
 
 void addElementwiseRules(Rules &rules);
 void addContractionRules(Rules &rules);
+void addControlRules(Rules &rules);
 void addConvolutionRules(Rules &rules);
 void addIndexingRules(Rules &rules);
 void addMovementRules(Rules &rules);
