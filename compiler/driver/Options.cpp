@@ -166,6 +166,9 @@ static const Option table[] = {
      "compare the artifact's code and weights with its checksum before they are used; 'fathom inspect' always does"},
     {"list", 0, OptionType::Flag, "", "", PassesBit, false, false,
      "list all passes: what they do, what they need of the graph, and what they give to it"},
+    {"why", 0, OptionType::Flag, "", "", PassesBit, false, false,
+     "run no pass, but tell what kind of network the model is, and which passes of the pipeline cannot change it "
+     "wherever they run, and why"},
     {"html", 0, OptionType::File, "FILE.html", "", ExplainBit, false, false,
      "write instead one page for a browser: the time of each kernel, predicted and with --run measured, and what "
      "tuning "

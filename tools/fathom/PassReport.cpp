@@ -4,6 +4,7 @@
 #include "compiler/driver/Compilation.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/GraphHash.h"
+#include "compiler/passes/select/Classes.h"
 #include "compiler/passes/select/Rules.h"
 #include "compiler/support/LargeStack.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -132,6 +133,40 @@ mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions &optio
 }
 
 } // namespace
+
+Expected<int> explainPasses(StringRef model, const OptionValues &options) {
+  std::unique_ptr<mlir::MLIRContext> context = createContext();
+  DiagnosticLog log(*context, sys::path::filename(model), printDiagnostic);
+  auto request = makeCompileRequest(options, *context, PassesBit);
+  if (failed(request))
+    return log.exitCode();
+  mlir::OwningOpRef<mlir::ModuleOp> module = importOnnx(ModelSource::file(model), *context, request->import);
+  if (!module)
+    return log.exitCode();
+  auto pipeline = pipelineFor(request->options, module->getLoc());
+  if (failed(pipeline))
+    return log.exitCode();
+  std::vector<NetworkClass> classes = classesOf(*module);
+  GraphFeatures features = featuresOf(*module);
+  std::vector<StringRef> idle = idlePasses(pipeline->names(), features);
+  if (options.flag("json")) {
+    json::Object kinds, reasons;
+    for (const NetworkClass &one : classes)
+      kinds[one.name] = one.why;
+    for (StringRef pass : idle)
+      reasons[pass] = whyUnchanged(pass, features);
+    printJson(json::Object{{"model", model}, {"classes", std::move(kinds)}, {"idle", std::move(reasons)}},
+              /*oneLine=*/true);
+    return 0;
+  }
+  for (const NetworkClass &one : classes)
+    outs() << formatv("class {0} ({1}): {2}\n", one.name, one.meaning, one.why);
+  if (classes.empty())
+    outs() << "of no class that is known\n";
+  for (StringRef pass : idle)
+    outs() << pass << " cannot change it: " << whyUnchanged(pass, features) << ", and no pass makes any\n";
+  return 0;
+}
 
 Expected<int> reportPasses(StringRef model, const OptionValues &options) {
   std::unique_ptr<mlir::MLIRContext> context = createContext();

@@ -9,4 +9,7 @@ namespace fathom {
 // changed, and its time. Gives the exit code.
 llvm::Expected<int> reportPasses(llvm::StringRef model, const OptionValues &options);
 
+// Prints what kind of network a model is and what of the pipeline cannot change it, from its ops and edges alone.
+llvm::Expected<int> explainPasses(llvm::StringRef model, const OptionValues &options);
+
 } // namespace fathom

@@ -48,7 +48,8 @@ static int printPipeline(const OptionValues &options) {
 
 Expected<int> passesCommand(const Arguments &arguments) {
   if (!arguments.positional.empty())
-    return reportPasses(arguments.positional[0], arguments.options);
+    return arguments.options.flag("why") ? explainPasses(arguments.positional[0], arguments.options)
+                                         : reportPasses(arguments.positional[0], arguments.options);
   if (arguments.options.flag("list"))
     printPasses(outs());
   else
