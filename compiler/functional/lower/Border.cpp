@@ -17,23 +17,30 @@ ValueRef Evaluator::inputOf(Type *type, const std::string &name, Place place) {
         return nullptr;
     return makeValue(Value::Tuple, std::move(parts));
   }
+  if (type->kind == Type::Data)
+    return tableInput(type, name, place);
   if (type->kind != Type::Tensor)
     return hint(source.error(place, notLowered) << "an input cannot be a " << typing.unifier.spell(type),
-                "inputs are tensors, or tuples of them"),
+                "inputs are tensors, tuples and data of them"),
            nullptr;
+  return tensorInput(type->sizes, Unifier::known(type->parts[0])->element, name);
+}
+
+ValueRef Evaluator::tensorInput(ArrayRef<mlir::AffineExpr> sizes, ElementType element, const std::string &name) {
   onnx::ValueInfoProto &input = *builder.graph().add_input();
   input.set_name(name);
   auto &tensor = *input.mutable_type()->mutable_tensor_type();
-  TensorType made{Unifier::known(type->parts[0])->element, {}};
-  tensor.set_elem_type(int(made.element));
+  TensorType made{element, {}};
+  tensor.set_elem_type(int(element));
   tensor.mutable_shape();
-  for (mlir::AffineExpr size : type->sizes) {
+  for (mlir::AffineExpr size : sizes) {
     size = typing.unifier.known(size);
     auto &dim = *tensor.mutable_shape()->add_dim();
     if (std::optional<int64_t> constant = graph::constantSize(size))
       dim.set_dim_value(*constant);
     else
       dim.set_dim_param(typing.unifier.spell(size));
+    sizeInputs.try_emplace(size, name, int64_t(made.sizes.size()));
     made.sizes.push_back(size);
   }
   return makeTensor(name, std::move(made));

@@ -28,13 +28,21 @@ ValueRef Evaluator::call(const ValueRef &callee, std::vector<ValueRef> arguments
     outer = outer ? outer : i;
     ++inside;
   }
+  if (outer && activations[*outer].part == Part::Frame) {
+    Activation &its = activations[*outer];
+    if (frame() != &its)
+      return hint(source.error(place, notLowered)
+                      << "this call of " << callee->function->name << " is inside of another recursion's loop",
+                  "one function that calls nothing but itself has no such loop"),
+             nullptr;
+    size_t index = its.met++;
+    return index < its.results.size() ? its.results[index] : makeValue(Value::Again, std::move(arguments));
+  }
   if (outer && activations[*outer].part != Part::Whole) {
     if (isTail && activations.back().loop == int(*outer))
       return makeValue(Value::Again, std::move(arguments));
-    return hint(source.error(place, notLowered)
-                    << "this call of " << callee->function->name << " is no tail call: its result is used",
-                "give what is to be done with the result to the call, as an argument"),
-           nullptr;
+    // Its result is used: the loop needs a stack.
+    return leaving = outer, needsStack = true, nullptr;
   }
   if (outer && dynamicDepth > activations[*outer].dynamicDepth)
     return leaving = outer, nullptr;
@@ -54,17 +62,34 @@ ValueRef Evaluator::call(const ValueRef &callee, std::vector<ValueRef> arguments
   if (result || leaving != here)
     return result;
   // What has been evaluated of the call is done again, as a loop.
-  leaving.reset();
-  store = std::move(before);
-  builder.graph().mutable_node()->DeleteSubrange(nodes, builder.graph().node_size() - nodes);
-  return loop(*callee, std::move(arguments), place, isTail);
+  auto beginAgain = [&] {
+    leaving.reset();
+    store = before;
+    builder.graph().mutable_node()->DeleteSubrange(nodes, builder.graph().node_size() - nodes);
+    return !std::exchange(needsStack, false);
+  };
+  if (beginAgain()) {
+    result = loop(*callee, arguments, place, isTail);
+    if (result || leaving != here)
+      return result;
+    beginAgain();
+  }
+  return stack(*callee, std::move(arguments), place, isTail);
 }
 
-ValueRef Evaluator::activate(const Value &closure, ArrayRef<ValueRef> arguments, Part part, bool isTail) {
+Evaluator::Activation *Evaluator::frame() {
+  for (Activation &active : reverse(activations))
+    if (active.part != Part::Whole)
+      return active.part == Part::Frame ? &active : nullptr;
+  return nullptr;
+}
+
+ValueRef Evaluator::activate(const Value &closure, ArrayRef<ValueRef> arguments, Part part, bool isTail,
+                             ArrayRef<ValueRef> results) {
   int loop = part != Part::Whole              ? int(activations.size())
              : isTail && !activations.empty() ? activations.back().loop
                                               : -1;
-  activations.push_back({&closure, part, dynamicDepth, loop});
+  activations.push_back({&closure, part, dynamicDepth, loop, results});
   Bindings names;
   for (auto [name, value] : zip(closure.captured, closure.parts))
     if (!name.empty())

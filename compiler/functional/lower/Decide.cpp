@@ -1,6 +1,7 @@
 // Decisions that are made when the program runs: both branches are evaluated, and what they give is joined.
 #include "compiler/functional/lower/Evaluate.h"
 
+#include "compiler/functional/lower/Outcome.h"
 #include "compiler/functional/syntax/Codes.h"
 
 using namespace llvm;
@@ -23,6 +24,15 @@ ValueRef Evaluator::partOf(ValueRef value, bool isTail) {
     return isAgain ? value : makeValue(Value::Nothing);
   case Part::End:
     return isAgain ? makeValue(Value::Nothing) : value;
+  case Part::Frame:
+    if (isOutcome(*value) || value->kind == Value::Nothing)
+      return value;
+    if (isAgain)
+      return makeOutcome(Outcome::Call, value->parts);
+    // With more results than calls, this is not the way that the frame went.
+    if (activations[loop].met < activations[loop].results.size())
+      return makeValue(Value::Nothing);
+    return makeOutcome(Outcome::Return, {value});
   }
   return value;
 }
@@ -36,12 +46,16 @@ ValueRef Evaluator::decide(const ValueRef &condition, Branch then, Branch other,
   std::vector<ValueRef> stores[2];
   unsigned outside = builder.countNames();
   ++dynamicDepth;
+  size_t met = frame() ? frame()->met : 0, metIn[2] = {};
   for (int i : {0, 1}) {
     store = before;
+    if (frame())
+      frame()->met = met;
     builder.enter(graphs[i]);
     values[i] = partOf((i ? other : then)(), isTail);
     builder.leave();
     stores[i] = std::move(store);
+    metIn[i] = frame() ? frame()->met : 0;
     if (!values[i])
       break;
   }
@@ -49,6 +63,13 @@ ValueRef Evaluator::decide(const ValueRef &condition, Branch then, Branch other,
   store = before;
   if (!values[0] || !values[1])
     return nullptr;
+  bool isAgain = values[0]->kind == Value::Again;
+  bool isDifferent = metIn[0] != metIn[1] || isAgain != (values[1]->kind == Value::Again);
+  int loop = activations.empty() || !isTail ? -1 : activations.back().loop;
+  if (frame() && isDifferent && (loop < 0 || &activations[loop] != frame()))
+    return hint(source.error(place, notLowered) << "a recursion's result is used behind a branch that may not need one",
+                "let what follows be part of both branches"),
+           nullptr;
   return merge(condition, values[0], values[1], graphs[0], graphs[1], std::move(stores[0]), std::move(stores[1]),
                outside, place);
 }

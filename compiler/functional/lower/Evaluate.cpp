@@ -17,10 +17,15 @@ ValueRef Evaluator::eval(const Expr &expr, Bindings &names, bool isTail) {
     return --depth, source.error(expr.place, endless) << "calls nest too deep to be inlined", nullptr;
   auto leave = scope_exit([this] { --depth; });
   std::vector<ValueRef> parts;
+  // A frame that calls gives the call, and nothing else of it is done.
+  ValueRef left;
   auto evalParts = [&] {
-    for (const Expr *part : expr.parts)
-      if (!parts.emplace_back(eval(*part, names, /*isTail=*/false)))
-        return false;
+    for (const Expr *part : expr.parts) {
+      ValueRef value = eval(*part, names, /*isTail=*/false);
+      if (!value || value->kind == Value::Again)
+        return left = value, false;
+      parts.push_back(std::move(value));
+    }
     return true;
   };
   switch (expr.kind) {
@@ -29,15 +34,15 @@ ValueRef Evaluator::eval(const Expr &expr, Bindings &names, bool isTail) {
   case Expr::Constant:
     return constant(expr.literal);
   case Expr::Tuple:
-    return evalParts() ? makeValue(Value::Tuple, std::move(parts)) : nullptr;
+    return evalParts() ? makeValue(Value::Tuple, std::move(parts)) : left;
   case Expr::Project:
-    return evalParts() ? parts[0]->parts[expr.index] : nullptr;
+    return evalParts() ? parts[0]->parts[expr.index] : left;
   case Expr::Block:
     return evalBlock(expr, names, isTail);
   case Expr::If: {
     ValueRef condition = eval(*expr.parts[0], names, /*isTail=*/false);
-    if (!condition)
-      return nullptr;
+    if (!condition || condition->kind == Value::Again)
+      return condition;
     auto branch = [&](unsigned i) {
       auto scope = names.scope();
       return eval(*expr.parts[i], names, isTail);
@@ -50,7 +55,7 @@ ValueRef Evaluator::eval(const Expr &expr, Bindings &names, bool isTail) {
     return closureOf(*expr.function, names);
   case Expr::Call: {
     if (!evalParts())
-      return nullptr;
+      return left;
     ValueRef callee = parts[0];
     parts.erase(parts.begin());
     return call(callee, std::move(parts), expr.place, isTail);
@@ -59,17 +64,17 @@ ValueRef Evaluator::eval(const Expr &expr, Bindings &names, bool isTail) {
     return evalOp(expr, names);
   case Expr::NewRef: {
     if (!evalParts())
-      return nullptr;
+      return left;
     auto made = std::make_shared<Value>();
     made->kind = Value::Ref, made->location = store.size();
     store.push_back(parts[0]);
     return made;
   }
   case Expr::Deref:
-    return evalParts() ? store[parts[0]->location] : nullptr;
+    return evalParts() ? store[parts[0]->location] : left;
   case Expr::Assign:
     if (!evalParts())
-      return nullptr;
+      return left;
     store[parts[0]->location] = parts[1];
     return makeValue(Value::Tuple);
   }
@@ -107,8 +112,8 @@ ValueRef Evaluator::evalOp(const Expr &expr, Bindings &names) {
   std::vector<ValueRef> operands;
   for (const Expr *part : expr.parts) {
     operands.push_back(part ? eval(*part, names, /*isTail=*/false) : nullptr);
-    if (part && !operands.back())
-      return nullptr;
+    if (part && (!operands.back() || operands.back()->kind == Value::Again))
+      return operands.back();
   }
   if (std::optional<Literal> folded = fold(expr, operands))
     return constant(std::move(*folded));
@@ -144,8 +149,8 @@ ValueRef Evaluator::evalBlock(const Expr &expr, Bindings &names, bool isTail) {
   auto scope = names.scope();
   for (const Let &let : expr.lets) {
     ValueRef value = eval(*let.value, names, /*isTail=*/false);
-    if (!value)
-      return nullptr;
+    if (!value || value->kind == Value::Again)
+      return value;
     if (!let.pattern)
       names.bind(let.value->function->name, value);
     else
@@ -168,11 +173,11 @@ bool Evaluator::bindPattern(const Pattern &pattern, const ValueRef &value, Bindi
   return true;
 }
 
-// A part of a value that is a choice and that a pattern asks about.
+// A part of a value that a pattern asks about and that is only known when the program runs.
 static const Value *openChoice(const Pattern &pattern, const Value &value) {
   if (pattern.kind == Pattern::Any || pattern.kind == Pattern::Name)
     return nullptr;
-  if (value.kind == Value::Choice)
+  if (value.kind == Value::Choice || value.kind == Value::Node)
     return &value;
   if (pattern.kind == Pattern::Constructor && value.constructor->constructor().name != pattern.name)
     return nullptr;
@@ -193,7 +198,7 @@ static ValueRef replaced(const ValueRef &value, const Value *part, const ValueRe
 
 ValueRef Evaluator::evalMatch(const Expr &expr, Bindings &names, bool isTail) {
   ValueRef value = eval(*expr.parts[0], names, /*isTail=*/false);
-  return value ? matchArms(expr, value, names, isTail) : nullptr;
+  return value && value->kind != Value::Again ? matchArms(expr, value, names, isTail) : value;
 }
 
 // The first arm that matches. What decides about one and is only known when the program runs is decided there first.
@@ -203,7 +208,8 @@ ValueRef Evaluator::matchArms(const Expr &expr, const ValueRef &value, Bindings 
       auto withOne = [&](const ValueRef &alternative) {
         return matchArms(expr, replaced(value, choice, alternative), names, isTail);
       };
-      return select(*choice, 0, withOne, expr.place, isTail);
+      return choice->kind == Value::Node ? selectNode(*choice, 0, "", withOne, expr.place, isTail)
+                                         : select(*choice, 0, withOne, expr.place, isTail);
     }
     auto scope = names.scope();
     if (bindPattern(*arm.pattern, value, names))

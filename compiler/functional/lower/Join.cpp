@@ -20,7 +20,6 @@ static TensorType joined(const TensorType &a, const TensorType &b) {
   return made;
 }
 
-// A structure for what is in one branch only.
 ValueRef Join::opened(const ValueRef &value, unsigned outside) {
   bool isSeen = value->name.empty() || !builder.isMadeSince(value->name, outside);
   if (value->kind == Value::Tensor)
@@ -55,7 +54,8 @@ ValueRef Join::join(const ValueRef &a, const ValueRef &b, unsigned outside) {
     return hole(joined(a->type, b->type));
   }
   bool isAlike = a->kind == b->kind && a->parts.size() == b->parts.size() && a->constructor == b->constructor &&
-                 a->function == b->function && a->kind != Value::Choice && a->kind != Value::Ref;
+                 a->function == b->function && a->location == b->location && a->kind != Value::Choice &&
+                 a->kind != Value::Ref;
   if (isAlike) {
     std::vector<ValueRef> parts;
     for (auto [one, other] : zip(a->parts, b->parts))

@@ -28,9 +28,11 @@ public:
   }
   static bool isSameStructure(const Value &a, const Value &b);
 
+  // A structure for what is in one branch only.
+  ValueRef opened(const ValueRef &value, unsigned outside);
+
 private:
   ValueRef hole(const TensorType &type);
-  ValueRef opened(const ValueRef &value, unsigned outside);
   void collectFillers(const Value &structure, std::vector<std::string> &names, Place place);
 
   GraphBuilder &builder;

@@ -14,12 +14,12 @@ struct Value;
 using ValueRef = std::shared_ptr<const Value>;
 
 struct Value {
-  // A choice is one of several constructions or closures; which one is known when it runs. The last three are what a
-  // recursion gives that is made a loop: another iteration; whether there is one; nothing, where the part of the
-  // recursion that is at hand never gets.
-  enum Kind { Tensor, Tuple, Data, Closure, Choice, Ref, Again, GoesOn, Nothing } kind;
-  // A tensor's name in the graph; empty where its elements are known and nobody needed it there yet. Of a choice, and
-  // of whether a recursion goes on, the one of the scalar that decides.
+  // A node is data that lies in tables, with a row for each node. A choice is one of several constructions or closures;
+  // which one is known when it runs. The last three are what a recursion gives that is made a loop: another iteration;
+  // whether there is one; nothing, where the part of the recursion that is at hand never gets.
+  enum Kind { Tensor, Tuple, Data, Node, Closure, Choice, Ref, Again, GoesOn, Nothing } kind;
+  // A tensor's name in the graph; empty where its elements are known and nobody needed it there yet. Of a choice, the
+  // one of the scalar that decides; of a node, that of its row's number.
   std::string name;
   TensorType type;
   std::shared_ptr<const Literal> constant;
@@ -27,7 +27,7 @@ struct Value {
   const ConstructorOf *constructor = nullptr; // of data
   const Function *function = nullptr;         // of a closure
   std::vector<std::string> captured;          // the names of what it captured
-  size_t location = 0;                        // of a reference
+  size_t location = 0;                        // of a reference; of a node, the number of its table
 };
 
 ValueRef makeTensor(std::string name, TensorType type);

@@ -66,6 +66,7 @@ struct Function {
   std::vector<std::string> typeParameters;
   std::vector<Parameter> parameters;
   TypeExpr *result = nullptr;
+  int64_t within = 0; // how many of its calls may be inside each other when it runs; 0: as usual
   Expr *body = nullptr;
 };
 

@@ -143,6 +143,11 @@ private:
     });
     if (take("->"))
       function->result = parseType();
+    if (take("within")) {
+      if (token.text.getAsInteger(10, function->within) || function->within < 1 || function->within > 1'000'000)
+        fail("expected how many calls may be inside each other, up to a million");
+      advance();
+    }
     function->body = parseBlock();
     return function;
   }

@@ -38,6 +38,8 @@ public:
     });
     if (function.result)
       out << " -> ", print(*function.result);
+    if (function.within)
+      out << " within " << function.within;
     out << " ";
     printBlock(*function.body);
   }

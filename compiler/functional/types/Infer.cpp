@@ -45,6 +45,7 @@ private:
         Type *made = declared.constructor(type, constructor);
         if (!made)
           return failure();
+        typing.constructors[constructor.name] = {made, 0, {}, nullptr};
         environment.bind(constructor.name, {made, 0, {}, nullptr});
       }
     return success();

@@ -16,7 +16,8 @@ struct Typing {
   OpRelations relations;
   DataTypes dataTypes;
   llvm::StringMap<const Function *> functions;
-  Type *main = nullptr; // of the function `main`, in which nothing is unknown
+  llvm::StringMap<Scheme> constructors; // what each takes and gives
+  Type *main = nullptr;                 // of the function `main`, in which nothing is unknown
 };
 
 // Fails after a report.
