@@ -20,7 +20,9 @@ static constexpr unsigned runs = RunBit | BenchBit | VerifyBit | ExplainBit;
 
 static const Option table[] = {
     {"output", 'o', OptionType::File, "FILE", "", CompileBit | DatabaseBit | TuneBit | CalibrateBit, false, true,
-     "where the artifact goes, or text that would be printed ('-' is stdout); it appears only when it is whole"},
+     "where the artifact goes (without it MODEL.fathom, in this folder), or text that would be printed ('-' is "
+     "stdout); "
+     "it appears only when it is whole"},
     {"target", 't', OptionType::Text, "TARGET", "host", tellsPasses | DoctorBit | PlanBit, false, true,
      "the machine to compile for: host, a CPU's name, TRIPLE:CPU, a description FILE.yaml, or a device: opencl, cuda "
      "or "

@@ -77,8 +77,16 @@ def test_a_dash_is_stdout(fathom, save, tmp_path):
     assert not (tmp_path / "-").exists()
 
 
-def test_output_is_needed(fathom, save):
-    fathom("compile", save(relu_model())).expect(2, "--output is missing")
+def test_output_has_a_default(fathom, save, tmp_path):
+    """In the current folder, also of a model that lies elsewhere."""
+    (tmp_path / "models").mkdir()
+    fathom("compile", save(relu_model(), "models/my.model.onnx")).expect(0)
+    assert (tmp_path / "my.model.fathom").exists() and len(list((tmp_path / "models").iterdir())) == 1
+
+
+def test_a_mistyped_command(fathom):
+    fathom("compil", "x.onnx").expect(2, "[F2001]", "unknown command 'compil'; did you mean 'compile'?")
+    assert "did you mean" not in fathom("nonsense").expect(2, "[F2001]", "unknown command 'nonsense'").err
 
 
 def test_unknown_target(fathom, save):

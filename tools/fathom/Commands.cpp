@@ -88,6 +88,16 @@ const Command *findCommand(StringRef name) {
   return nullptr;
 }
 
+StringRef nearestCommand(StringRef name) {
+  StringRef best;
+  unsigned bestDistance = 3;
+  for (const Command &command : commands)
+    if (unsigned distance = name.edit_distance(command.name, /*AllowReplacements=*/true, bestDistance);
+        distance < bestDistance)
+      best = command.name, bestDistance = distance;
+  return best;
+}
+
 static Error usage(const Command &command, const Twine &message) {
   return fail(usageError, message, "'fathom " + command.name + " --help' lists what it takes");
 }

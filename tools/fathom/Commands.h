@@ -23,6 +23,8 @@ struct Command {
 
 llvm::ArrayRef<Command> commandTable();
 const Command *findCommand(llvm::StringRef name);
+// The command that was probably meant, or an empty string.
+llvm::StringRef nearestCommand(llvm::StringRef name);
 
 // An error is a usage error, with a hint.
 llvm::Expected<Arguments> parseArguments(const Command &command, llvm::ArrayRef<const char *> words);

@@ -150,7 +150,7 @@ Expected<int> compileCommand(const Arguments &arguments) {
   if (output == "-") // as other tools understand it, and as it is without the option
     output.clear();
   if (output.empty() && !options.has("emit"))
-    return fail(usageError, "--output is missing", "such as -o " + sys::path::stem(model) + ".fathom");
+    output = (sys::path::stem(model) + ".fathom").str();
   CompileReport report;
   if (int exitCode = compileTo(model, output, options, CompileBit, report); exitCode || options.has("emit"))
     return exitCode;

@@ -25,8 +25,11 @@ static int dispatch(llvm::ArrayRef<const char *> words) {
   if (name == "--version")
     return llvm::outs() << "fathom " << compilerVersion << "\n", 0;
   const Command *command = findCommand(name);
-  if (!command)
-    return report(fail(usageError, "unknown command '" + name + "'", "'fathom --help' lists the commands"));
+  if (!command) {
+    llvm::StringRef meant = nearestCommand(name);
+    std::string question = meant.empty() ? "" : ("; did you mean '" + meant + "'?").str();
+    return report(fail(usageError, "unknown command '" + name + "'" + question, "'fathom --help' lists the commands"));
+  }
   for (llvm::StringRef word : words.drop_front()) {
     if (word == "--")
       break;
