@@ -220,6 +220,10 @@ static void askForGradients(ModuleOp module, const CompileOptions &options) {
   if (!options.wrt.empty())
     module->setAttr(gradient::wrtAttrName,
                     b.getStrArrayAttr(SmallVector<StringRef>(options.wrt.begin(), options.wrt.end())));
+  if (options.curvature)
+    module->setAttr(gradient::curvatureAttrName, b.getUnitAttr());
+  if (options.memoryBudget > 0)
+    module->setAttr(gradient::memoryBudgetAttrName, b.getI64IntegerAttr(options.memoryBudget));
   if (!options.train.empty())
     module->setAttr(gradient::trainAttrName, b.getStringAttr(options.train));
 }

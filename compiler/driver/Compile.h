@@ -27,6 +27,8 @@ struct CompileOptions {
   std::string loss;             // what is to be differentiated; empty: nothing
   std::vector<std::string> wrt; // what gradients are taken of; empty: all weights
   std::string train;            // the optimizer of a training step
+  bool curvature = false;       // whether second derivatives are asked for
+  int64_t memoryBudget = 0;     // bytes of what is kept for gradients; 0: all that there is
   std::string passes;           // a pipeline as text; empty: the default
   std::optional<Plan> plan;
   StageTexts given;

@@ -21,7 +21,7 @@ llvm::StringRef defaultPasses() {
 
 llvm::StringRef gradientPasses() {
   return "lift-weights, canonicalize-ops, simplify-inference, canonicalize-ops, eliminate-common-subexpr,\n"
-         "dead-code-elimination, first-order-gradient, update-weights";
+         "dead-code-elimination, first-order-gradient, rematerialize, update-weights";
 }
 
 llvm::StringRef kernelPasses() { return FATHOM_KERNEL_PASSES; }

@@ -40,6 +40,12 @@ static const Option table[] = {
      "and NAME.gradient for each of --wrt"},
     {"wrt", 0, OptionType::Text, "NAME,...|weights", "weights", CompileBit | BenchBit | TuneBit, false, true,
      "what gradients are taken of: inputs and weights; these become inputs of the artifact"},
+    {"curvature", 0, OptionType::Flag, "", "", CompileBit | BenchBit | TuneBit, false, true,
+     "also second derivatives: each of --wrt has an input NAME.direction, and NAME.curvature is what the gradient "
+     "changes by along all directions"},
+    {"memory-budget", 0, OptionType::Number, "MIB", "0", CompileBit | BenchBit | TuneBit, false, true,
+     "with --loss: compute values once more where gradients need them, instead of keeping them, until a step needs no "
+     "more memory than this at a time; 0: keep all"},
     {"train", 0, OptionType::Text, "sgd:lr=RATE,...|adam:lr=RATE,...|adamw:lr=RATE,...", "",
      CompileBit | BenchBit | TuneBit, false, true,
      "compile a training step: the results are the loss and each of --wrt as the optimizer changes it, with what it "
@@ -456,13 +462,18 @@ static LogicalResult readCalibration(StringRef path, CompileOptions &options, Lo
 }
 
 static LogicalResult readGradient(const OptionValues &values, CompileOptions &options, Location loc) {
-  for (StringRef name : {"wrt", "train"})
+  for (StringRef name : {"wrt", "train", "curvature", "memory-budget"})
     if (values.has(name) && !values.has("loss"))
       return hint(emitError(loc, ErrorCode(2001)) << "option --" << name << " needs --loss",
                   "--loss says what is to be differentiated");
   if (values.has("loss") && values.has("graph"))
     return emitError(loc, ErrorCode(2001)) << "option --graph does not go with --loss";
   options.loss = values.text("loss"), options.train = values.text("train");
+  options.curvature = values.flag("curvature");
+  options.memoryBudget = int64_t(std::min(values.number("memory-budget"), 1e9) * (1 << 20));
+  if (options.curvature && !options.train.empty())
+    return hint(emitError(loc, ErrorCode(2001)) << "options --train and --curvature do not go together",
+                "an optimizer takes first derivatives alone");
   auto refuse = [&](StringRef option, llvm::Error error) {
     return emitError(loc, ErrorCode(2001))
            << "option --" << option << " " << values.text(option) << ": " << llvm::toString(std::move(error));

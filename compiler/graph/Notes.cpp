@@ -31,6 +31,9 @@ constexpr Note notes[] = {
     // Of the module.
     {"graph.files", is<ArrayAttr>, "the files that the model was read from"},
     {"graph.model_hash", is<StringAttr>, "SHA-256 of the model's file"},
+    {"graph.recomputed", is<UnitAttr>, "computes once more what is not kept"},
+    {"graph.curvature", is<UnitAttr>, "that second derivatives are asked for"},
+    {"graph.memory_budget", is<IntegerAttr>, "how many bytes the values of a step may take at a time"},
     {"graph.loss", is<StringAttr>, "what is to be differentiated"},
     {"graph.wrt", is<ArrayAttr>, "the inputs and weights that gradients are taken of"},
     {"graph.train", is<StringAttr>, "the optimizer that updates weights by their gradients"},

@@ -82,6 +82,9 @@ def OutlineKernelsPass : GraphPass<"outline-kernels", "Layouts | Results | Group
 def PlacePiecesPass : GraphPass<"place-pieces", "Layouts | Results | Movable | Names", "0", "Movable"> {
   let summary = "Write the operands of concatenations where the result has them, and read slices where their input does";
 }
+def RematerializePass : GraphPass<"rematerialize", "RowMajor", "0", "Names"> {
+  let summary = "Compute values once more for gradients instead of keeping them, until graph.memory_budget is met";
+}
 def RemoveUnusedFunctionsPass : GraphPass<"remove-unused-functions", "0"> {
   let summary = "Remove functions that main does not call, itself or through others";
 }

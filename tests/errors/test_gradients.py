@@ -28,6 +28,8 @@ def one_layer():
     ({"loss": "total", "wrt": "k"}, "F1007", "'k' has no floating-point numbers"),
     ({"wrt": "x"}, "F2001", "option --wrt needs --loss"),
     ({"train": "sgd:lr=1"}, "F2001", "option --train needs --loss"),
+    ({"memory_budget": 1}, "F2001", "option --memory-budget needs --loss"),
+    ({"loss": "total", "train": "sgd:lr=1", "curvature": True}, "F2001", "do not go together"),
     ({"loss": "total", "train": "lion:lr=1"}, "F2001", "there is no optimizer 'lion'"),
     ({"loss": "total", "train": "sgd"}, "F2001", "lr=RATE or lr=input is missing"),
     ({"loss": "total", "train": "sgd:lr=-1"}, "F2001", "'lr=-1' is nothing that sgd takes"),

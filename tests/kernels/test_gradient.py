@@ -390,3 +390,59 @@ def test_training_goes_on_where_it_was_saved(tmp_path, random):
     assert again.step(feeds) == trainer.step(feeds)
     with pytest.raises(fathom.Error, match="not trained"):
         fathom.Trainer(model, weights={"w9": np.zeros(3)}, **options)
+
+
+SMOOTH = {"Exp", "Tanh", "Sigmoid", "Gelu", "Mul", "Div", "Pow", "MatMul", "MatMul-rows", "Gemm", "Softmax", "LogSoftmax", "ReduceLogSumExp", "ReduceProd", "Conv", "Conv-strides",
+          "ConvTranspose", "AveragePool", "LayerNormalization", "BatchNormalization-training", "Gather", "Concat", "Slice-steps", "Resize-linear-2"}
+TWICE = [one for one in ELEMENTWISE + PRODUCTS + REDUCTIONS + MOVEMENT + INDEXING + WINDOWS + NORMALIZATIONS if one.id in SMOOTH]
+
+
+@pytest.mark.parametrize("nodes, inputs, constants, opset", TWICE)
+def test_second_order(nodes, inputs, constants, opset, random):
+    """The gradient's gradient along random directions, against differences of the gradient."""
+    feeds = {f"x{i}": draw(random) for i, draw in enumerate(inputs)}
+    fixed = [name for name, x in feeds.items() if name in constants or x.dtype == np.int64]
+    nodes = [*nodes, helper.make_node("Mul", ["y", "y"], ["squares"])]  # not only linear
+    shape = ReferenceEvaluator(whole_model(nodes, feeds, None, fixed, opset)).run(None, {k: v for k, v in feeds.items() if k not in fixed})[0].shape
+    model = whole_model(nodes, feeds, random.standard_normal(shape), fixed, opset)
+    fed = {name: x for name, x in feeds.items() if name not in fixed}
+    session = fathom.Session(fathom.compile(model, loss="loss", wrt=",".join(fed), curvature=True))
+    assert [output.name for output in session.outputs] == ["loss", *(f"{name}.gradient" for name in fed), *(f"{name}.curvature" for name in fed)]
+    directions = {name: random.standard_normal(x.shape) for name, x in fed.items()}
+
+    def gradients(step):
+        moved = {name: x + step * directions[name] for name, x in fed.items()}
+        return session.run(None, {**moved, **{f"{name}.direction": v for name, v in directions.items()}})[1:]
+
+    ends = gradients(STEP)[: len(fed)], gradients(-STEP)[: len(fed)]
+    for name, got, more, less in zip(fed, gradients(0)[len(fed):], *ends, strict=True):
+        want = (more - less) / (2 * STEP)
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * max(1, np.abs(want).max()), err_msg=name)
+
+
+def deep(rng, depth, width, batch):
+    """Products with several elementwise operators between them, of which gradients need all."""
+    nodes, weights, x = [], {}, "x"
+    for i in range(depth):
+        weights[f"w{i}"] = (rng.standard_normal((width, width)) / np.sqrt(width)).astype(np.float32)
+        for op, operands in (("MatMul", [x, f"w{i}"]), ("Softplus", [f"{i}.MatMul"]), ("Sin", [f"{i}.Softplus"]), ("Mul", [f"{i}.Sin", f"{i}.Softplus"])):
+            nodes.append(helper.make_node(op, operands, [f"{i}.{op}"]))
+        x = f"{i}.Mul"
+    nodes.append(helper.make_node("ReduceMean", [x], ["loss"], keepdims=0))
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, width])], [helper.make_tensor_value_info("loss", TensorProto.FLOAT, None)],
+                              [numpy_helper.from_array(value, name) for name, value in weights.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10), weights
+
+
+def test_memory_budget(random):
+    """Less memory, the same gradients; a budget that cannot be met is said."""
+    model, weights = deep(random, 8, 32, 256)
+    feeds = {"x": random.standard_normal((256, 32)).astype(np.float32), **weights}
+    whole = fathom.Session(fathom.compile(model, loss="loss"))
+    with pytest.warns(UserWarning, match="more than the budget"):
+        least = fathom.Session(fathom.compile(model, loss="loss", memory_budget=0.01))
+    assert least.manifest["arena_bytes"] < 0.75 * whole.manifest["arena_bytes"]
+    for got, want in zip(least.run(None, feeds), whole.run(None, feeds), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6 * np.abs(want).max())
+    enough = fathom.Session(fathom.compile(model, loss="loss", memory_budget=100))
+    assert enough.manifest["plan"] == whole.manifest["plan"]

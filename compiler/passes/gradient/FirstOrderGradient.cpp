@@ -15,7 +15,7 @@ namespace fathom {
 namespace {
 
 // The gradients of the function's first result, which become results behind it.
-LogicalResult differentiate(func::FuncOp main, ArrayRef<StringRef> names) {
+LogicalResult differentiate(func::FuncOp main, ArrayRef<StringRef> names, StringRef suffix = ".gradient") {
   Operation *end = main.front().getTerminator();
   if (end->getNumOperands() == 0)
     return emitError(main.getLoc(), ErrorCode::BadInput) << "there is no result to differentiate";
@@ -58,7 +58,7 @@ LogicalResult differentiate(func::FuncOp main, ArrayRef<StringRef> names) {
       gradient = Term(back.ops(), makeScalar(builder, end, element, 0)).expanded(sizesOf(source));
     }
     results.push_back(gradient);
-    resultNames.push_back((name + ".gradient").str());
+    resultNames.push_back((name + suffix).str());
   }
   llvm::append_range(results, end->getOperands().drop_front());
   llvm::append_range(resultNames, others);
@@ -66,10 +66,50 @@ LogicalResult differentiate(func::FuncOp main, ArrayRef<StringRef> names) {
   return success();
 }
 
+// The second derivatives times directions, which are inputs: the gradients of how the loss changes along these.
+LogicalResult addCurvature(func::FuncOp main, ArrayRef<StringRef> names) {
+  Operation *end = main.front().getTerminator();
+  SmallVector<Value> results(end->getOperands());
+  SmallVector<std::string> resultNames{"slope"};
+  for (unsigned i = 0; i < results.size(); ++i)
+    resultNames.push_back(resultName(main, i).str());
+  OpBuilder builder(end);
+  Emitter emitter{builder, end, ".slope"};
+  std::optional<Term> slope;
+  for (auto [i, name] : llvm::enumerate(names)) {
+    Term gradient(emitter, results[i + 1]);
+    if (Operation *source = results[i + 1].getDefiningOp())
+      emitter.like = source;
+    Term part = gradient * Term(emitter, addArgument(main, gradient.type(), (name + ".direction").str()));
+    part = part.sum(llvm::to_vector(llvm::seq<int64_t>(0, part.rank())), /*keeps=*/false);
+    slope = slope ? *slope + part.cast(slope->type().getElementType()) : part;
+  }
+  results.insert(results.begin(), *slope);
+  setResults(main, results, resultNames);
+  if (failed(differentiate(main, names, ".curvature")))
+    return failure();
+  // Behind the gradients, and without the slope.
+  size_t count = names.size();
+  results.assign(end->operand_begin() + 1, end->operand_end());
+  resultNames.clear();
+  for (unsigned i = 1; i <= results.size(); ++i)
+    resultNames.push_back(resultName(main, i).str());
+  std::rotate(results.begin(), results.begin() + count, results.begin() + 2 * count + 1);
+  std::rotate(resultNames.begin(), resultNames.begin() + count, resultNames.begin() + 2 * count + 1);
+  setResults(main, results, resultNames);
+  return success();
+}
+
 struct FirstOrderGradientPass : impl::FirstOrderGradientPassBase<FirstOrderGradientPass> {
   LogicalResult runOnFunction(func::FuncOp main) override {
     auto wrt = getOperation()->getAttrOfType<ArrayAttr>(wrtAttrName);
-    return wrt ? differentiate(main, llvm::to_vector(wrt.getAsValueRange<StringAttr>())) : success();
+    if (!wrt)
+      return success();
+    auto names = llvm::to_vector(wrt.getAsValueRange<StringAttr>());
+    if (failed(differentiate(main, names)))
+      return failure();
+    bool isTwice = getOperation()->removeAttr(curvatureAttrName) != nullptr;
+    return isTwice && !names.empty() ? addCurvature(main, names) : success();
   }
 };
 

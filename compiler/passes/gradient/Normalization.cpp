@@ -20,12 +20,20 @@ struct Means {
   }
 };
 
+// What the op gives of its statistics may have fewer bits than its input.
+bool isRounded(Value statistic, Term x) {
+  return cast<RankedTensorType>(statistic.getType()).getElementTypeBitWidth() < x.type().getElementTypeBitWidth();
+}
+
 LogicalResult addLayerNormalization(LayerNormalizationOp op, Backward &back) {
   Term x = back.term(op.getInput()), scale = back.term(op.getScale());
   Type element = x.type().getElementType();
-  Term deviation = back.term(op.getInvStdDev()).cast(element);
-  Term normal = (x - back.term(op.getMean()).cast(element)) * deviation;
   Means mean{back, axesFrom(op.getAxis(), x)};
+  bool recomputes = isRounded(op.getMean(), x);
+  Term centered = x - (recomputes ? mean(x) : back.term(op.getMean()).cast(element));
+  Term deviation = recomputes ? 1 / sqrt(mean(centered * centered) + op.getEpsilon().convertToDouble())
+                              : back.term(op.getInvStdDev()).cast(element);
+  Term normal = centered * deviation;
   if (back.hasAdjoint(0)) {
     Term adjoint = back.adjoint();
     if (failed(back.addIfActive(op.getScale(), [&] { return adjoint * normal; })) ||

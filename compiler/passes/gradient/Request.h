@@ -8,8 +8,11 @@
 
 namespace fathom::gradient {
 
-constexpr llvm::StringLiteral lossAttrName = "graph.loss";   // OUTPUT, or a function of outputs: see parseLoss
-constexpr llvm::StringLiteral wrtAttrName = "graph.wrt";     // names
+constexpr llvm::StringLiteral lossAttrName = "graph.loss";           // OUTPUT, or a function of outputs: see parseLoss
+constexpr llvm::StringLiteral wrtAttrName = "graph.wrt";             // names
+constexpr llvm::StringLiteral curvatureAttrName = "graph.curvature"; // that second derivatives are asked for, too
+constexpr llvm::StringLiteral memoryBudgetAttrName = "graph.memory_budget"; // bytes
+constexpr llvm::StringLiteral recomputedAttrName = "graph.recomputed";
 constexpr llvm::StringLiteral trainAttrName = "graph.train"; // an optimizer: see parseOptimizer
 
 // FUNCTION:OUTPUT, or FUNCTION:OUTPUT:INPUT where it compares with an input; without a function the output itself.
