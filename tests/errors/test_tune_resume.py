@@ -63,7 +63,7 @@ def test_an_interrupt_keeps_what_was_found(fathom, network, tmp_path):
     assert found > 0
     fathom("compile", network, "--plan", "found.plan", "--db", "none", "-q", "-o", "a.fathom").expect(0)
     fathom("compile", network, "--db", "x.db", "-q", "-o", "b.fathom").expect(0)
-    resumed = tune(fathom, network, "--tune", "measure:2000", "--tune-time", "0.1")
+    resumed = tune(fathom, network, "--tune", "measure:2000", "--tune-time", "3")
     assert sum(kernel["known"] for kernel in resumed.values()) == found
 
 

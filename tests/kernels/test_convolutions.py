@@ -7,7 +7,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import fathom
-from support.compare import assert_close, compare
+from support.compare import assert_close, compare, unreached
 from support.models import model_of
 from support.plans import Plan, round_trip
 
@@ -44,7 +44,7 @@ def test_every_algorithm_everywhere(case, algorithm, seed):
     kernel, sizes, attributes = random_geometry(rng)
     channels, filters = rng.choice(CHANNELS), rng.choice(CHANNELS)
     node, inputs, weights = convolution(data, group, channels, filters, kernel, sizes, rng.choice([1, 2]), **attributes)
-    compare([node], inputs, weights, conv_algorithm=algorithm)
+    compare([node], inputs, weights, same_for_all_inputs=unreached(node, inputs, weights), conv_algorithm=algorithm)
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -57,7 +57,8 @@ def test_groups(channels, group, seed):
     node, inputs, weights = convolution(data, group, channels, filters, kernel, sizes, **attributes)
     node.output[0] = "c"
     nodes = [node, helper.make_node("Relu", ["c"], ["y"])]
-    compare(nodes, inputs, weights, conv_algorithm="grouped_spatial_pack" if group > 1 else "spatial_pack")
+    algorithm = "grouped_spatial_pack" if group > 1 else "spatial_pack"
+    compare(nodes, inputs, weights, data=1.0, same_for_all_inputs=unreached(node, inputs, weights), conv_algorithm=algorithm)
 
 
 @pytest.mark.parametrize("spatial", [1, 3])

@@ -11,7 +11,7 @@ ASSERTING = set()  # functions that were found to
 
 
 class Source:
-    """A file's functions, and the files of the tests that it imports."""
+    """A file's functions, and the files of the tests that it imports or has fixtures from."""
 
     def __init__(self, text, path=None):
         tree = ast.parse(text)
@@ -23,6 +23,7 @@ class Source:
         modules += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
         folders = [path.parent, TESTS] if path else []
         files = [folder / (module.replace(".", "/") + ".py") for module in modules for folder in folders]
+        files += [path.parent / "conftest.py"] if path and path.name != "conftest.py" else []  # fixtures
         self.imported = [read(file) for file in files if file.exists()]
 
     def find(self, name):

@@ -11,12 +11,14 @@ namespace fathom {
 // The page docs/reference/knobs.md.
 static void printKnobs(raw_ostream &out) {
   out << "# Knobs\n\n"
-         "The numbers of a kernel's schedule in a [plan](../user/plan.md), class by class; `since` is the version of "
-         "plans "
-         "that\nhas a knob first. `fathom plan knobs` prints this page.\n";
+         "The numbers of a kernel's schedule in a [plan](../user/plan.md), class by class; `since` is the version of\n"
+         "plans that has a knob first. `fathom plan knobs` prints this page.\n";
   for (const KernelClass *klass : allKernelClasses()) {
-    out << formatv("\n## {0}\n\n{1}{2}\n\n| knob | from | to | meaning | since |\n|---|---|---|---|---|\n", klass->name,
-                   char(std::toupper(klass->meaning[0])), klass->meaning.drop_front());
+    out << formatv("\n## {0}\n\n{1}{2}\n\n", klass->name, char(std::toupper(klass->meaning[0])),
+                   klass->meaning.drop_front());
+    if (!klass->fixed.empty())
+      out << "Without tuning: `" << klass->fixed << "`\n\n";
+    out << "| knob | from | to | meaning | since |\n|---|---|---|---|---|\n";
     for (const Knob &knob : klass->family.knobs())
       out << formatv("| `{0}` | {1} | {2} | {3} | {4} |\n", knob.name, knob.min, knob.max, knob.meaning, knob.since);
   }

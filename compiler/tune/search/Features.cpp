@@ -74,7 +74,7 @@ void addArithmetic(Axis &axis, Region *region) {
 
 class Loops {
 public:
-  Loops(const CodeParts &parts, const Executions &executions, const LoopTree &tree) : parts(parts), tree(tree) {
+  Loops(const CodeParts &parts, const Executions &executions, const LoopTree &tree) : tree(tree) {
     axes.resize(tree.nodes.size());
     for (unsigned node = 0; node < axes.size(); ++node) {
       Axis &axis = axes[node];
@@ -120,7 +120,6 @@ private:
     }
   }
 
-  const CodeParts &parts;
   const LoopTree &tree;
 };
 
