@@ -9,6 +9,7 @@
 #include "compiler/driver/GivenStages.h"
 #include "compiler/driver/Manifest.h"
 #include "compiler/driver/Retune.h"
+#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/Precision.h"
 #include "compiler/package/Host.h"
 #include "compiler/passes/gradient/Request.h"
@@ -240,6 +241,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
   FailureOr<Pipeline> pipeline = pipelineFor(options, module.getLoc());
   if (failed(pipeline))
     return failure();
+  int64_t sourceWeightBytes = constantBytes(module);
   bool isGraphGiven = options.given.graph.isGiven();
   if (isGraphGiven && failed(takeGraph(module, options.given.graph)))
     return failure();
@@ -257,7 +259,7 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     report.passes[entry->second].second += seconds;
   };
   Program &program = (*compilation)->program;
-  program.sourceWeightBytes = constantBytes(module);
+  program.sourceWeightBytes = sourceWeightBytes;
 
   // Layouts end the graph as it can be printed for people.
   size_t graphEnd = pipeline->firstThatGives(Layouts);
@@ -276,8 +278,10 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
       return failure();
   }
   // With locations, which name the model's nodes in messages and traces.
-  if (options.stop == Stage::Graph)
+  if (options.stop == Stage::Graph) {
+    module->setAttr(hasAlgorithmsAttribute, UnitAttr::get(module.getContext()));
     return module->print(*options.text, OpPrintingFlags().enableDebugInfo()), *options.text << "\n", success();
+  }
   OwningOpRef<ModuleOp> graph = mayRetune(options) ? OwningOpRef<ModuleOp>(module.clone()) : nullptr;
   {
     Stopwatch watch(report, "kernels");

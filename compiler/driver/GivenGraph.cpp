@@ -3,6 +3,7 @@
 #include "compiler/graph/Layout.h"
 #include "compiler/graph/OpNames.h"
 #include "compiler/graph/Symbols.h"
+#include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/support/Diagnostics.h"
 
 using namespace mlir;
@@ -84,14 +85,16 @@ LogicalResult takeGraph(ModuleOp module, const StageText &given) {
   other.getBody().walk([&](Operation *op) {
     if (!belongs(op))
       foreign = op;
-    // Of ops that somebody wrote there is no node that messages could name.
-    if (StringRef name = opName(op); !name.empty() && nodeName(op->getLoc()).empty())
+    // Ops that somebody wrote, without a location, have their place in the text: messages are to name a node.
+    if (StringRef name = opName(op); !name.empty() && isa<FileLineColRange>(op->getLoc()))
       op->setLoc(NameLoc::get(StringAttr::get(op->getContext(), name), op->getLoc()));
   });
   if (foreign)
     return refuse(module, given, "'" + foreign->getName().getStringRef() + "' is not an op of a graph before layouts");
   module.getBodyRegion().takeBody(parsed->getBodyRegion());
   setSymbols(module, getSymbols(*parsed));
+  if (Attribute mark = (*parsed)->getAttr(hasAlgorithmsAttribute))
+    module->setAttr(hasAlgorithmsAttribute, mark);
   return success();
 }
 

@@ -102,9 +102,7 @@ private:
       return name + " computes nothing";
     if (program.backend->classOf(function) != code.kernelClass)
       return name + " is not of class " + code.kernelClass->name.str() + " any more, which its schedule is for";
-    Operation *anchor = anchorOf(function);
-    Operation *site = anchor ? anchor : function.getBody().front().getTerminator()->getPrevNode();
-    if (llvm::Error error = checkSchedule(*code.kernelClass, code.schedule, site, target))
+    if (llvm::Error error = checkSchedule(*code.kernelClass, code.schedule, anchorOrEnd(function), target))
       return name + " does not fit its schedule: " + llvm::toString(std::move(error));
     return "";
   }

@@ -124,8 +124,7 @@ KernelCost costOf(func::FuncOp kernel) {
 
 KernelEstimate estimateOf(func::FuncOp kernel, const KernelClass &klass, const Schedule &schedule,
                           const Target &target) {
-  Operation *anchor = anchorOf(kernel), *site = anchor ? anchor : kernel.getBody().front().getTerminator();
-  cost::Estimate estimate = klass.family.spaceOf(site, target)->estimate(schedule);
+  cost::Estimate estimate = klass.family.spaceOf(anchorOrEnd(kernel), target)->estimate(schedule);
   return {estimate.parts(), estimate.parts(target.cores, target.slowestCore)};
 }
 

@@ -28,10 +28,11 @@ constexpr Note notes[] = {
     {"graph.output", is<UnitAttr>, "a copy that is stored, also of a constant"},
     {"graph.kernel", is<IntegerAttr>, "the kernel that a call is of, or that an op is put into"},
     {"graph.keys", is<ArrayAttr>, "the labels that a map's entries have as keys"},
+    {"graph.recomputed", is<UnitAttr>, "computes once more what is not kept"},
     // Of the module.
+    {"graph.has_algorithms", is<UnitAttr>, "that convolutions and products are in the forms of their algorithms"},
     {"graph.files", is<ArrayAttr>, "the files that the model was read from"},
     {"graph.model_hash", is<StringAttr>, "SHA-256 of the model's file"},
-    {"graph.recomputed", is<UnitAttr>, "computes once more what is not kept"},
     {"graph.curvature", is<UnitAttr>, "that second derivatives are asked for"},
     {"graph.memory_budget", is<IntegerAttr>, "how many bytes the values of a step may take at a time"},
     {"graph.loss", is<StringAttr>, "what is to be differentiated"},

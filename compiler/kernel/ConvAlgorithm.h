@@ -10,6 +10,10 @@ namespace fathom {
 llvm::StringRef algorithmOf(mlir::Operation *conv);
 void setAlgorithm(mlir::Operation *conv, llvm::StringRef name);
 
+// Of a module whose convolutions and products are in the forms of algorithms, as a printed graph's are: chosen once
+// more, transformed weights would count as given ones, and more of them be allowed.
+constexpr llvm::StringLiteral hasAlgorithmsAttribute = "graph.has_algorithms";
+
 // What spatial packing of this convolution is called: with groups it has a name of its own.
 llvm::StringRef spatialPackName(mlir::Operation *conv);
 // Whether the convolution is to be computed by spatial packing, and can be.

@@ -53,6 +53,11 @@ Operation *anchorOf(func::FuncOp kernel) {
   return nullptr;
 }
 
+Operation *anchorOrEnd(func::FuncOp kernel) {
+  Operation *anchor = anchorOf(kernel);
+  return anchor ? anchor : kernel.front().getTerminator();
+}
+
 llvm::Error checkKnobs(const KernelClass &klass, const Schedule &schedule) {
   std::vector<Knob> knobs = klass.family.knobs();
   for (const auto &[name, value] : schedule.knobs) {

@@ -58,5 +58,7 @@ Schedule inOrder(const Schedule &schedule, const KernelClass &klass);
 bool isInKernel(mlir::Operation *op);
 // The anchor among a kernel's ops, or null.
 mlir::Operation *anchorOf(mlir::func::FuncOp kernel);
+// The op that spaces of schedules are asked for: the anchor, or the kernel's end.
+mlir::Operation *anchorOrEnd(mlir::func::FuncOp kernel);
 
 } // namespace fathom

@@ -40,6 +40,8 @@ void rewriteTransposed(func::FuncOp main, const AlgorithmOptions &options, Choos
 struct AlterOpLayoutPass : impl::AlterOpLayoutPassBase<AlterOpLayoutPass> {
   // The transformed weights are ops over constants: they are to be folded afterwards.
   LogicalResult runOnFunction(func::FuncOp function) override {
+    if (getOperation()->hasAttr(hasAlgorithmsAttribute))
+      return success();
     AlgorithmOptions options = context().algorithms;
     options.fp = context().fp;
     Chooser &chooser = *context().chooser;

@@ -37,7 +37,7 @@ struct KernelSite {
   llvm::StringRef name;    // of its result
   llvm::StringRef text;    // of the function: equal ones are the same kernel
 
-  mlir::Operation *site() const { return anchor ? anchor : mlir::func::FuncOp(function).front().getTerminator(); }
+  mlir::Operation *site() const { return anchorOrEnd(function); }
 };
 
 struct ScheduleChoice {

@@ -15,6 +15,11 @@ MODELS = {
     "convolution": """<ir_version: 8, opset_import: ["" : 17]>
         convolution (float[1, 3, 13, 17] x) => (float[1, 8, 6, 8] y) <float[8, 3, 3, 3] w>
         { c = Conv <pads = [1, 1, 1, 1]> (x, w) r = Relu (c) y = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (r) }""",
+    "algorithms": """<ir_version: 8, opset_import: ["" : 17]>
+        algorithms (float[1, 64, 28, 28] x) => (float[1, 64, 28, 28] y) <float[64, 64, 3, 3] u, float[64, 64, 3, 3] v, float[64, 64, 3, 3] w>
+        { a = Conv <pads = [1, 1, 1, 1]> (x, u) b = Conv <pads = [1, 1, 1, 1]> (a, v) y = Conv <pads = [1, 1, 1, 1]> (b, w) }""",
+    "transposition": """<ir_version: 8, opset_import: ["" : 17]>
+        transposition (float[2, 48, 65] x) => (float[2, 65, 48] y) { y = Transpose <perm = [0, 2, 1]> (x) }""",
     "loop": """<ir_version: 8, opset_import: ["" : 17]>
         loop (float[n, 3] x, int64 count, bool more) => (float[n, 3] y, float[m, n, 3] all)
         { y, all = Loop (count, more, x) <body = body (int64 i, bool go, float[n, 3] state) => (bool next, float[n, 3] changed, float[n, 3] out)
@@ -34,7 +39,9 @@ def model_of(name):
 
 
 def inputs_of(name, random):
-    return {"sizes": {"x": floats(random, 3, 6, 9)}, "convolution": {"x": floats(random, 1, 3, 13, 17)}, "data": {"x": floats(random, 5, 7)},
+    return {"sizes": {"x": floats(random, 3, 6, 9)}, "convolution": {"x": floats(random, 1, 3, 13, 17)},
+            "algorithms": {"x": floats(random, 1, 64, 28, 28)}, "data": {"x": floats(random, 5, 7)},
+            "transposition": {"x": floats(random, 2, 48, 65)},
             "loop": {"x": floats(random, 5, 3), "count": np.array(4), "more": np.array(True)}}[name]
 
 
@@ -57,6 +64,21 @@ def test_a_text_leads_to_the_same_artifact(name, stage, tmp_path):
     for output, options in ("plain", {}), ("again", {stage: str(text)}):
         fathom.compile(model, output=str(tmp_path / output), **options)
     assert (tmp_path / "plain").read_bytes() == (tmp_path / "again").read_bytes()
+
+
+def test_algorithms_stay_or_are_chosen_anew(tmp_path):
+    """One convolution of three has transformed weights, by which weights grow as far as they may; with those as the model's, so may another's."""
+    model = model_of("algorithms")
+
+    def winograd(**options):
+        path = tmp_path / "it.plan"
+        fathom.compile(model, output=str(path), emit="plan", target="neoverse-n1", max_weight_growth=30, **options)
+        return path.read_text().count("class:           winograd")
+
+    text = text_of(model, "graph", tmp_path, target="neoverse-n1", max_weight_growth=30)
+    assert winograd() == winograd(graph=str(text)) == 1
+    text.write_text(text.read_text().replace("graph.has_algorithms, ", ""))
+    assert winograd(graph=str(text)) > 1
 
 
 @pytest.mark.parametrize("name", MODELS)

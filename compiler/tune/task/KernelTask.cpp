@@ -51,10 +51,7 @@ func::FuncOp KernelTask::function() const {
   return cast<func::FuncOp>(ModuleOp(*const_cast<OwningOpRef<ModuleOp> &>(module)).getBody()->front());
 }
 
-Operation *KernelTask::site() const {
-  Operation *anchor = anchorOf(function());
-  return anchor ? anchor : function().front().getTerminator();
-}
+Operation *KernelTask::site() const { return anchorOrEnd(function()); }
 
 OwningOpRef<ModuleOp> KernelTask::functionFor(const Schedule &schedule) const {
   OwningOpRef<ModuleOp> copy = moduleOf(function());

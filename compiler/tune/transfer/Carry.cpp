@@ -40,8 +40,7 @@ const RelativeSchedule *Carrier::relative(const PoolEntry &source) {
   auto function = dyn_cast<func::FuncOp>(module->getBody()->front());
   if (!function || function.empty())
     return nullptr;
-  Operation *anchor = anchorOf(function);
-  std::unique_ptr<Space> space = klass->family.spaceOf(anchor ? anchor : function.front().getTerminator(), *target);
+  std::unique_ptr<Space> space = klass->family.spaceOf(anchorOrEnd(function), *target);
   // Of what is not legal there, nothing is known.
   if (llvm::Error error = checkSchedule(*klass, source.entry.schedule, *space)) {
     llvm::consumeError(std::move(error));
