@@ -199,3 +199,8 @@ def test_state_machine_in_a_loop(agrees, program):
         return [np.int64(value) for value in state or (-1, -1)]
 
     agrees(path, [dict(n=np.array(n)) for n in range(9)], reference, "arithmetic")
+
+
+def test_passes_are_told_of_programs():
+    assert "outline-kernels" in run_tool("passes", EXAMPLES / "mlp.fir").expect(0).out
+    assert run_tool("passes", "--why", EXAMPLES / "rnn.fir").expect(0).out.startswith("class recurrent")

@@ -2,6 +2,7 @@
 #include "tools/fathom/PassReport.h"
 
 #include "compiler/driver/Compilation.h"
+#include "compiler/functional/Functional.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/GraphHash.h"
 #include "compiler/passes/select/Classes.h"
@@ -132,22 +133,33 @@ mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions &optio
   return result;
 }
 
+// A model, and what the options say of its passes. Without a module, the log has told why.
+struct Asked {
+  std::unique_ptr<mlir::MLIRContext> context = createContext();
+  DiagnosticLog log;
+  CompileOptions options;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+
+  Asked(StringRef model, const OptionValues &values) : log(*context, sys::path::filename(model), printDiagnostic) {
+    auto request = makeCompileRequest(values, *context, PassesBit);
+    if (failed(request))
+      return;
+    options = std::move(request->options);
+    module = importAny(ModelSource::file(model), *context, request->import);
+  }
+};
+
 } // namespace
 
 Expected<int> explainPasses(StringRef model, const OptionValues &options) {
-  std::unique_ptr<mlir::MLIRContext> context = createContext();
-  DiagnosticLog log(*context, sys::path::filename(model), printDiagnostic);
-  auto request = makeCompileRequest(options, *context, PassesBit);
-  if (failed(request))
-    return log.exitCode();
-  mlir::OwningOpRef<mlir::ModuleOp> module = importOnnx(ModelSource::file(model), *context, request->import);
-  if (!module)
-    return log.exitCode();
-  auto pipeline = pipelineFor(request->options, module->getLoc());
+  Asked asked(model, options);
+  if (!asked.module)
+    return asked.log.exitCode();
+  auto pipeline = pipelineFor(asked.options, asked.module->getLoc());
   if (failed(pipeline))
-    return log.exitCode();
-  std::vector<NetworkClass> classes = classesOf(*module);
-  GraphFeatures features = featuresOf(*module);
+    return asked.log.exitCode();
+  std::vector<NetworkClass> classes = classesOf(*asked.module);
+  GraphFeatures features = featuresOf(*asked.module);
   std::vector<StringRef> idle = idlePasses(pipeline->names(), features);
   if (options.flag("json")) {
     json::Object kinds, reasons;
@@ -169,19 +181,14 @@ Expected<int> explainPasses(StringRef model, const OptionValues &options) {
 }
 
 Expected<int> reportPasses(StringRef model, const OptionValues &options) {
-  std::unique_ptr<mlir::MLIRContext> context = createContext();
-  DiagnosticLog log(*context, sys::path::filename(model), printDiagnostic);
-  auto request = makeCompileRequest(options, *context, PassesBit);
-  if (failed(request))
-    return log.exitCode();
-  mlir::OwningOpRef<mlir::ModuleOp> module = importOnnx(ModelSource::file(model), *context, request->import);
-  if (!module)
-    return log.exitCode();
+  Asked asked(model, options);
+  if (!asked.module)
+    return asked.log.exitCode();
   Report report;
   mlir::LogicalResult result = mlir::failure();
-  onLargeStack([&] { result = runPasses(*module, request->options, report); });
+  onLargeStack([&] { result = runPasses(*asked.module, asked.options, report); });
   if (failed(result))
-    return log.exitCode();
+    return asked.log.exitCode();
   if (!options.flag("json"))
     return print(report), 0;
   json::Array steps;

@@ -60,41 +60,38 @@ LogicalResult addGatherND(GatherNDOp op, Backward &back) {
   });
 }
 
-template <typename Op> LogicalResult refuseReduction(Op op) {
-  return hint(emitError(op, ErrorCode::UnsupportedOp)
-                  << op->getName().stripDialect() << " has no gradient with reduction '" << op.getReduction() << "'",
-              "it has one with 'none' and 'add'");
+// What updates are added to or put in the place of: of the latter nothing is left in the input's adjoint, `rest`.
+template <typename Op>
+LogicalResult addScatter(Op op, Backward &back, function_ref<Value(Term)> rest, function_ref<Value(Term)> updates) {
+  Term adjoint = back.adjoint();
+  bool isSum = op.getReduction() == "add";
+  if (op.getReduction() != "none" && !isSum)
+    return hint(emitError(op, ErrorCode::UnsupportedOp)
+                    << op->getName().stripDialect() << " has no gradient with reduction '" << op.getReduction() << "'",
+                "it has one with 'none' and 'add'");
+  if (failed(back.addIfActive(op.getInput(), [&] { return isSum ? Value(adjoint) : rest(adjoint); })))
+    return failure();
+  return back.addIfActive(op.getUpdates(), [&] { return updates(adjoint); });
 }
 
 LogicalResult addScatterElements(ScatterElementsOp op, Backward &back) {
-  Term adjoint = back.adjoint();
-  if (op.getReduction() != "none" && op.getReduction() != "add")
-    return refuseReduction(op);
-  auto rest = [&]() -> Value {
-    if (op.getReduction() == "add")
-      return adjoint;
-    return adjoint.apply<ScatterElementsOp>(op.getIndices(), Value(zerosLike(back, op.getUpdates())), op.getAxisAttr(),
-                                            overwrites(back));
+  auto rest = [&](Term adjoint) -> Value {
+    Value zeros = zerosLike(back, op.getUpdates());
+    return adjoint.apply<ScatterElementsOp>(op.getIndices(), zeros, op.getAxisAttr(), overwrites(back));
   };
-  if (failed(back.addIfActive(op.getInput(), rest)))
-    return failure();
-  return back.addIfActive(op.getUpdates(),
-                          [&] { return adjoint.apply<GatherElementsOp>(op.getIndices(), op.getAxisAttr()); });
+  return addScatter(op, back, rest, [&](Term adjoint) -> Value {
+    return adjoint.apply<GatherElementsOp>(op.getIndices(), op.getAxisAttr());
+  });
 }
 
 LogicalResult addScatterND(ScatterNDOp op, Backward &back) {
-  Term adjoint = back.adjoint();
-  if (op.getReduction() != "none" && op.getReduction() != "add")
-    return refuseReduction(op);
-  auto rest = [&]() -> Value {
-    if (op.getReduction() == "add")
-      return adjoint;
-    return adjoint.apply<ScatterNDOp>(op.getIndices(), Value(zerosLike(back, op.getUpdates())), overwrites(back));
+  auto rest = [&](Term adjoint) -> Value {
+    Value zeros = zerosLike(back, op.getUpdates());
+    return adjoint.apply<ScatterNDOp>(op.getIndices(), zeros, overwrites(back));
   };
-  if (failed(back.addIfActive(op.getInput(), rest)))
-    return failure();
-  return back.addIfActive(op.getUpdates(),
-                          [&] { return adjoint.apply<GatherNDOp>(op.getIndices(), back.ops().attr(0)); });
+  return addScatter(op, back, rest, [&](Term adjoint) -> Value {
+    return adjoint.apply<GatherNDOp>(op.getIndices(), back.ops().attr(0));
+  });
 }
 
 LogicalResult addTopK(TopKOp op, Backward &back) {
