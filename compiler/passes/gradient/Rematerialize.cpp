@@ -95,19 +95,21 @@ private:
       candidates.push_back(value);
   }
 
-  // What a value that is not kept is computed from, through cheap ops that are not kept either.
-  void visitSources(Value value, llvm::SmallSetVector<Value, 8> &sources) {
-    SmallVector<Value> open{value};
-    DenseSet<Value> seen;
-    while (!open.empty())
-      for (Value operand : open.pop_back_val().getDefiningOp()->getOperands()) {
-        if (!seen.insert(operand).second || !operand.getDefiningOp())
-          continue;
-        if (isLeft(operand))
-          open.push_back(operand);
-        else
-          sources.insert(operand);
-      }
+  // What values that are not kept are computed from, through cheap ops that are not kept either, is kept until the last
+  // of them is computed once more.
+  void keepSources(DenseMap<Value, size_t> &until) {
+    DenseMap<Value, size_t> again; // when a value is computed last
+    for (Operation *op : llvm::reverse(ops)) {
+      if (op->getNumResults() != 1 || !isLeft(op->getResult(0)))
+        continue;
+      Value value = op->getResult(0);
+      size_t when = std::max(again.lookup(value), left.contains(value) ? uses[value].first : 0);
+      for (Value operand : op->getOperands())
+        if (operand.getDefiningOp()) {
+          size_t &last = isLeft(operand) ? again[operand] : until[operand];
+          last = std::max(last, when);
+        }
+    }
   }
   // Also what nothing behind the loss needs by itself.
   bool isLeft(Value value) {
@@ -122,12 +124,9 @@ private:
     for (auto &[value, use] : uses)
       until[value] = left.contains(value) ? use.lastBefore : std::max(use.lastBefore, use.last);
     SmallVector<int64_t> change(ops.size() + 1, 0);
+    keepSources(until);
     for (Value value : ArrayRef(candidates).take_front(count)) {
       const Uses &use = uses[value];
-      llvm::SmallSetVector<Value, 8> sources;
-      visitSources(value, sources);
-      for (Value source : sources)
-        until[source] = std::max(until[source], use.first);
       change[use.first] += use.bytes, change[use.last + 1] -= use.bytes;
     }
     for (auto &[value, use] : uses)
