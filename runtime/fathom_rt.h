@@ -51,7 +51,8 @@ FATHOM_API void fathom_status_free(fathom_status *status);
 // The version of the library, such as "1.0.0".
 FATHOM_API const char *fathom_version(void);
 
-// Data types, with the numbers of ONNX's TensorProto.DataType.
+// Types. Those of elements have the numbers of ONNX's TensorProto.DataType.
+
 typedef enum fathom_dtype {
   FATHOM_F32 = 1,
   FATHOM_U8 = 2,
@@ -215,7 +216,9 @@ FATHOM_API fathom_status *fathom_context_run(fathom_context *context, const fath
 // caller gave no buffer is in the context's own memory, until the next run.
 FATHOM_API fathom_status *fathom_context_output(fathom_context *context, size_t index, fathom_tensor *output);
 
-// Profiling: one entry for each kernel launch of the last run, in order.
+// Profiling. What the last run did when, by the launches of kernels and by the threads.
+
+// One entry for each kernel launch, in order.
 typedef struct fathom_profile_entry {
   int32_t kernel;           // for fathom_model_kernel
   int64_t start_ns, end_ns; // since the run's start

@@ -13,12 +13,14 @@ from .session import Session
 
 
 class Trainer:
-    """A model in training.
+    """A model in training::
 
-    trainer = fathom.Trainer("model.onnx", loss="cross-entropy:logits:labels", train="adam:lr=1e-3")
-    for images, labels in batches:
-        loss = trainer.step({"images": images, "labels": labels})
-    trainer.save("trained.onnx")
+        trainer = fathom.Trainer("model.onnx", loss="cross-entropy:logits:labels", train="adam:lr=1e-3")
+        for images, labels in batches:
+            loss = trainer.step({"images": images, "labels": labels})
+        trainer.save("trained.onnx")
+
+    A step changes the weights; they are written into a copy of the model when it is saved.
     """
 
     def __init__(self, model, *, loss: str, train: str, wrt: str = "weights", weights: dict | None = None, threads: int = 0, **options):
