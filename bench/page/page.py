@@ -156,7 +156,7 @@ def skipped_section(data):
 
 
 def render(data):
-    style, script = ((HERE / name).read_text() for name in ("style.css", "script.js"))
+    style, script = (path.read_text() for path in (HERE.parents[1] / "share/page/style.css", HERE / "script.js"))
     sections = [latency_section, scaling_section, roofline_section, kernel_section, memory_section, skipped_section]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'

@@ -178,9 +178,9 @@ static const Option table[] = {
      "run no pass, but tell what kind of network the model is, and which passes of the pipeline cannot change it "
      "wherever they run, and why"},
     {"html", 0, OptionType::File, "FILE.html", "", ExplainBit, false, false,
-     "write instead one page for a browser: the time of each kernel, predicted and with --run measured, and what "
-     "tuning "
-     "changed where schedules are from a database"},
+     "write instead one page for a browser: the time of the kernels, estimated and with --run measured, in pictures; "
+     "what "
+     "each is and why it is not faster; and what tuning changed where schedules are from a database"},
     {"cost", 0, OptionType::Text, "KERNEL", "", ExplainBit, false, false,
      "print instead what a kernel of an ONNX model costs by its own code, nothing run: its loops, the memory they "
      "touch "

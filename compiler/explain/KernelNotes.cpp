@@ -27,6 +27,24 @@ Value withoutViews(Value value) {
   return value;
 }
 
+// The kernels whose results are joined or cut where they lie, by this op and such ones before it. Where each joins the
+// one before, as in dense networks, all of them would be told for each; the nearest say enough.
+llvm::SmallSetVector<func::CallOp, 4> kernelsBehind(Operation *inPlace) {
+  llvm::SmallSetVector<func::CallOp, 4> kernels;
+  llvm::SmallSetVector<Operation *, 8> pending;
+  pending.insert(inPlace);
+  constexpr size_t enough = 32;
+  for (size_t next = 0; next < pending.size() && kernels.size() < enough; ++next)
+    for (Value operand : pending[next]->getOperands())
+      if (Operation *producer = withoutViews(operand).getDefiningOp()) {
+        if (auto call = dyn_cast<func::CallOp>(producer))
+          kernels.insert(call);
+        else if (isInPlace(producer))
+          pending.insert(producer);
+      }
+  return kernels;
+}
+
 // Who uses a value, also through views of it.
 llvm::SmallSetVector<Operation *, 4> usersOf(Value value) {
   llvm::SmallSetVector<Operation *, 4> users;
@@ -104,12 +122,17 @@ public:
     for (auto [i, operand] : llvm::enumerate(call.getOperands())) {
       Value value = withoutViews(operand);
       Operation *producer = value.getDefiningOp();
-      if (!producer || isa<ConstantOp>(producer) || !seen.insert(value).second)
+      if (!producer || !seen.insert(value).second)
         continue;
       if (isa<IfOp, LoopOp>(producer))
         notes.apart.push_back({opName(producer).str(), "it is the result of a branch or loop"});
       else if (auto other = dyn_cast<func::CallOp>(producer))
         notes.apart.push_back({names[kernelOf(other)], whyApart(other, call, i, value, operand)});
+      else if (isInPlace(producer))
+        for (func::CallOp other : kernelsBehind(producer))
+          notes.apart.push_back({names[kernelOf(other)], isa<SliceOp>(producer)
+                                                             ? "a part of its result is read where it lies"
+                                                             : "its result is a part of what is read in one"});
     }
     return notes;
   }

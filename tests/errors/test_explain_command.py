@@ -315,6 +315,14 @@ def test_a_cost_by_a_machines_own_calibration(fathom, save, tmp_path):
     assert re.search(r"predicted: \d+ cycles, [\d.]+ us: multiply-adds 100 %\nby a test\n", told)
 
 
+def page_data(path):
+    """What a page's script draws, of a page that needs nothing else."""
+    page = path.read_text()
+    assert not re.search(r"(src|href)=|@import|url\(", page)
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    return json.loads(data)
+
+
 def test_a_page_for_a_browser(fathom, save, tmp_path):
     path = save(gemm_model(40))
     fathom("tune", path, "--tune", "measure:8", "--apart", "--db", "x.db", "-q").expect(0)
@@ -323,14 +331,37 @@ def test_a_page_for_a_browser(fathom, save, tmp_path):
         (table,) = (name for (name,) in database.execute("select name from sqlite_master where type = 'table'") if "entr" in name)
         database.execute(f"update {table} set nanoseconds = 1e12 - nanoseconds")
     fathom("explain", path, "--run", "--db", "x.db", "--html", "page.html", "-q").expect(0)
-    page = (tmp_path / "page.html").read_text()
-    # It needs nothing else, and says all: two bars a kernel, times before and after, changed knobs.
-    assert not re.search(r"(src|href)=|@import|url\(", page)
-    kernels = len(explained(fathom, path, "--db", "x.db")["kernels"])
-    assert page.count('class="bar measured"') == page.count('class="bar predicted"') == kernels
-    assert "a gain of" in page and re.search(r"<td>[a-z_]+ \d+ → \d+", page)
-    # Without a run and a database there are predictions alone.
+    told, kernels = page_data(tmp_path / "page.html"), explained(fathom, path, "--db", "x.db")["kernels"]
+    assert told["model"] == "model.onnx" and told["peak"]["gflop_per_second"] > 0
+    assert [kernel["schedule"] for kernel in told["kernels"]] == [kernel["schedule"] for kernel in kernels]
+    assert all(kernel["ms"] > 0 for kernel in told["kernels"] + told["draft"])
+    assert [kernel["schedule"] for kernel in told["draft"]] != [kernel["schedule"] for kernel in kernels]
+    # A run is all its launches, one behind the other.
+    assert sorted(launch["kernel"] for launch in told["launches"]) == list(range(len(kernels)))
+    ends = [0, *(launch["end_us"] for launch in told["launches"])]
+    assert all(end <= launch["start_us"] < launch["end_us"] for end, launch in zip(ends, told["launches"], strict=False))
+    # Without a run and a database there are estimates alone.
     fathom("explain", path, "--db", "none", "--html", "page.html", "-q").expect(0)
-    page = (tmp_path / "page.html").read_text()
-    assert page.count('class="bar predicted"') == kernels and 'class="bar measured"' not in page and "→" not in page
+    told = page_data(tmp_path / "page.html")
+    assert {"launches", "peak", "draft"}.isdisjoint(told) and len(told["kernels"]) == len(kernels)
     fathom("explain", path, "--db", "none", "--html", "missing/page.html").expect(1, "[F1014]", "missing/page.html")
+
+
+def test_what_is_joined_in_place_is_read(fathom, save):
+    """Kernels that write parts of what another one reads are told with it: the graph of kernels has no gaps."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"], name="first"),
+        helper.make_node("Neg", ["x"], ["b"], name="second"),
+        helper.make_node("Concat", ["a", "b"], ["c"], name="joined", axis=0),
+        helper.make_node("Softmax", ["c"], ["y"], name="both", axis=1),
+    ]
+    report = explained(fathom, save(make_model(nodes, [value("x", [6, 96])], [value("c", None), value("y", None)])), "--db", "none")
+    readers = {kernel["result"]: {other["kernel"]: other["why"] for other in kernel["apart"]} for kernel in report["kernels"]}
+    assert readers["y"] == {"a": "its result is a part of what is read in one", "b": "its result is a part of what is read in one"}
+
+
+def test_names_end_no_script(fathom, save, tmp_path):
+    name = "</script><script>alert(1)</script>"
+    path = save(make_model([helper.make_node("Relu", ["x"], ["y"], name)], [value("x", [4])], [value("y", [4])]))
+    fathom("explain", path, "--db", "none", "--html", "page.html", "-q").expect(0)
+    assert page_data(tmp_path / "page.html")["kernels"][0]["ops"][0]["node"] == name

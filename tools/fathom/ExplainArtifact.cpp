@@ -26,13 +26,17 @@ static Expected<Run> profile(StringRef path, const OptionValues &options) {
     if (Error error = prepared->run())
       return std::move(error);
     std::vector<Measured> now(result.kernels.size());
+    std::vector<fathom_profile_entry> launches;
     for (size_t i = 0; i < fathom_context_profile_count(model.context); ++i) {
       fathom_profile_entry entry;
       if (Error error = takeStatus(fathom_context_profile(model.context, i, &entry)))
         return std::move(error);
       now[entry.kernel].seconds += double(entry.end_ns - entry.start_ns) * 1e-9;
       ++now[entry.kernel].launches;
+      launches.push_back(entry);
     }
+    if (result.fastest.empty() || (!launches.empty() && launches.back().end_ns < result.fastest.back().end_ns))
+      result.fastest = std::move(launches);
     // The first run is cold.
     for (auto [best, one] : zip(result.kernels, now))
       if (run < 2 || one.seconds < best.seconds)
@@ -42,16 +46,15 @@ static Expected<Run> profile(StringRef path, const OptionValues &options) {
   return std::move(result);
 }
 
-// The share of what the machine could do at most. Nothing where that says little: the kernel moves data that the caches
-// hold, or is over before it has begun.
+// The share of what the machine could do at most: of its arithmetic, or of what it reads from memory, or from the cache
+// where that holds all the kernel's data. Nothing where a kernel is over before it has begun.
 static std::optional<double> shareOfRoofline(double flop, double bytes, double seconds, const MachinePeak &peak) {
   constexpr double shortest = 5e-6;
   if (seconds < shortest || peak.flopPerSecond <= 0 || peak.bytesPerSecond <= 0)
     return std::nullopt;
-  double computing = flop / peak.flopPerSecond, moving = bytes / peak.bytesPerSecond;
-  if (computing < moving && bytes < double(lastLevelCacheBytes()))
-    return std::nullopt;
-  return std::max(computing, moving) / seconds;
+  double rate = bytes < double(lastLevelCacheBytes()) ? std::max(peak.cachedBytesPerSecond, peak.bytesPerSecond)
+                                                      : peak.bytesPerSecond;
+  return std::max(flop / peak.flopPerSecond, bytes / rate) / seconds;
 }
 
 // Adds what is known of a kernel to its description.

@@ -1,6 +1,7 @@
 // What a compiled model says of its kernels and, where it is run, how long each takes.
 #pragma once
 
+#include "runtime/fathom_rt.h"
 #include "tools/fathom/Commands.h"
 #include "tools/fathom/MachinePeak.h"
 #include "tools/fathom/SizeExpression.h"
@@ -15,6 +16,7 @@ struct Measured {
 
 struct Run {
   std::vector<Measured> kernels;
+  std::vector<fathom_profile_entry> fastest; // the launches of the run that took least
   Sizes sizes;
   MachinePeak peak;
   int threads = 1;

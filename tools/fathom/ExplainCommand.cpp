@@ -107,36 +107,52 @@ void printKernel(const json::Object &kernel, size_t index) {
              << "': " << printable(other->getString("why").value_or("")) << "\n";
 }
 
-// The page of a model; where schedules are from a database, beside what the draft alone would have chosen.
-Expected<int> writeHtml(StringRef model, StringRef source, const Explained &told, const OptionValues &options) {
+// What is known of the kernels, for programs and for the page.
+json::Object asJson(const Explained &told, json::Array others) {
+  json::Object result{{"kernels", json::Array(told.kernels)}, {"other_nodes", std::move(others)}};
+  const std::optional<Run> &run = told.run;
+  if (!run)
+    return result;
+  if (run->peak.flopPerSecond > 0)
+    result["peak"] = json::Object{{"threads", run->threads},
+                                  {"gflop_per_second", run->peak.flopPerSecond * 1e-9},
+                                  {"gb_per_second", run->peak.bytesPerSecond * 1e-9},
+                                  {"cached_gb_per_second", run->peak.cachedBytesPerSecond * 1e-9}};
+  json::Array launches;
+  for (const fathom_profile_entry &entry : run->fastest)
+    launches.push_back(json::Object{{"kernel", entry.kernel},
+                                    {"start_us", double(entry.start_ns) * 1e-3},
+                                    {"end_us", double(entry.end_ns) * 1e-3}});
+  result["threads"] = run->threads;
+  result["launches"] = std::move(launches);
+  return result;
+}
+
+// The kernels of the model as the draft alone has them, where schedules are from a database; else nothing.
+Expected<std::optional<json::Array>> draftKernels(StringRef source, const Explained &told,
+                                                  const OptionValues &options) {
   bool isTuned = any_of(told.kernels, [](const json::Value &kernel) {
     return kernel.getAsObject() && kernel.getAsObject()->get("schedule_entry");
   });
-  std::optional<Explained> draft;
-  if (isTuned && !source.empty()) {
-    OptionValues without;
-    for (const Option &option : optionTable())
-      for (const std::string &value : option.name == "db" ? std::vector<std::string>() : options.all(option.name))
-        if (Error error = without.set(option, value))
-          return std::move(error);
-    if (Error error = without.set(*findOption("db", ExplainBit), "none"))
-      return std::move(error);
-    GivenArtifact compiled;
-    Expected<int> exitCode = compiled.open(source, without, ExplainBit);
-    if (!exitCode || *exitCode)
-      return exitCode;
-    auto explained = explainArtifact(compiled.path(), without);
-    if (!explained)
-      return explained.takeError();
-    draft = std::move(*explained);
-  }
-  Error error = writeFile(options.text("html"), [&](raw_ostream &out) {
-    printHtml(sys::path::filename(model), told.kernels, draft ? &draft->kernels : nullptr,
-              told.run ? told.run->threads : 1, out);
-  });
-  if (error)
-    return fail(ErrorCode::FileUnwritable, toString(std::move(error)));
-  return 0;
+  if (!isTuned || source.empty())
+    return std::nullopt;
+  OptionValues without;
+  for (const Option &option : optionTable())
+    for (const std::string &value : option.name == "db" ? std::vector<std::string>() : options.all(option.name))
+      if (Error error = without.set(option, value))
+        return std::move(error);
+  if (Error error = without.set(*findOption("db", ExplainBit), "none"))
+    return std::move(error);
+  GivenArtifact compiled;
+  Expected<int> exitCode = compiled.open(source, without, ExplainBit);
+  if (!exitCode)
+    return exitCode.takeError();
+  if (*exitCode)
+    return std::nullopt;
+  auto explained = explainArtifact(compiled.path(), without);
+  if (!explained)
+    return explained.takeError();
+  return std::move(explained->kernels);
 }
 
 } // namespace
@@ -152,22 +168,30 @@ Expected<int> explainCommand(const Arguments &arguments) {
   auto told = explainArtifact(given.path(), options);
   if (!told)
     return told.takeError();
-  if (options.has("html"))
-    return writeHtml(arguments.positional[0], given.source(), *told, options);
-  const std::optional<Run> &run = told->run;
   json::Array others = explainOtherNodes(told->manifest, given.source(), options);
   if (options.flag("json")) {
-    json::Object result{{"kernels", json::Array(told->kernels)}, {"other_nodes", std::move(others)}};
-    if (run && run->peak.flopPerSecond > 0)
-      result["peak"] = json::Object{{"threads", run->threads},
-                                    {"gflop_per_second", run->peak.flopPerSecond * 1e-9},
-                                    {"gb_per_second", run->peak.bytesPerSecond * 1e-9}};
-    printJson(std::move(result), /*oneLine=*/true);
+    printJson(asJson(*told, std::move(others)), /*oneLine=*/true);
     return 0;
   }
+  if (options.has("html")) {
+    auto draft = draftKernels(given.source(), *told, options);
+    if (!draft)
+      return draft.takeError();
+    json::Object page = asJson(*told, std::move(others));
+    page["model"] = sys::path::filename(arguments.positional[0]);
+    if (*draft)
+      page["draft"] = std::move(**draft);
+    if (Error error = writeFile(options.text("html"), [&](raw_ostream &out) { printHtml(page, out); }))
+      return fail(ErrorCode::FileUnwritable, toString(std::move(error)));
+    return 0;
+  }
+  const std::optional<Run> &run = told->run;
   if (run && run->peak.flopPerSecond > 0)
-    outs() << formatv("roofline of this machine with {0} threads: {1:f1} GFLOP/s, {2:f1} GB/s, measured\n",
-                      run->threads, run->peak.flopPerSecond * 1e-9, run->peak.bytesPerSecond * 1e-9);
+    outs() << formatv(
+        "roofline of this machine with {0} threads: {1:f1} GFLOP/s, {2:f1} GB/s from memory, {3:f1} GB/s from the "
+        "cache, measured\n",
+        run->threads, run->peak.flopPerSecond * 1e-9, run->peak.bytesPerSecond * 1e-9,
+        run->peak.cachedBytesPerSecond * 1e-9);
   for (auto [i, kernel] : enumerate(told->kernels))
     if (const json::Object *object = kernel.getAsObject())
       printKernel(*object, i);

@@ -1,4 +1,4 @@
-// A model as one page for a browser: where its time goes, predicted and measured, and what tuning changed.
+// A model as one page for a browser: where its time goes, what each kernel is, and what tuning changed.
 #pragma once
 
 #include "llvm/Support/JSON.h"
@@ -6,9 +6,8 @@
 
 namespace fathom {
 
-// Kernels as fathom explain tells them; without a run they have no times. `drafts` are those of the same model without
-// the database that schedules were taken from; null where none was taken.
-void printHtml(llvm::StringRef model, const llvm::json::Array &kernels, const llvm::json::Array *drafts, int threads,
-               llvm::raw_ostream &out);
+// `told` is what fathom explain --json prints, and `model` its name; with `draft`, the kernels of the same model
+// without the database that schedules were taken from, the page compares the two.
+void printHtml(const llvm::json::Object &told, llvm::raw_ostream &out);
 
 } // namespace fathom

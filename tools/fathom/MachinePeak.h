@@ -7,8 +7,9 @@
 namespace fathom {
 
 struct MachinePeak {
-  double flopPerSecond = 0;  // single precision multiply-adds on registers alone
-  double bytesPerSecond = 0; // reading memory far larger than the caches
+  double flopPerSecond = 0;        // single precision multiply-adds on registers alone
+  double bytesPerSecond = 0;       // reading memory far larger than the caches
+  double cachedBytesPerSecond = 0; // reading half of the second cache, over and over
 };
 
 // Bytes per second that threads read, each a block of its own of so many bytes, over and over.
