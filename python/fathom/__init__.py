@@ -6,7 +6,9 @@ outputs = fathom.Session(artifact).run(None, {"input": array})
 
 from .compile import Artifact, check, compile, options
 from .errors import Error
-from .session import Session, TensorInfo
+from .model import Model
+from .sequences import TensorInfo
+from .session import Session
 
 
 def __getattr__(name):
@@ -23,4 +25,4 @@ def __getattr__(name):
 
 
 __version__ = "0.1.0"
-__all__ = ["Artifact", "Error", "Session", "TensorInfo", "Trainer", "check", "compile", "options"]
+__all__ = ["Artifact", "Error", "Model", "Session", "TensorInfo", "Trainer", "check", "compile", "options"]

@@ -2,87 +2,58 @@
 
 from __future__ import annotations
 
-import json
-import os
+from typing import Any
 
 import numpy as np
 
-from . import _runtime
-from .errors import Error, without_nul
-from .sequences import TensorInfo, as_array, bad_input, group, put_together, spell, take_apart
+from .errors import Error
+from .model import Model
+from .report import html_table
+from .sequences import TensorInfo, as_array, bad_input, put_together, spell, take_apart
 from .strings import PAIR, pack, unpack
 
 
-# NumPy has no such types of its own. A byte holds one element of the smaller ones.
-_ML_DTYPES = {
-    "bfloat16",
-    "float8_e4m3fn",
-    "float8_e4m3fnuz",
-    "float8_e5m2",
-    "float8_e5m2fnuz",
-    "float8_e8m0fnu",
-    "float4_e2m1fn",
-    "int4",
-    "uint4",
-    "int2",
-    "uint2",
-}
+class _Closed:
+    """What a session has in place of a runner when it is closed."""
 
-
-def _numpy_dtype(name: str) -> np.dtype:
-    if name in _ML_DTYPES:
-        import ml_dtypes
-
-        return np.dtype(getattr(ml_dtypes, name))
-    return np.dtype(object if name == "string" else name)
-
-
-def _describe(entries: list[dict], declared: list[dict]) -> list[TensorInfo]:
-    infos = []
-    for entry, words in zip(entries, declared):
-        # The runtime knows the symbols of inputs only; the manifest has those of outputs too.
-        shape = tuple(
-            size if size is not None else (word if isinstance(word, str) and word != "?" else None)
-            for size, word in zip(entry["shape"], words["shape"])
-        )
-        infos.append(TensorInfo(entry["name"], _numpy_dtype(entry["dtype"]), shape))
-    return infos
+    def __getattr__(self, name: str):
+        raise bad_input("the session is closed")
 
 
 class Session:
-    """A compiled model, loaded. `run` may be called from several threads; the calls take turns."""
+    """A compiled model that runs. `run` may be called from several threads: as many runs as `concurrency` says go on at a time."""
 
-    def __init__(self, artifact, threads: int = 0, check: bool = False, device: int | None = None, stream: int = 0):
-        """`artifact` is a path or what fathom.compile returned; `threads` 0 means all CPUs.
+    def __init__(
+        self,
+        artifact,
+        threads: int = 0,
+        check: bool = False,
+        device: int | None = None,
+        stream: int = 0,
+        concurrency: int = 0,
+    ):
+        """`artifact` is a path, what fathom.compile returned, or a Model; `threads` of each run, 0 means all CPUs.
 
+        `concurrency` is how many runs at most go on at the same time, others wait: 0 means as many as the CPUs suffice for, which is
+        one where a run takes all of them. Each has an arena of its own, which is made when it is needed first.
         A model that was compiled for devices runs on number `device`; None: the one that FATHOM_DEVICE names, or the first.
         `stream` is a CUDA stream to run in (torch.cuda.current_stream().cuda_stream); 0: one of the session's own.
         With `check`, code and weights are compared with the artifact's checksum first.
         """
-        path = artifact.path if hasattr(artifact, "path") else without_nul(os.fspath(artifact))
-        self._artifact = artifact
-        if check:
-            _runtime.check(os.fsencode(path))
+        self.model = artifact if isinstance(artifact, Model) else Model(artifact, check)
         if threads not in range(1 << 31):  # the runtime says what it takes of those
             raise Error(f"threads is {threads}: expected 0 for the default, or their number", "F1012", 1)
+        if concurrency not in range(1 << 31):
+            raise Error(f"concurrency is {concurrency}: expected 0 for the default, or a number of runs", "F1012", 1)
         if device is not None and device not in range(1 << 31):
             raise Error(f"device is {device}: expected the number of a device, from 0", "F1012", 1)
-        self._model = _runtime.Model(os.fsencode(path), threads, -1 if device is None else device, stream)
-        self.manifest = json.loads(self._model.manifest())
-        # The artifact's tensors, and the model's inputs and outputs made of them: a sequence or an optional has several.
-        self._tensors = _describe(self._model.inputs(), self.manifest["inputs"])
-        self._results = _describe(self._model.outputs(), self.manifest["outputs"])
-        self.groups = group(self._tensors, self.manifest["inputs"])
-        self._output_groups = group(self._results, self.manifest["outputs"])
-        self.inputs = [found.info for found in self.groups]
-        self.outputs = [found.info for found in self._output_groups]
-        # Name, smallest and largest size of each symbolic dimension.
-        self.symbols = self._model.symbols()
-        self.threads = self._model.threads()
-        # Outputs that may be the memory of an input: one array given for both is changed in place.
-        self.aliases = {
-            self._results[o].name: self._tensors[i].name for o, i in enumerate(self._model.aliases()) if i >= 0
-        }
+        self._runner = self.model.runner(threads, -1 if device is None else device, stream, concurrency)
+        self.manifest = self.model.manifest
+        self._tensors, self._results = self.model.tensors, self.model.results
+        self.groups, self._output_groups = self.model.groups, self.model.output_groups
+        self.inputs, self.outputs = self.model.inputs, self.model.outputs
+        self.symbols, self.aliases = self.model.symbols, self.model.aliases
+        self.threads: int = self._runner.threads()
         self._input_index = {info.name: i for i, info in enumerate(self.inputs)}
         self._output_index = {info.name: i for i, info in enumerate(self.outputs)}
         # For runs on shapes that were there before: the sizes of all outputs by those of the inputs. Types of NumPy's own
@@ -91,6 +62,16 @@ class Session:
         kinds = {found.info.kind for found in [*self.groups, *self._output_groups]}
         self._is_plain = kinds <= {"tensor"} and all(info.dtype.kind in "biuf" for info in everything)
         self._seen: dict[tuple, list] = {}
+
+    def close(self) -> None:
+        """Frees what runs need, and the model where nobody else has it. Runs that go on come to their end first."""
+        self._runner: Any = _Closed()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.close()
 
     def run(self, output_names, inputs: dict, outputs: dict | None = None) -> list:
         """Runs the model on {name: array} and returns the outputs named, or all of them for None.
@@ -109,7 +90,7 @@ class Session:
             wanted = [self._find_output(name) for name in output_names]
         arrays = self._arrange(inputs)
         input_dims = [array.shape for array in arrays]
-        output_dims = self._model.output_dims(input_dims)
+        output_dims = self._runner.output_dims(input_dims)
         # A dimension of -1 is one that data decides: the run makes room for that output.
         given = self._given_outputs(outputs or {}, output_dims)
         results = [
@@ -117,7 +98,7 @@ class Session:
             for i, (dims, info) in enumerate(zip(output_dims, self._results))
         ]
         packed = [pack(array) if array.dtype == object else (array, None) for array in arrays]
-        made = self._model.run(
+        made = self._runner.run(
             [_bytes(array) for array, _ in packed], input_dims, [_bytes(r) for r in results], output_dims
         )
         unknown = [i for i, dims in enumerate(output_dims) if -1 in dims]
@@ -147,13 +128,13 @@ class Session:
                 raise bad_input(f"arrays are given for {', '.join(sorted(given))}", f"the model has {', '.join(names)}")
             arrays.append([given[name] for name in names])
         try:
-            self._model.run_into(*arrays)
+            self._runner.run_into(*arrays)
         except (TypeError, RuntimeError) as error:
             raise bad_input("an array is not contiguous, not of the model's type, or cannot be written") from error
 
     def output_shapes(self, input_shapes: list) -> list:
         """The shapes of the artifact's outputs for shapes of its inputs, -1 where data decide; refuses what does not fit."""
-        return self._model.output_dims(input_shapes)
+        return self._runner.output_dims(input_shapes)
 
     def _run_again(self, inputs: dict) -> list | None:
         """The results for arrays that need no check but whether their shapes were there before; None for others."""
@@ -172,7 +153,7 @@ class Session:
         if sizes is None:
             return None
         results = [np.empty(dims, dtype) for dims, dtype in sizes]
-        self._model.run_arrays(arrays, results)
+        self._runner.run_arrays(arrays, results)
         return results
 
     def assemble(self, tensors: dict) -> dict:
@@ -246,6 +227,16 @@ class Session:
                 shape = self._tensors[number].shape
                 sizes.update((n, m) for n, m in zip(shape, arrays[number].shape) if isinstance(n, str))
         return [np.require(arrays[i], requirements=("C", "ALIGNED")) for i in range(len(self._tensors))]
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [side, info.name, info.kind, "string" if info.dtype == object else str(info.dtype), spell(info.shape)]
+            for side, infos in (("input", self.inputs), ("output", self.outputs))
+            for info in infos
+        ]
+        target = self.manifest["target"]["cpu"]
+        caption = f"fathom.Session: {len(self.manifest['kernels'])} kernels for {target}, {self.threads} threads"
+        return html_table(caption, ["", "name", "kind", "type", "shape"], rows)
 
     def __repr__(self):
         def describe(infos):

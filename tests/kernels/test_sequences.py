@@ -475,7 +475,7 @@ def test_wrong_sizes_from_outside(random):
     for shapes in ([[3], [3]], [[9], [-4]], [[2**62], [3]], [[5]]):
         data, rows = floats(random, 7), np.array(shapes)
         dims = [data.shape, rows.shape]
-        out = session._model.output_dims(dims)
+        out = session._runner.output_dims(dims)
         room = [np.zeros([max(n, 0) for n in d], t) for d, t in zip(out, (np.float32, np.int64))]
         with pytest.raises(fathom.Error):
-            session._model.run([a.reshape(-1).view(np.uint8) for a in (data, rows)], dims, [a.reshape(-1).view(np.uint8) for a in room], out)
+            session._runner.run([a.reshape(-1).view(np.uint8) for a in (data, rows)], dims, [a.reshape(-1).view(np.uint8) for a in room], out)

@@ -18,7 +18,7 @@ import types
 import pytest
 
 import fathom
-import fathom.session
+import fathom.model
 from fathom import _runtime
 from fathom.errors import raise_status
 from support.tool import BUILD, ROOT
@@ -71,10 +71,11 @@ STRING = 8  # ONNX's number of the type
 
 
 class EmulatedModel:
-    """What fathom._runtime.Model is, in a process of another architecture."""
+    """What fathom._runtime.Model and a Runner of it are, in a process of another architecture."""
 
-    def __init__(self, path, threads, architecture):
+    def __init__(self, path, architecture, threads=1):
         path = os.fsdecode(path)
+        self._arguments, self._is_lent, self._asked = (path, architecture), False, threads
         # What is open here has another number there.
         if path.startswith("/proc/self/fd/"):
             path = path.replace("self", str(os.getpid()), 1)
@@ -90,6 +91,13 @@ class EmulatedModel:
         # It has no access to the texts of this one.
         if any(tensor["dtype_code"] == STRING for tensor in self._inputs + self._outputs):
             pytest.skip("strings are not passed to an emulated program")
+
+    def runner(self, threads, device, stream, limit):
+        """A process has one context: itself, or another process."""
+        if self._is_lent or threads != self._asked:
+            return EmulatedModel(*self._arguments, threads)
+        self._is_lent = True
+        return self
 
     def __del__(self):
         process = getattr(self, "_process", None)
@@ -177,27 +185,27 @@ class EmulatedModel:
         self.run(flat[0], [list(array.shape) for array in inputs], flat[1], [list(array.shape) for array in outputs])
 
 
-def load(path, threads, device, stream):
+def load(path):
     architecture = architecture_of(path)
     if architecture == HOST:
         try:
-            return _runtime.Model(path, threads, device, stream)
+            return _runtime.Model(path)
         except fathom.Error as error:
             if error.code != UNSUPPORTED_CPU or "needs CPU features" not in str(error):
                 raise
-    return EmulatedModel(path, threads, architecture)
+    return EmulatedModel(path, architecture)
 
 
 def session(artifact, threads, architecture):
     """A session that is emulated, whatever this machine is."""
-    native = fathom.session._runtime
-    fathom.session._runtime = types.SimpleNamespace(Model=lambda path, threads, device, stream: EmulatedModel(path, threads, architecture))
+    native = fathom.model._runtime
+    fathom.model._runtime = types.SimpleNamespace(Model=lambda path: EmulatedModel(path, architecture))
     try:
         return fathom.Session(artifact, threads)
     finally:
-        fathom.session._runtime = native
+        fathom.model._runtime = native
 
 
 def install():
     """Makes fathom.Session run artifacts of every architecture."""
-    fathom.session._runtime = types.SimpleNamespace(Model=load, check=_runtime.check)
+    fathom.model._runtime = types.SimpleNamespace(Model=load, check=_runtime.check)
