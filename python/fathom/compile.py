@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import operator
 import os
 import secrets
 import shutil
+import sys
 import warnings
 import weakref
 from functools import lru_cache
 
 from .errors import Error, raise_diagnostics, without_nul
+
+_log = logging.getLogger("fathom")
 
 
 def _compiler():
@@ -175,6 +179,14 @@ def _encode_all(texts) -> list[tuple[bytes, bytes]]:
     return [(_encode(name), _encode(value)) for name, value in texts]
 
 
+def _level_of_caller() -> int:
+    """The stacklevel of a warning that is for who called this package."""
+    package, frame, level = os.path.dirname(__file__), sys._getframe(1), 1
+    while frame and os.path.dirname(frame.f_code.co_filename) == package:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def _compile(source, output: str, texts, name: str) -> dict:
     path, data, folder = source
     outcome = _compiler().compile(
@@ -187,11 +199,12 @@ def _compile(source, output: str, texts, name: str) -> dict:
     )
     if not outcome["ok"]:
         raise_diagnostics(outcome["diagnostics"], outcome["worst"])
+    seconds = sum(outcome["seconds"].values())
+    _log.info("compiled %s in %.2f s: %d kernels", path or name or "a model", seconds, outcome["kernels"])
     for diagnostic in outcome["diagnostics"]:
         if diagnostic["severity"] == "warning":
             where = f"node '{diagnostic['node']}': " if diagnostic["node"] else ""
-            # For the caller of compile().
-            warnings.warn(where + diagnostic["message"], stacklevel=3)
+            warnings.warn(where + diagnostic["message"], stacklevel=_level_of_caller())
     return outcome
 
 
@@ -200,13 +213,29 @@ def _report(outcome: dict) -> dict:
     return {key: outcome[key] for key in keys}
 
 
-def compile(model, output=None, *, base_folder=None, model_name=None, **options):
+def _from_cache(source, texts, name: str) -> Artifact | None:
+    """The artifact that is kept of this compilation, which is made where there is none; None where none can be kept."""
+    from . import cache
+
+    outcome: dict = {}
+    try:
+        kept_as = cache.key(source, name, texts)
+    except (OSError, ValueError):
+        return None  # the compiler says what is wrong
+    fd = cache.fetch(kept_as, lambda path: outcome.update(_compile(source, path, texts, name)))
+    if fd is None:
+        return None
+    return Artifact(fd, {**(_report(outcome) if outcome else {}), "was_kept": not outcome})
+
+
+def compile(model, output=None, *, base_folder=None, model_name=None, cache=False, **options):
     """Compiles a model: a path, an onnx.ModelProto or its bytes.
 
     With `output` the artifact is written to that file and the path is returned; without it the result is an Artifact
     in memory. With the option `emit` the text of that stage is returned. External data of a model in memory is read
     from beneath `base_folder`. What tuning finds is kept under `model_name`, without it under the name of the model's
-    file: with tune="transfer" a model takes schedules of others. Raises fathom.Error.
+    file: with tune="transfer" a model takes schedules of others. With `cache`, the artifact is taken from fathom.cache
+    where the same model was compiled before, and kept there otherwise. Raises fathom.Error.
     """
     source = read_model(model, base_folder)
     name = "" if model_name is None else model_name
@@ -221,6 +250,8 @@ def compile(model, output=None, *, base_folder=None, model_name=None, **options)
         return path
     if options.get("emit"):
         return _compile(source, "", texts, name)["text"]
+    if cache and (artifact := _from_cache(source, texts, name)) is not None:
+        return artifact
     fd = os.memfd_create("fathom-artifact", os.MFD_CLOEXEC)
     try:
         outcome = _compile(source, f"/proc/self/fd/{fd}", texts, name)
