@@ -124,6 +124,12 @@ fathom_status *Runner::create(fathom_context *&context) {
   return fathom_context_create(model.get(), &options, &context);
 }
 
+size_t Runner::mostContexts() {
+  nb::gil_scoped_release release;
+  std::lock_guard<std::mutex> lock(mutex);
+  return limit;
+}
+
 size_t Runner::contexts() {
   nb::gil_scoped_release release;
   std::lock_guard<std::mutex> lock(mutex);

@@ -49,7 +49,8 @@ public:
   ~Runner();
 
   int threads() const { return fathom_context_threads(all.front()); }
-  // The contexts that there are.
+  // The contexts that there may be, and those that there are.
+  size_t mostContexts();
   size_t contexts();
 
   Dims outputDims(const Dims &inputDims);

@@ -32,6 +32,7 @@ NB_MODULE(_runtime, module) {
           nb::arg("threads"), nb::arg("device"), nb::arg("stream"), nb::arg("limit"), nb::rv_policy::take_ownership);
   nb::class_<Runner>(module, "Runner")
       .def("threads", &Runner::threads)
+      .def("limit", &Runner::mostContexts)
       .def("contexts", &Runner::contexts)
       .def("output_dims", &Runner::outputDims)
       .def("run_arrays", &Runner::runArrays)

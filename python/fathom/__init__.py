@@ -13,10 +13,14 @@ from .session import Session
 
 def __getattr__(name):
     # What is not needed to compile and run is loaded by who asks for it.
-    if name in ("backend", "cache", "hf", "torch", "verify"):
+    if name in ("backend", "cache", "hf", "onnxruntime", "torch", "verify"):
         import importlib
 
         return importlib.import_module("." + name, __name__)
+    if name in ("InferenceSession", "SessionOptions"):
+        from . import inference
+
+        return getattr(inference, name)
     if name == "Trainer":
         from .train import Trainer
 
@@ -25,4 +29,4 @@ def __getattr__(name):
 
 
 __version__ = "0.1.0"
-__all__ = ["Artifact", "Error", "Model", "Session", "TensorInfo", "Trainer", "check", "compile", "options"]
+__all__ = ["Artifact", "Error", "InferenceSession", "Model", "Session", "SessionOptions", "TensorInfo", "Trainer", "check", "compile", "options"]

@@ -47,6 +47,11 @@ class Artifact:
         self.report = report
         self._close = weakref.finalize(self, os.close, fd)
 
+    @classmethod
+    def of_bytes(cls, data: bytes) -> Artifact:
+        """Of the bytes of a file that was compiled."""
+        return _restore(data, {})
+
     @property
     def path(self) -> str:
         """A path under which this process can read the artifact."""

@@ -27,7 +27,7 @@ _ML_DTYPES = {
 }
 
 
-def _numpy_dtype(name: str) -> np.dtype:
+def numpy_dtype(name: str) -> np.dtype:
     if name in _ML_DTYPES:
         import ml_dtypes
 
@@ -43,7 +43,7 @@ def _describe(entries: list[dict], declared: list[dict]) -> list[TensorInfo]:
             size if size is not None else (word if isinstance(word, str) and word != "?" else None)
             for size, word in zip(entry["shape"], words["shape"])
         )
-        infos.append(TensorInfo(entry["name"], _numpy_dtype(entry["dtype"]), shape))
+        infos.append(TensorInfo(entry["name"], numpy_dtype(entry["dtype"]), shape))
     return infos
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .errors import Error
 from .model import Model
+from .profile import write_trace
 from .report import html_table
 from .sequences import TensorInfo, as_array, bad_input, put_together, spell, take_apart
 from .strings import PAIR, pack, unpack
@@ -54,6 +55,7 @@ class Session:
         self.inputs, self.outputs = self.model.inputs, self.model.outputs
         self.symbols, self.aliases = self.model.symbols, self.model.aliases
         self.threads: int = self._runner.threads()
+        self.concurrency: int = self._runner.limit()
         self._input_index = {info.name: i for i, info in enumerate(self.inputs)}
         self._output_index = {info.name: i for i, info in enumerate(self.outputs)}
         # For runs on shapes that were there before: the sizes of all outputs by those of the inputs. Types of NumPy's own
@@ -131,6 +133,15 @@ class Session:
             self._runner.run_into(*arrays)
         except (TypeError, RuntimeError) as error:
             raise bad_input("an array is not contiguous, not of the model's type, or cannot be written") from error
+
+    def start_profiling(self) -> None:
+        """Notes from now on what the threads of each run do, until end_profiling. Costs two readings of a clock for each kernel."""
+        self._runner.set_profiling(True)
+
+    def end_profiling(self, path) -> str:
+        """Writes what was noted as a trace for chrome://tracing and ui.perfetto.dev; returns the path."""
+        self._runner.set_profiling(False)
+        return write_trace(self.model.kernels, self._runner.take_profile(), path)
 
     def output_shapes(self, input_shapes: list) -> list:
         """The shapes of the artifact's outputs for shapes of its inputs, -1 where data decide; refuses what does not fit."""

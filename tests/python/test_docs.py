@@ -1,5 +1,6 @@
 """The commands of the architecture's page do what the page says, and the pages keep their form."""
 
+import pathlib
 import re
 import shlex
 import subprocess
@@ -44,6 +45,13 @@ def test_links_lead_somewhere(path):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
         if not target.startswith("http"):
             assert (path.parent / target).exists(), f"{path.name} links to {target}"
+
+
+def test_the_site_has_every_page():
+    index = (ROOT / "docs/index.rst").read_text()
+    for path in DOCS:
+        name = str(path.relative_to(ROOT / "docs").with_suffix(""))
+        assert re.search(rf"^   ({re.escape(name)}|{re.escape(str(pathlib.Path(name).parent))}/\*)$", index, re.M), f"docs/index.rst lacks {name}"
 
 
 def test_rooms_have_pages():

@@ -107,6 +107,9 @@ class EmulatedModel:
             process.stdin.close()
             process.stdout.close()
 
+    def limit(self):
+        return 1
+
     def _get(self, count):
         data = self._process.stdout.read(count)
         if len(data) != count:
