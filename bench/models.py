@@ -73,6 +73,7 @@ class Benchmark:
         """Times all sides with every number of threads; returns what memory the model took with the first of them."""
         few = self.arguments.threads[0]
         session = fathom.Session(artifact, few)
+        self.data["context"]["cpu"] = session.manifest["target"]["cpu"]
         inputs = random_inputs(session, self.arguments.seed)
         with contextlib.ExitStack() as stack:
             sides = {}
