@@ -1,9 +1,9 @@
 """Fuzzing by hand; ./dev fuzz calls it.
 
-  run.py SECONDS [graphs|files|targets]   new cases for so long, of one kind or all; each failure is made small and saved
-  run.py --count N [graphs|files]         so many new cases of one kind or both
-  run.py graphs|files SEED NUMBER         one case again
-  run.py FOLDER                           a saved case again
+  run.py SECONDS [graphs|files|targets]        new cases for so long, of one kind or all; each failure is made small and saved
+  run.py --count N [--first M] [graphs|files]  so many new cases of one kind or both, from the seed's number M on where it is given
+  run.py graphs|files SEED NUMBER              one case again
+  run.py FOLDER                                a saved case again
 
 --report FILE, with SECONDS or --count: how far it is and what failed as JSON, written anew with every failure and every few seconds, so that a run
 that is cut off keeps what it found; FATHOM_TEST_SEED gives the seed."""
@@ -44,7 +44,7 @@ class Report:
         fresh.replace(self.path)
 
 
-def cases(kind, seed, told, count=None, seconds=None):
+def cases(kind, seed, told, count=None, seconds=None, first=0):
     """So many cases, or for so long. True where nothing failed."""
     start = last = time.monotonic()
     failures = 0
@@ -59,8 +59,8 @@ def cases(kind, seed, told, count=None, seconds=None):
             print(f"  {run.summary()}", flush=True)
         failures = len(run.failures)
 
-    print(f"{kind}: {f'{count} cases' if count else f'{seconds:.0f} s'} with seed {seed}", flush=True)
-    run = campaign.Campaign(kind, seed).run(count=count, seconds=seconds, report=report)
+    print(f"{kind}: {f'{count} cases' if count else f'{seconds:.0f} s'} with seed {seed}{f' from {first} on' if first else ''}", flush=True)
+    run = campaign.Campaign(kind, seed).run(count=count, seconds=seconds, first=first, report=report)
     told.write(run, time.monotonic() - start, is_done=True)
     print(f"  {run.summary()}")
     for reason, number in run.refusals.most_common(20):
@@ -123,17 +123,18 @@ def main(arguments):
 def campaigns(arguments):
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("--count", type=int)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--report", type=Path)
     parser.add_argument("words", nargs="*")
     options = parser.parse_args(arguments)
     seconds = None if options.count is not None or not options.words or not options.words[0].isdigit() else int(options.words.pop(0))
     known = ["graphs", "files"] if seconds is None else ["graphs", "files", "targets"]
-    if (options.count or seconds or 0) < 1 or len(options.words) > 1 or not set(options.words) <= set(known):
+    if (options.count or seconds or 0) < 1 or options.first < 0 or len(options.words) > 1 or not set(options.words) <= set(known):
         sys.exit(__doc__)
     kinds = options.words or known
     seed = int(os.environ.get("FATHOM_TEST_SEED", random.SystemRandom().randrange(1 << 31)))
     told, share = Report(options.report), seconds and seconds / len(kinds)
-    results = [targets(share / len(TARGETS)) if kind == "targets" else cases(kind, seed, told, options.count, share) for kind in kinds]
+    results = [targets(share / len(TARGETS)) if kind == "targets" else cases(kind, seed, told, options.count, share, options.first) for kind in kinds]
     return all(results)
 
 
