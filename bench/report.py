@@ -35,6 +35,15 @@ def latencies(data):
     return table
 
 
+def spreads(data):
+    """{(model, threads): {peer: (tenth percentile, ninetieth)}} of wall times."""
+    table = {}
+    for row in data.get("benchmarks", []) if clock_key(data) == "real_time" else []:
+        if "peer" in row:
+            table.setdefault((row["model"], row["threads"]), {})[row["peer"]] = (row["p10"], row["p90"])
+    return table
+
+
 def peer_names(data):
     """Fathom first, then the others in the order in which they first appear."""
     names = dict.fromkeys(peer for row in latencies(data).values() for peer in row)
@@ -145,6 +154,12 @@ def scaling_lines(data):
 
 # The share of the CPUs that others may take before it is said.
 QUIET = 0.01
+
+
+def most_load(data):
+    """The largest share of the CPUs that others took while a model was measured, 0 where the machine was quiet."""
+    most = max((entry["others"] or 0 for entry in data.get("loads", [])), default=0)
+    return most if most > QUIET else 0
 
 
 def load_lines(data):

@@ -44,9 +44,25 @@ def ratio_cell(ms, ratio):
 def context_text(data):
     context = data.get("context", {})
     versions = ", ".join(f"{name} {version}" for name, version in context.get("versions", {}).items())
-    machine = f"{context.get('machine', 'unknown machine')}, {context.get('num_cpus', '?')} CPUs"
+    machine = ", ".join([*filter(None, [context.get("cpu"), context.get("machine", "unknown machine")]), f"{context.get('num_cpus', '?')} CPUs"])
     clock = "CPU time" if context.get("clock") == "cpu" else "wall time"
     return f"{context.get('date', '')} · {machine} · {clock} · {versions}"
+
+
+def headline_section(data):
+    """What all of the page comes down to, and what makes it less certain."""
+    means = report.mean_ratios(data)
+    first = next((peer for peer in report.peer_names(data) if peer != "fathom"), None)
+    told = [(threads, *row[first]) for threads, row in means.items() if first in row]
+    if not told:
+        return ""
+    text = f"{told[0][1]:.2f} × as fast as {first} with {spell_threads(told[0][0])}"
+    text += "".join(f", {mean:.2f} × with {spell_threads(threads)}" for threads, mean, _ in told[1:])
+    counts = {count for *_, count in told}
+    parts = [f'<p class="headline">{escape(text)}</p>', f"<p>The geometric mean of {max(counts)} models.</p>"]
+    if most := report.most_load(data):
+        parts.append(f'<p class="warning">The machine was busy: others took up to {most:.0%} of its CPUs. Both sides met it in turns, but times and ratios spread.</p>')
+    return "".join(parts)
 
 
 def latency_section(data):
@@ -55,7 +71,9 @@ def latency_section(data):
     figures, tables = [], []
     for threads in counts:
         rows = {model: row for (model, count), row in found.items() if count == threads}
-        figures.append(dot_plot(rows, peers, "ms", f"Median time of a run, {spell_threads(threads)}; further left is faster."))
+        errors = {model: row for (model, count), row in report.spreads(data).items() if count == threads}
+        caption = f"Median time of a run, {spell_threads(threads)}; further left is faster. Bars: four of five runs."
+        figures.append(dot_plot(rows, peers, "ms", caption, errors=errors))
         lines = []
         for model, row in rows.items():
             told = report.ratios(row)
@@ -77,11 +95,13 @@ def latency_section(data):
 
 
 def scaling_section(data):
-    figures = []
+    figures, slower = [], []
     for (few, many), found in report.scalings(data).items():
+        slower += [f"{model} with {spell_threads(many)} ({row['fathom']:.2f} ×)" for model, row in found.items() if row.get("fathom", 1) < 1]
         caption = f"Time with {spell_threads(few)} over time with {spell_threads(many)}; the dashed line is ideal."
         figures.append(dot_plot(found, report.peer_names(data), "×", caption, logarithmic=False, goal=many / few))
-    return section("Threads", "How much faster more threads make a model.", plots(figures)) if figures else ""
+    warning = f'<p class="warning">Slower than with fewer threads: {escape(", ".join(slower))}.</p>' if slower else ""
+    return section("Threads", "How much faster more threads make a model.", warning, plots(figures)) if figures else ""
 
 
 def roofline_section(data):
@@ -157,7 +177,7 @@ def skipped_section(data):
 
 def render(data):
     style, script = (path.read_text() for path in (HERE.parents[1] / "share/page/style.css", HERE / "script.js"))
-    sections = [latency_section, scaling_section, roofline_section, kernel_section, memory_section, skipped_section]
+    sections = [headline_section, latency_section, scaling_section, roofline_section, kernel_section, memory_section, skipped_section]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Fathom, measured</title><style>\n{style}</style></head><body><h1>Fathom, measured</h1>"

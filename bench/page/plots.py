@@ -31,8 +31,12 @@ def shorten(text, longest):
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
-def dot_plot(rows, series, unit, caption, logarithmic=True, goal=None):
-    """One row for each of `rows` ({name: {series: value}}), a dot for each value; `goal` is a line to compare with."""
+def dot_plot(rows, series, unit, caption, logarithmic=True, goal=None, errors=None):
+    """One row for each of `rows` ({name: {series: value}}), a dot for each value; `goal` is a line to compare with.
+
+    `errors`, of the same form, has (low, high) of values, between which a bar lies behind the dot.
+    """
+    errors = errors or {}
     rows = {name: {key: value for key, value in row.items() if value is not None} for name, row in rows.items()}
     values = [value for row in rows.values() for value in row.values()]
     if not values:
@@ -42,7 +46,8 @@ def dot_plot(rows, series, unit, caption, logarithmic=True, goal=None):
     left, top, step = 8 * longest + 16, 26, 24
     height = top + step * len(rows) + 22
     make = LogScale if logarithmic else LinearScale
-    scale = make([*values, *([goal] if goal else [])], left, WIDTH - 14)
+    ends = [end for name, row in rows.items() for key in row for end in errors.get(name, {}).get(key, ())]
+    scale = make([*values, *ends, *([goal] if goal else [])], left, WIDTH - 14)
     parts = []
     for tick in thin_out(scale):
         parts.append(line(scale(tick), top - 6, scale(tick), height - 22, class_="grid"))
@@ -55,9 +60,14 @@ def dot_plot(rows, series, unit, caption, logarithmic=True, goal=None):
         parts.append(label(left - 10, y + 4, shorten(name, longest), class_="name", text_anchor="end"))
         if row:
             parts.append(line(scale(min(row.values())), y, scale(max(row.values())), y, class_="span"))
+        for key, (low, high) in errors.get(name, {}).items():
+            if key in row:
+                parts.append(line(scale(low), y, scale(high), y, class_=f"error s{series.index(key) % 8}"))
         # The first series is drawn last, so that no other covers it.
         for key in reversed([key for key in series if key in row]):
             title = f"{name}, {key}: {number(row[key])} {unit}"
+            if found := errors.get(name, {}).get(key):
+                title += f", most runs {number(found[0])} to {number(found[1])}"
             parts.append(marker(series.index(key), scale(row[key]), y, 5, title))
     shown = [(i, key) for i, key in enumerate(series) if any(key in row for row in rows.values())]
     return figure("".join(parts), height, shown, caption)

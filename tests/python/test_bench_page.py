@@ -71,6 +71,19 @@ def test_all_is_shown():
     assert ("class", "worse") in page.attributes
 
 
+def test_the_whole_comes_first_and_doubts_beside_it():
+    data = results()
+    data["context"]["cpu"] = "neoverse-v1"
+    data["loads"] = [{"model": "resnet50", "others": 0.25}]
+    data["benchmarks"] += [report.describe("small", threads, peer, [(ms, ms), (2 * ms, 2 * ms)]) for threads, peer, ms in [(1, "fathom", 1), (2, "fathom", 3)]]
+    text = " ".join(Reader(render(data)).texts)
+    assert text.index("1.50 × as fast as onnxruntime with 1 thread, 0.80 × with 2 threads") < text.index("Latency") and "neoverse-v1" in text
+    assert "others took up to 25%" in text and "Slower than with fewer threads: small with 2 threads (0.33 ×)" in text
+    assert "small, fathom: 1.5 ms, most runs 1 to 2" in text
+    quiet = " ".join(Reader(render(results())).texts)
+    assert "busy" not in quiet and "Slower than" not in quiet
+
+
 def test_the_page_needs_nothing_else():
     page = render(results())
     assert not re.search(r"(https?:)?//[a-z]", page.replace("// A finger", ""))
