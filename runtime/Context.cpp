@@ -15,23 +15,6 @@ using namespace fathom;
 
 namespace {
 
-fathom_status *chooseThreads(int32_t Asked, int32_t &Threads) {
-  if (Asked < 0 || Asked > MaxThreads)
-    return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "threads is %d: expected 0 for the default, or 1 to %d", Asked,
-                      MaxThreads);
-  Threads = Asked ? Asked : availableCpus();
-  const char *Text = getenv("FATHOM_NUM_THREADS");
-  if (Asked || !Text || !*Text)
-    return nullptr;
-  char *End;
-  long Wanted = strtol(Text, &End, 10);
-  if (*End || Wanted < 1 || Wanted > MaxThreads)
-    return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "FATHOM_NUM_THREADS is '%s': expected a number from 1 to %d", Text,
-                      MaxThreads);
-  Threads = int32_t(Wanted);
-  return nullptr;
-}
-
 // The service through which the artifact's code runs a kernel.
 int32_t launch(void *Host, int32_t Kernel, fathom_task_fn Fn, const void *Env, int64_t Tasks) {
   auto &Context = *static_cast<fathom_context *>(Host);

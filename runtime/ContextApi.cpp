@@ -10,10 +10,6 @@ using namespace fathom;
 
 namespace {
 
-fathom_status *isNull(const char *Function, const char *Argument) {
-  return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "%s: %s is null", Function, Argument);
-}
-
 // Holds the context for one call; a second caller at the same time is told instead of corrupting the first one's run.
 class Use {
 public:

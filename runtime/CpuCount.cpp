@@ -1,6 +1,8 @@
 // Counts the CPUs of the affinity mask and reads the quotas of cgroup v2 and v1.
 #include "CpuCount.h"
 
+#include "Status.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -124,4 +126,21 @@ int fathom::availableCpus() {
   Count = std::min(std::max(Count, 1), MaxThreads);
   int Limit = cgroupCpuLimit("");
   return Limit ? std::min(Count, Limit) : Count;
+}
+
+fathom_status *fathom::chooseThreads(int32_t Asked, int32_t &Threads) {
+  if (Asked < 0 || Asked > MaxThreads)
+    return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "threads is %d: expected 0 for the default, or 1 to %d", Asked,
+                      MaxThreads);
+  Threads = Asked ? Asked : availableCpus();
+  const char *Text = getenv("FATHOM_NUM_THREADS");
+  if (Asked || !Text || !*Text)
+    return nullptr;
+  char *End;
+  long Wanted = strtol(Text, &End, 10);
+  if (*End || Wanted < 1 || Wanted > MaxThreads)
+    return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "FATHOM_NUM_THREADS is '%s': expected a number from 1 to %d", Text,
+                      MaxThreads);
+  Threads = int32_t(Wanted);
+  return nullptr;
 }

@@ -40,6 +40,18 @@ fathom_status *fathom::withNode(fathom_status *Status, const char *Node, size_t 
   return Status;
 }
 
+fathom_status *fathom::copyStatus(const fathom_status *Status) {
+  if (!Status)
+    return nullptr;
+  const char *Node = fathom_status_node(Status);
+  fathom_status *Copy = makeStatus(Status->Code, "%s", Status->Message);
+  return *Node ? withNode(Copy, Node, strlen(Node)) : Copy;
+}
+
+fathom_status *fathom::isNull(const char *Function, const char *Argument) {
+  return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "%s: %s is null", Function, Argument);
+}
+
 fathom_status *fathom::outOfMemory(const char *What, size_t Bytes) {
   return makeStatus(FATHOM_ERROR_MEMORY, "no memory for %s (%zu bytes)", What, Bytes);
 }
@@ -61,6 +73,12 @@ int32_t fathom_code_number(int32_t code) {
   case FATHOM_ERROR_INTERRUPTED:
   case FATHOM_ERROR_DEVICE:
     return 5001;
+  case FATHOM_ERROR_BUSY:
+    return 5002;
+  case FATHOM_ERROR_DEADLINE:
+    return 5003;
+  case FATHOM_ERROR_CANCELLED:
+    return 5004;
   case FATHOM_ERROR_INTERNAL:
     break;
   }

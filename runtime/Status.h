@@ -13,6 +13,12 @@ namespace fathom {
 // The same, about the node whose name are the `Length` bytes at `Node`. Given back unchanged when memory is out.
 [[nodiscard]] fathom_status *withNode(fathom_status *Status, const char *Node, size_t Length);
 
+// Another status that says the same; null for null.
+[[nodiscard]] fathom_status *copyStatus(const fathom_status *Status);
+
+// A call's argument that must not be null.
+[[nodiscard]] fathom_status *isNull(const char *Function, const char *Argument);
+
 [[nodiscard]] fathom_status *outOfMemory(const char *What, size_t Bytes);
 
 } // namespace fathom

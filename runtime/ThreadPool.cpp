@@ -6,10 +6,10 @@
 #include "CpuCount.h"
 #include "FloatMode.h"
 #include "Futex.h"
+#include "Lock.h"
 #include "Status.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -61,17 +61,13 @@ fathom_status *ThreadPool::start(int32_t Count, char *ScratchMemory, size_t Stri
     return outOfMemory("the workers", size_t(Count) * (sizeof(Worker) + sizeof(Share)));
   Threads = Count;
 
-  // Signals are the program's business; its own threads shall get them.
-  sigset_t All, Before;
-  sigfillset(&All);
-  pthread_sigmask(SIG_SETMASK, &All, &Before);
+  SignalsBlocked Blocked;
   int Error = 0;
   for (; Started < Workers.size() && !Error; Started += !Error) {
     Workers[Started].Pool = this;
     Workers[Started].Index = int32_t(Started) + 1;
     Error = pthread_create(&Workers[Started].Thread, nullptr, workerMain, &Workers[Started]);
   }
-  pthread_sigmask(SIG_SETMASK, &Before, nullptr);
   return Error ? makeStatus(FATHOM_ERROR_MEMORY, "cannot start worker thread %zu of %d: %s", Started + 1, Count - 1,
                             strerror(Error))
                : nullptr;

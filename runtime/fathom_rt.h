@@ -31,7 +31,10 @@ typedef enum fathom_code {
   FATHOM_ERROR_MEMORY = 7,           // memory or threads could not be had
   FATHOM_ERROR_INTERNAL = 8,         // the artifact broke its promises: a bug of Fathom
   FATHOM_ERROR_INTERRUPTED = 9,      // the caller's own function asked a run to end
-  FATHOM_ERROR_DEVICE = 10 // the device that the model was compiled for, or its driver, is not there or failed
+  FATHOM_ERROR_DEVICE = 10,   // the device that the model was compiled for, or its driver, is not there or failed
+  FATHOM_ERROR_BUSY = 11,     // a queue is full
+  FATHOM_ERROR_DEADLINE = 12, // a request's deadline passed before it was run
+  FATHOM_ERROR_CANCELLED = 13 // a request was cancelled, or its queue is closed
 } fathom_code;
 
 // The error's number in docs/user/errors.md, the same wherever it is reported: 1011 (F1011) for FATHOM_ERROR_FORMAT.
@@ -243,6 +246,93 @@ FATHOM_API fathom_status *fathom_context_profile(const fathom_context *context, 
 FATHOM_API size_t fathom_context_profile_part_count(const fathom_context *context);
 FATHOM_API fathom_status *fathom_context_profile_part(const fathom_context *context, size_t index,
                                                       fathom_profile_part *part);
+
+// Queue: runs requests that come from many threads, in contexts of its own, and joins those that go together: it runs
+// them as one of all their items, one behind the other in the first dimension of every input and output, and splits the
+// results. That is for models whose items do not depend on each other, which only the caller can know.
+
+typedef struct fathom_queue fathom_queue;
+typedef struct fathom_request fathom_request;
+
+typedef struct fathom_queue_options {
+  size_t struct_size; // sizeof(fathom_queue_options), so that fields can be added later
+  // Items that one run takes at most; 1: each request runs by itself. The largest first dimension that the model was
+  // compiled for bounds it too. Requests of models whose inputs and outputs do not all have such a dimension, and of
+  // strings, run by themselves.
+  int64_t max_batch;
+  // How long a request waits for others to join, in microseconds; at most for half of the time to its deadline. It does
+  // not wait where its run is full.
+  int64_t max_wait_us;
+  // Requests that wait at most; one more is refused with FATHOM_ERROR_BUSY.
+  int64_t max_pending;
+  // Runs at the same time, each with a context of its own. 0: as many as the CPUs suffice for, with so many threads
+  // each as a context has.
+  int32_t contexts;
+  int32_t reserved;
+  // Of each context; may be NULL for the defaults. Needed only while the queue is created.
+  const fathom_context_options *context;
+} fathom_queue_options;
+
+#define FATHOM_QUEUE_OPTIONS_INIT {sizeof(fathom_queue_options), 1, 1000, 256, 0, 0, NULL}
+
+// `options` may be NULL for the defaults.
+FATHOM_API fathom_status *fathom_queue_create(fathom_model *model, const fathom_queue_options *options,
+                                              fathom_queue **queue);
+// Takes no more requests and returns when those that run are done. What waits is run first where `drain` is not 0, or
+// else ends with FATHOM_ERROR_CANCELLED. Not from a function of a request, and from one thread at a time.
+FATHOM_API void fathom_queue_close(fathom_queue *queue, int32_t drain);
+// Closes it without draining. What is kept of its requests stays. NULL is allowed.
+FATHOM_API void fathom_queue_free(fathom_queue *queue);
+
+typedef struct fathom_request_options {
+  size_t struct_size; // sizeof(fathom_request_options), so that fields can be added later
+  // A request that still waits after so long ends with FATHOM_ERROR_DEADLINE and is not run. 0: it waits for ever;
+  // less: it is too late already.
+  int64_t timeout_us;
+  // Called once when the request is done, whatever the outcome, in a thread of the queue's or in that of the call that
+  // ends it. May be NULL.
+  void (*done)(void *user, fathom_request *request);
+  void *done_user;
+} fathom_request_options;
+
+#define FATHOM_REQUEST_OPTIONS_INIT {sizeof(fathom_request_options), 0, NULL, NULL}
+
+// Takes a run on these inputs into the queue, whose data must stay as it is until the request is done. What does not
+// fit the model is an error here. `options` may be NULL for the defaults.
+FATHOM_API fathom_status *fathom_queue_submit(fathom_queue *queue, const fathom_tensor *inputs, size_t input_count,
+                                              const fathom_request_options *options, fathom_request **request);
+// Waits until the request is done and tells how it went, as often as it is asked.
+FATHOM_API fathom_status *fathom_request_wait(fathom_request *request);
+// A result of a request that is done and went well; its data lives as long as the request. The texts of strings live as
+// long as the inputs and the queue.
+FATHOM_API fathom_status *fathom_request_output(fathom_request *request, size_t index, fathom_tensor *output);
+// A request that waits ends with FATHOM_ERROR_CANCELLED; one that runs comes to its end.
+FATHOM_API void fathom_request_cancel(fathom_request *request);
+// Cancels it and returns when nobody reads its inputs any more. NULL is allowed.
+FATHOM_API void fathom_request_free(fathom_request *request);
+
+typedef struct fathom_queue_stats {
+  int64_t pending, running; // requests that wait and that run, now
+  // Requests so far: run well, run with an error, not taken, too late, cancelled.
+  int64_t completed, failed, refused, expired, cancelled;
+  int64_t runs; // so far
+} fathom_queue_stats;
+
+// `size` is sizeof(fathom_queue_stats), so that fields can be added later.
+FATHOM_API void fathom_queue_read_stats(fathom_queue *queue, fathom_queue_stats *stats, size_t size);
+
+// Pool: threads that any number of contexts share, of several models and queues too. Give contexts
+// fathom_pool_parallel_for and the pool as their parallel_for and parallel_for_user, and free it after them. At most as
+// many threads as the pool has work at a time, those included that run the contexts, unless these alone are more.
+
+typedef struct fathom_pool fathom_pool;
+
+// Of so many threads; 0: as many as a context has by default.
+FATHOM_API fathom_status *fathom_pool_create(int32_t threads, fathom_pool **pool);
+FATHOM_API void fathom_pool_free(fathom_pool *pool);
+FATHOM_API int32_t fathom_pool_threads(const fathom_pool *pool);
+FATHOM_API void fathom_pool_parallel_for(void *pool, void (*body)(void *arg, int32_t worker), void *arg,
+                                         int32_t workers);
 
 #ifdef __cplusplus
 }

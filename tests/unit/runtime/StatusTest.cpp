@@ -11,6 +11,9 @@ TEST(Status, HasTheNumbersOfTheErrorsPage) {
   EXPECT_EQ(fathom_code_number(FATHOM_ERROR_INDEX), 1012);
   EXPECT_EQ(fathom_code_number(FATHOM_ERROR_UNSUPPORTED_CPU), 5001);
   EXPECT_EQ(fathom_code_number(FATHOM_ERROR_MEMORY), 5001);
+  EXPECT_EQ(fathom_code_number(FATHOM_ERROR_BUSY), 5002);
+  EXPECT_EQ(fathom_code_number(FATHOM_ERROR_DEADLINE), 5003);
+  EXPECT_EQ(fathom_code_number(FATHOM_ERROR_CANCELLED), 5004);
   EXPECT_EQ(fathom_code_number(FATHOM_ERROR_INTERNAL), 7001);
 }
 
