@@ -1,6 +1,6 @@
 // The extension module fathom._runtime: the runtime's C interface for flat buffers. fathom/session.py gives them names
 // and shapes.
-#include "python/bind/Runtime.h"
+#include "python/bind/RuntimeQueue.h"
 
 namespace nb = nanobind;
 using namespace fathom::python;
@@ -40,4 +40,5 @@ NB_MODULE(_runtime, module) {
       .def("run", &Runner::run)
       .def("set_profiling", &Runner::setProfiling)
       .def("take_profile", &Runner::takeProfile);
+  addQueues(module);
 }

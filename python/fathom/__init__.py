@@ -4,6 +4,7 @@ artifact = fathom.compile("model.onnx")
 outputs = fathom.Session(artifact).run(None, {"input": array})
 """
 
+from .batching import Pool, Queue
 from .compile import Artifact, check, compile, options
 from .errors import Error
 from .model import Model
@@ -29,4 +30,4 @@ def __getattr__(name):
 
 
 __version__ = "0.1.0"
-__all__ = ["Artifact", "Error", "InferenceSession", "Model", "Session", "SessionOptions", "TensorInfo", "Trainer", "check", "compile", "options"]
+__all__ = ["Artifact", "Error", "InferenceSession", "Model", "Pool", "Queue", "Session", "SessionOptions", "TensorInfo", "Trainer", "check", "compile", "options"]

@@ -1,5 +1,6 @@
 """The extension module of the runtime; session.py and model.py are what people use."""
 
+from collections.abc import Callable
 from typing import Any
 
 def version() -> str: ...
@@ -27,3 +28,32 @@ class Runner:
     def run_into(self, inputs: list[Any], outputs: list[Any]) -> None: ...
     def set_profiling(self, on: bool) -> None: ...
     def take_profile(self) -> list[tuple[int, int, list[tuple[int, int, int, int, int, int]]]]: ...
+
+class Pool:
+    def __init__(self, threads: int) -> None: ...
+    def threads(self) -> int: ...
+
+class Request:
+    def cancel(self) -> None: ...
+
+class Queue:
+    def __init__(
+        self,
+        model: Model,
+        pool: Pool | None,
+        threads: int,
+        device: int,
+        contexts: int,
+        max_batch: int,
+        max_wait_us: int,
+        max_pending: int,
+    ) -> None: ...
+    def submit(
+        self,
+        inputs: list[Any],
+        input_dims: list[Any],
+        timeout_us: int,
+        done: Callable[[tuple[int, str, str, bool] | None, list[tuple[list[int], Any]]], None],
+    ) -> Request: ...
+    def close(self, drain: bool) -> None: ...
+    def stats(self) -> dict[str, int]: ...

@@ -35,12 +35,17 @@ def without_nul(text):
     return text
 
 
-def raise_status(number: int, message: str, node: str, index_out_of_range: bool):
-    """Raises the error for a status of the runtime; called by the extension module."""
+def status_error(number: int, message: str, node: str, index_out_of_range: bool) -> Error:
+    """The error for a status of the runtime."""
     kind = number // 1000
     error = Error(message, f"F{number}", 70 if kind == 7 else kind, node)
     error.index_out_of_range = index_out_of_range
-    raise error
+    return error
+
+
+def raise_status(*status):
+    """Raises it; called by the extension module."""
+    raise status_error(*status)
 
 
 def raise_diagnostics(diagnostics: list[dict], worst: int):

@@ -24,3 +24,14 @@ def test_examples(page, tmp_path, monkeypatch):
     assert code
     exec(compile(code, page, "exec"), names)
     assert names["y"].shape == (2, 8)
+
+
+def test_examples_of_serving(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    onnx.save(perceptron(), "model.onnx")
+    names = {}
+    exec(compile(examples("serving.md"), "serving.md", "exec"), names)
+    session = names["fathom"].Session(names["model"])
+    for number, result in enumerate(names["results"]):
+        want = session.run(["y"], {"x": names["np"].full((1, 16), number, "float32")})[0]
+        names["np"].testing.assert_allclose(result, want, rtol=1e-5, atol=1e-5)
