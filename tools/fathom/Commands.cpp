@@ -3,6 +3,8 @@
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
+#include <algorithm>
 
 using namespace llvm;
 
@@ -173,48 +175,85 @@ static std::string spelling(const Option &option) {
   return text;
 }
 
-void printHelp(raw_ostream &out) {
-  out << "fathom compiles ONNX models to native code.\n\nusage: fathom COMMAND ...\n\n";
-  for (const Command &command : commands)
-    out << formatv("  {0,-9}  {1}\n", command.name, command.summary);
-  out << "\n'fathom COMMAND --help' says more about each. 'fathom --version' prints the version.\n\n"
-         "exit codes: 0 ok, 1 a problem of the model or its files, 2 usage, 3 unsupported, 4 results differ, 5 "
-         "device,\n"
-         "70 a bug of Fathom\n";
+// The columns of help: those of the terminal that it goes to, or what is comfortable to read.
+static size_t helpWidth() {
+  size_t columns = sys::Process::StandardOutColumns();
+  return columns ? std::clamp<size_t>(columns, 50, 100) : 100;
 }
 
-// Words in lines that start at the column of the explanations and end before a terminal does.
-static void printWrapped(raw_ostream &out, const std::string &text) {
-  constexpr size_t start = 32, end = 100;
+// Words in lines that go on at this column and end before a terminal does.
+static void printWrapped(raw_ostream &out, StringRef text, size_t start) {
+  const size_t end = helpWidth();
   size_t column = start;
+  bool isFirst = true;
   for (StringRef word : split(text, ' ')) {
-    if (column > start && column + 1 + word.size() > end) {
+    if (!isFirst && column + 1 + word.size() > end) {
       out << "\n" << std::string(start, ' ');
       column = start;
-    } else if (column > start) {
+    } else if (!isFirst) {
       out << ' ', ++column;
     }
+    isFirst = false;
     out << word;
     column += word.size();
   }
   out << "\n";
 }
 
+// Paragraphs of a command's explanation flow; lines of a table stay.
+static void printDetails(raw_ostream &out, StringRef details) {
+  if (details.contains("   ")) {
+    out << details << "\n";
+    return;
+  }
+  std::string text = details.str();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  printWrapped(out, text, 0);
+}
+
+ArrayRef<ExitCodeMeaning> exitCodes() {
+  static constexpr ExitCodeMeaning codes[] = {{0, "ok"},
+                                              {1, "a problem of the model or its files"},
+                                              {2, "usage"},
+                                              {3, "unsupported"},
+                                              {4, "results differ"},
+                                              {5, "device"},
+                                              {70, "a bug of Fathom"}};
+  return codes;
+}
+
+void printHelp(raw_ostream &out) {
+  out << "fathom compiles ONNX models to native code.\n\nusage: fathom COMMAND ...\n\n";
+  for (const Command &command : commands)
+    printWrapped(out << formatv("  {0,-9}  ", command.name), command.summary, 13);
+  out << "\n'fathom COMMAND --help' says more about each. 'fathom --version' prints the version.\n\n";
+  std::string codes = "exit codes:";
+  for (const ExitCodeMeaning &code : exitCodes())
+    codes += formatv("{0} {1} {2}", code.number ? "," : "", code.number, code.meaning);
+  printWrapped(out, codes, 0);
+}
+
 void printHelp(const Command &command, raw_ostream &out) {
-  out << "usage: fathom " << command.name << (command.operand.empty() ? "" : " ") << command.operand << " [options]\n\n"
-      << command.summary << "\n\n"
-      << command.details << "\n\noptions:\n";
+  // A narrow terminal has the explanations below the names.
+  const size_t optionColumn = helpWidth() < 70 ? 8 : 32;
+  out << "usage: fathom " << command.name << (command.operand.empty() ? "" : " ") << command.operand
+      << " [options]\n\n";
+  printWrapped(out, command.summary, 0);
+  out << "\n";
+  printDetails(out, command.details);
+  out << "\noptions:\n";
   for (const Option &option : optionTable()) {
     if (!(option.commands & command.bit))
       continue;
     std::string name = spelling(option);
     out << "  " << name;
     // A long spelling has a line of its own.
-    if (name.size() > 28)
-      out << "\n" << std::string(32, ' ');
+    if (name.size() + 4 > optionColumn)
+      out << "\n" << std::string(optionColumn, ' ');
     else
-      out << std::string(30 - name.size(), ' ');
-    printWrapped(out, option.help.str() + (option.fallback.empty() ? "" : " (default: " + option.fallback.str() + ")"));
+      out << std::string(optionColumn - 2 - name.size(), ' ');
+    printWrapped(out, option.help.str() + (option.fallback.empty() ? "" : " (default: " + option.fallback.str() + ")"),
+                 optionColumn);
   }
   out << "  -h, --help                    this text\n";
 }

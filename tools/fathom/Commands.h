@@ -32,6 +32,12 @@ llvm::Expected<Arguments> parseArguments(const Command &command, llvm::ArrayRef<
 // For a model that is compiled already: options that only a compilation would heed are a usage error.
 llvm::Error refuseCompileOptions(const OptionValues &options, llvm::StringRef artifact);
 
+struct ExitCodeMeaning {
+  int number;
+  llvm::StringRef meaning;
+};
+llvm::ArrayRef<ExitCodeMeaning> exitCodes();
+
 void printHelp(llvm::raw_ostream &out);
 void printHelp(const Command &command, llvm::raw_ostream &out);
 // Every command and option as the reference section of docs/user/cli.md.

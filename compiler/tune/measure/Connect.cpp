@@ -20,7 +20,7 @@ constexpr StringRef greeting = "fathom-measure 1";
 constexpr double startSeconds = 30;
 constexpr int strangeLines = 100; // that a login's own scripts may print before what is waited for
 
-// Beside the program, or where the package of Python has its programs.
+// Beside the program, or where an installation or the package of Python has its programs.
 std::vector<std::string> programFolders(const MeasurerOptions &options) {
   if (!options.programFolder.empty())
     return {options.programFolder};
@@ -31,10 +31,14 @@ std::vector<std::string> programFolders(const MeasurerOptions &options) {
       sys::path::append(folder, step);
     folders.push_back(folder.str().str());
   };
-  add(sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&connect)), {});
+  std::string program = sys::fs::getMainExecutable(nullptr, reinterpret_cast<void *>(&connect));
+  add(program, {});
+  add(program, {"..", "libexec", "fathom"});
   Dl_info library;
   if (dladdr(reinterpret_cast<void *>(&connect), &library) && library.dli_fname) {
     add(library.dli_fname, {"bin"});
+    add(library.dli_fname, {"..", "bin"});
+    add(library.dli_fname, {"..", "libexec", "fathom"});
     add(library.dli_fname, {"..", "..", "bin"});
   }
   return folders;

@@ -1,0 +1,18 @@
+# Writes the manual pages and completions that TOOL prints beneath FOLDER, where shells and man look for them in share/.
+function(write_help path)
+  file(MAKE_DIRECTORY ${FOLDER}/man/man1)
+  cmake_path(GET path PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${FOLDER}/${folder})
+  execute_process(COMMAND ${TOOL} help ${ARGN} OUTPUT_FILE ${FOLDER}/${path} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+write_help(man/man1/fathom.1 --man)
+execute_process(COMMAND ${TOOL} --help OUTPUT_VARIABLE help COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "\n  [a-z]+  " commands "${help}")
+foreach(command ${commands})
+  string(STRIP "${command}" command)
+  write_help(man/man1/fathom-${command}.1 --man ${command})
+endforeach()
+write_help(completions/bash-completion/completions/fathom --completion bash)
+write_help(completions/zsh/site-functions/_fathom --completion zsh)
+write_help(completions/fish/vendor_completions.d/fathom.fish --completion fish)
