@@ -129,8 +129,12 @@ class Session:
             if sorted(given) != sorted(names):
                 raise bad_input(f"arrays are given for {', '.join(sorted(given))}", f"the model has {', '.join(names)}")
             arrays.append([given[name] for name in names])
+        self.run_tensors(*arrays)
+
+    def run_tensors(self, inputs: list, outputs: list) -> None:
+        """The same for lists of arrays, in the model's order."""
         try:
-            self._runner.run_into(*arrays)
+            self._runner.run_into(inputs, outputs)
         except (TypeError, RuntimeError) as error:
             raise bad_input("an array is not contiguous, not of the model's type, or cannot be written") from error
 
