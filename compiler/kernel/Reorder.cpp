@@ -76,11 +76,13 @@ std::optional<Reorder> reorderOf(func::FuncOp kernel) {
     if (RankedTensorType type = typeOf(value))
       all.push_back(layoutOf(type));
   };
-  bool merges =
-      llvm::all_of(body.without_terminator(), [](Operation &op) { return isPointwise(&op) || isa<NoneOp>(op); });
+  bool merges = llvm::all_of(body.without_terminator(),
+                             [](Operation &op) { return isPointwise(&op) || isa<ConstantOp, NoneOp>(op); });
   if (merges) {
     llvm::for_each(results, add);
     llvm::for_each(body.getArguments(), add);
+    for (auto constant : body.getOps<ConstantOp>())
+      add(constant);
     llvm::for_each(reorder.sources, add);
   }
   SmallVector<const Layout *> layouts;

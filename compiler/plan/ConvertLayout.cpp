@@ -52,6 +52,7 @@ public:
           noteHalo(op->getOperand(layout.operand), layout.halo);
     });
     noteAttentionCosts(main, target);
+    fromBorder.insert_range(main.getArguments());
     if (failed(visitBlock(main.getBody().front())))
       return failure();
     return chooser.endLayouts(main.getLoc());
@@ -156,21 +157,37 @@ private:
       auto type = dyn_cast<RankedTensorType>(result.getType());
       if (type && failed(assign(result, orderOfResult(op, type))))
         return failure();
+      if (type && readsBorder(op, type) && orderOf(typeOf(result)) == rowsOf(type))
+        fromBorder.insert(result);
     }
     return success();
+  }
+
+  static SmallVector<int64_t> rowsOf(RankedTensorType type) {
+    return llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  }
+
+  // An elementwise op of as many elements as the model's input that it reads, directly or by other such ops.
+  bool readsBorder(Operation *op, RankedTensorType type) const {
+    return op->hasTrait<Elementwise>() && llvm::any_of(op->getOperands(), [&](Value operand) {
+             return fromBorder.contains(operand) && sizesOf(operand) == sizesOf(type);
+           });
   }
 
   // An order that comes from operands is kept, except that an elementwise op can change between pixels and rows.
   SmallVector<int64_t> orderOfResult(Operation *op, RankedTensorType type) {
     SmallVector<int64_t> order = flowingOrder(op, type);
-    auto chosen = op->hasTrait<Elementwise>() ? isPixels.find(op->getResult(0)) : isPixels.end();
+    if (!op->hasTrait<Elementwise>())
+      return order;
+    SmallVector<int64_t> rows = rowsOf(type);
+    bool isPixelOrder = type.getRank() > 2 && order == channelsLast(type.getRank());
+    // A weight and its gradient: the next weight leaves the model, in rows as the one before came.
+    if (order != rows && !isPixelOrder)
+      return readsBorder(op, type) ? rows : order;
+    auto chosen = isPixels.find(op->getResult(0));
     if (chosen == isPixels.end())
       return order;
-    SmallVector<int64_t> rows = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-    SmallVector<int64_t> pixels = channelsLast(type.getRank());
-    if (order != rows && order != pixels)
-      return order;
-    return chosen->second ? pixels : rows;
+    return chosen->second ? channelsLast(type.getRank()) : rows;
   }
 
   static LogicalResult checkWindow(ConvOp conv) {
@@ -217,8 +234,19 @@ private:
     FailureOr<int64_t> panel = layout.inPanels ? panelOf(op) : FailureOr<int64_t>(0);
     if (failed(panel))
       return failure();
-    auto type = withLayout(withoutLayout(typeOf(operand.get())), layout.order, *panel);
-    operand.set(relayout(op, operand.get(), type, "packed"));
+    Value input = operand.get();
+    auto type = withLayout(withoutLayout(typeOf(input)), layout.order, *panel);
+    // Filters that only the run knows, as in training: a panel's lanes are so far apart that every line of theirs would
+    // be fetched once for each tap. Squares are turned first, and panels are then made of whole vectors.
+    SmallVector<int64_t> order = orderOf(typeOf(input));
+    bool hasTaps = isa<ConvOp, ConvTransposeOp>(op) &&
+                   llvm::any_of(type.getShape().drop_front(2), [](int64_t taps) { return taps != 1; });
+    if (*panel && hasTaps && !input.getDefiningOp<ConstantOp>() && order.back() != layout.order.back()) {
+      llvm::erase(order, layout.order.back());
+      order.push_back(layout.order.back());
+      input = relayout(op, input, withLayout(withoutLayout(typeOf(input)), order), "turned");
+    }
+    operand.set(relayout(op, input, type, "packed"));
     return success();
   }
 
@@ -282,6 +310,8 @@ private:
   Chooser &chooser;
   OpBuilder b;
   DenseMap<Value, bool> isPixels;
+  // Inputs of the model, and what elementwise ops make of them in rows.
+  DenseSet<Value> fromBorder;
   DenseMap<Value, SmallVector<int64_t>> halos;
   DenseMap<std::tuple<Block *, Value, Type>, Value> relayouts;
   llvm::StringMap<unsigned> names;

@@ -130,3 +130,22 @@ def test_what_is_a_reordering(tmp_path):
     assert [name for name in classes(model) if name in ("map", "reorder")] == ["reorder", "reorder"]
     assert classes(transposition((0, 2, 1), (1, 3, 50))) == ["map"]
     assert classes(transposition((0, 2, 1, 3), (1, 8, 9, 50))) == ["map"]
+
+
+def test_a_step_of_training(random, tmp_path):
+    """Weights whose gradient lies in another order, by a rate that is a constant of the kernel: dimensions still act as one."""
+    shape = (32, 24, 3, 3)
+    g, w = random.standard_normal((24, 3, 3, 32)).astype(np.float32), random.standard_normal(shape).astype(np.float32)
+    nodes = [
+        helper.make_node("Transpose", ["g"], ["t"], perm=[3, 0, 1, 2]),
+        helper.make_node("Mul", ["t", "rate"], ["s"]),
+        helper.make_node("Sub", ["w", "s"], ["y"]),
+    ]
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims) for name, dims in (("g", g.shape), ("w", shape), ("y", None))]
+    graph = helper.make_graph(nodes, "g", infos[:2], infos[2:], [helper.make_tensor("rate", TensorProto.FLOAT, [], [0.25])])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    for target in ("neoverse-n1", "x86-64-v3"):
+        plan = fathom.compile(model, target=target, emit="plan")
+        assert re.findall(r"class: +(\w+)", plan) == ["reorder"]
+    [y] = fathom.Session(fathom.compile(model)).run(None, {"g": g, "w": w})
+    np.testing.assert_allclose(y, w - np.float32(0.25) * g.transpose(3, 0, 1, 2), rtol=1e-6, atol=1e-6)

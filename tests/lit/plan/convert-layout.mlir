@@ -175,3 +175,32 @@ func.func @image(%x: tensor<2x35x6xf32>) -> tensor<2x9x5x7xf32> {
   %c = graph.Conv(%r, %w, %n) {graph.name = "c"} : (tensor<2x8x5x7xf32>, tensor<9x8x1x1xf32>, none) -> tensor<2x9x5x7xf32>
   return %c : tensor<2x9x5x7xf32>
 }
+
+// -----
+
+// The next weight leaves the model as it came, in rows, whatever the order of its gradient is.
+// CHECK-LABEL: func @step_of_training
+// CHECK: %[[G:.*]] = graph.Transpose({{.*}} -> tensor<8x4x3xf32, #graph.enc<order = [1, 2, 0]>>
+// CHECK: %[[S:.*]] = graph.Mul(%[[G]], {{.*}} -> tensor<8x4x3xf32, #graph.enc<order = [1, 2, 0]>>
+// CHECK: graph.Sub(%arg1, %[[S]]) {{.*}} -> tensor<8x4x3xf32>
+func.func @step_of_training(%g: tensor<4x3x8xf32>, %w: tensor<8x4x3xf32>) -> tensor<8x4x3xf32> {
+  %rate = graph.Constant dense<0.5> : tensor<f32> as tensor<f32>
+  %t = graph.Transpose(%g) {perm = array<i64: 2, 0, 1>, graph.name = "t"} : (tensor<4x3x8xf32>) -> tensor<8x4x3xf32>
+  %s = graph.Mul(%t, %rate) {graph.name = "s"} : (tensor<8x4x3xf32>, tensor<f32>) -> tensor<8x4x3xf32>
+  %y = graph.Sub(%w, %s) {graph.name = "y"} : (tensor<8x4x3xf32>, tensor<8x4x3xf32>) -> tensor<8x4x3xf32>
+  return %y : tensor<8x4x3xf32>
+}
+
+// -----
+
+// Filters that only the run knows are turned in squares before panels are made of them; 1x1 filters need not.
+// CHECK-LABEL: func @filters_of_the_run
+// CHECK: %[[T:.*]] = graph.Relayout(%arg1) {{.*}} -> tensor<8x3x3x3xf32, #graph.enc<order = [1, 2, 3, 0]>>
+// CHECK: graph.Relayout(%[[T]]) {{.*}}order = [0, 2, 3, 1, 0], block
+// CHECK: graph.Relayout(%arg2) {{.*}}order = [0, 2, 3, 1, 0], block
+func.func @filters_of_the_run(%x: tensor<1x3x5x5xf32>, %w: tensor<8x3x3x3xf32>, %v: tensor<8x8x1x1xf32>) -> tensor<1x8x5x5xf32> {
+  %n = graph.None
+  %c = graph.Conv(%x, %w, %n) {pads = array<i64: 1, 1, 1, 1>, graph.name = "c"} : (tensor<1x3x5x5xf32>, tensor<8x3x3x3xf32>, none) -> tensor<1x8x5x5xf32>
+  %d = graph.Conv(%c, %v, %n) {graph.name = "d"} : (tensor<1x8x5x5xf32>, tensor<8x8x1x1xf32>, none) -> tensor<1x8x5x5xf32>
+  return %d : tensor<1x8x5x5xf32>
+}
