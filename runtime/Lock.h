@@ -1,4 +1,5 @@
-// Mutexes and conditions that wait until a time of the monotonic clock, over POSIX threads; and threads without signals.
+// Mutexes and conditions that wait until a time of the monotonic clock, over POSIX threads; and threads without
+// signals.
 #ifndef FATHOM_RUNTIME_LOCK_H
 #define FATHOM_RUNTIME_LOCK_H
 
