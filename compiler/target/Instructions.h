@@ -9,7 +9,8 @@ namespace fathom {
 
 // A dot product adds up the products of neighbours, two of 16 bits or four of 8, in a lane of 32.
 enum class MultiplyKind { MultiplyAdd, DotProduct };
-enum class FactorType { F64, F32, F16, BF16, I8 };
+// U8I8: the first factor has no sign, the second has.
+enum class FactorType { F64, F32, F16, BF16, I8, U8I8 };
 // A whole register; one lane of a register for all lanes; one element of memory for all lanes.
 enum class FactorSource { Vector, Lane, Memory };
 
@@ -19,6 +20,14 @@ struct Rate {
   int64_t latency = 0;
 
   explicit operator bool() const { return perCycle > 0; }
+};
+
+// How four products of 8-bit factors, the left ones without a sign, are added to a lane of 32 bits. Each is exact.
+enum class ByteProduct {
+  None,     // by arithmetic of 32-bit lanes
+  Pairs,    // factors are widened to 16 bits, of which two products are added at a time
+  Signed,   // one instruction that takes signs: 128 less than the left factors
+  Unsigned, // one instruction that takes the factors as they are
 };
 
 class Instructions {
@@ -31,7 +40,7 @@ public:
   }
 
 private:
-  std::array<std::array<std::array<Rate, 3>, 5>, 2> rates;
+  std::array<std::array<std::array<Rate, 3>, 6>, 2> rates;
 };
 
 } // namespace fathom

@@ -27,10 +27,10 @@ static constexpr llvm::StringLiteral aarch64Triple = "aarch64-unknown-linux-gnu"
 // What generated fp32 and integer code can come to use; other features never change it, so they are not required of the
 // loader's machine.
 static constexpr llvm::StringLiteral relevantFeatures[] = {
-    "neon",     "fullfp16", "dotprod",  "i8mm",   "bf16",       "sve",        "sve2",
-    "sse3",     "ssse3",    "sse4.1",   "sse4.2", "avx",        "avx2",       "fma",
-    "f16c",     "bmi",      "bmi2",     "lzcnt",  "movbe",      "avx512f",    "avx512bw",
-    "avx512cd", "avx512dq", "avx512vl", "popcnt", "avx512vnni", "avx512bf16", "avx512fp16"};
+    "neon",   "fullfp16",   "dotprod",    "i8mm",       "bf16",     "sve",      "sve2",     "sse3",
+    "ssse3",  "sse4.1",     "sse4.2",     "avx",        "avx2",     "fma",      "f16c",     "bmi",
+    "bmi2",   "lzcnt",      "movbe",      "avx512f",    "avx512bw", "avx512cd", "avx512dq", "avx512vl",
+    "popcnt", "avx512vnni", "avx512bf16", "avx512fp16", "avxvnni"};
 
 void initializeLlvmTargets() {
   static std::once_flag once;
@@ -87,11 +87,14 @@ static constexpr NamedInstruction neonInstructions[] = {
     {MultiplyKind::DotProduct, FactorType::BF16, FactorSource::Vector, "BFDOTv8bf16", "bf16"},
     {MultiplyKind::DotProduct, FactorType::BF16, FactorSource::Lane, "BF16DOTlanev8bf16", "bf16"},
     {MultiplyKind::DotProduct, FactorType::I8, FactorSource::Vector, "SDOTv16i8", "dotprod"},
-    {MultiplyKind::DotProduct, FactorType::I8, FactorSource::Lane, "SDOTlanev16i8", "dotprod"}};
+    {MultiplyKind::DotProduct, FactorType::I8, FactorSource::Lane, "SDOTlanev16i8", "dotprod"},
+    {MultiplyKind::DotProduct, FactorType::U8I8, FactorSource::Vector, "USDOTv16i8", "i8mm"},
+    {MultiplyKind::DotProduct, FactorType::U8I8, FactorSource::Lane, "USDOTlanev16i8", "i8mm"}};
 
 static constexpr NamedInstruction avx2Instructions[] = {
     {MultiplyKind::MultiplyAdd, FactorType::F64, FactorSource::Vector, "VFMADD231PDYr", "fma"},
-    {MultiplyKind::MultiplyAdd, FactorType::F32, FactorSource::Vector, "VFMADD231PSYr", "fma"}};
+    {MultiplyKind::MultiplyAdd, FactorType::F32, FactorSource::Vector, "VFMADD231PSYr", "fma"},
+    {MultiplyKind::DotProduct, FactorType::U8I8, FactorSource::Vector, "VPDPBUSDYrr", "avxvnni"}};
 
 static constexpr NamedInstruction avx512Instructions[] = {
     {MultiplyKind::MultiplyAdd, FactorType::F64, FactorSource::Vector, "VFMADD231PDZr", "avx512f"},
@@ -102,8 +105,8 @@ static constexpr NamedInstruction avx512Instructions[] = {
     {MultiplyKind::MultiplyAdd, FactorType::F16, FactorSource::Memory, "VFMADD231PHZmb", "avx512fp16"},
     {MultiplyKind::DotProduct, FactorType::BF16, FactorSource::Vector, "VDPBF16PSZr", "avx512bf16"},
     {MultiplyKind::DotProduct, FactorType::BF16, FactorSource::Memory, "VDPBF16PSZmb", "avx512bf16"},
-    {MultiplyKind::DotProduct, FactorType::I8, FactorSource::Vector, "VPDPBUSDZrr", "avx512vnni"},
-    {MultiplyKind::DotProduct, FactorType::I8, FactorSource::Memory, "VPDPBUSDZrmb", "avx512vnni"}};
+    {MultiplyKind::DotProduct, FactorType::U8I8, FactorSource::Vector, "VPDPBUSDZrr", "avx512vnni"},
+    {MultiplyKind::DotProduct, FactorType::U8I8, FactorSource::Memory, "VPDPBUSDZrmb", "avx512vnni"}};
 
 // What LLVM's scheduling model of a CPU says of instructions, by their names; nothing where there is no model.
 static llvm::StringMap<Rate> ratesOf(llvm::ArrayRef<llvm::StringRef> names, const llvm::MCSubtargetInfo &info,
@@ -181,6 +184,17 @@ static void describe(Target &target) {
     target.slowestCore = 0.9;
   }
   describePipeline(target, *info);
+}
+
+ByteProduct Target::byteProduct() const {
+  if (!hasVectors())
+    return ByteProduct::None;
+  if (instructions(MultiplyKind::DotProduct, FactorType::U8I8, FactorSource::Vector))
+    return ByteProduct::Unsigned;
+  if (instructions(MultiplyKind::DotProduct, FactorType::I8, FactorSource::Vector))
+    return ByteProduct::Signed;
+  bool hasPairs = vectorBytes == 64 ? has("avx512bw") : vectorBytes == 32 && has("avx2");
+  return hasPairs ? ByteProduct::Pairs : ByteProduct::None;
 }
 
 std::string hostFeatures(const llvm::StringMap<bool> &detected, llvm::ArrayRef<std::string> implied,

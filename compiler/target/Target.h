@@ -4,6 +4,7 @@
 #include "compiler/target/Calibration.h"
 #include "compiler/target/Gpu.h"
 #include "compiler/target/Instructions.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
@@ -58,6 +59,8 @@ struct Target {
   bool multipliesByLane() const {
     return bool(instructions(MultiplyKind::MultiplyAdd, FactorType::F32, FactorSource::Lane));
   }
+  ByteProduct byteProduct() const;
+  bool has(llvm::StringRef feature) const { return llvm::is_contained(required, feature); }
   bool isAArch64() const { return llvm::StringRef(triple).starts_with("aarch64"); }
   // Machines of work items have none: their lanes are items.
   bool hasVectors() const { return vectorBytes > 1; }

@@ -99,7 +99,7 @@ TEST(TargetTest, KnowsItsMultiplyAdds) {
   EXPECT_FALSE(a53(dot, FactorType::I8, FactorSource::Vector) || a53(fma, FactorType::F16, FactorSource::Vector));
   EXPECT_TRUE(avx2(fma, FactorType::F32, FactorSource::Vector));
   EXPECT_FALSE(avx2(fma, FactorType::F32, FactorSource::Lane) || avx2(fma, FactorType::F32, FactorSource::Memory));
-  EXPECT_TRUE(xeon(fma, FactorType::F32, FactorSource::Memory) && xeon(dot, FactorType::I8, FactorSource::Vector));
+  EXPECT_TRUE(xeon(fma, FactorType::F32, FactorSource::Memory) && xeon(dot, FactorType::U8I8, FactorSource::Vector));
   EXPECT_TRUE(xeon(dot, FactorType::BF16, FactorSource::Vector) && xeon(fma, FactorType::F16, FactorSource::Vector));
   EXPECT_FALSE(xeon(fma, FactorType::F32, FactorSource::Lane));
 }
