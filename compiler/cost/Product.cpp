@@ -67,10 +67,24 @@ double inOrder(int64_t loadAhead, int64_t run, bool packed, const Target &target
   return 1 + target.calibration.productOtherOrder * std::abs(1 - double(shortest) / double(std::max<int64_t>(1, run)));
 }
 
-double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits) {
+double byteProductInstructions(const Target &target, bool narrow) {
+  switch (target.byteProduct()) {
+  case ByteProduct::None:
+    return 16; // two shifts, which rows or columns share, a product and a sum for each of the bytes
+  case ByteProduct::Pairs:
+    return narrow ? 3 : 4.5; // two products and two sums, and parts of what a tile shares
+  case ByteProduct::Signed:
+  case ByteProduct::Unsigned:
+    break;
+  }
+  return 1;
+}
+
+double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits,
+                  double instructions) {
   const Calibration &c = target.calibration;
   int64_t lanes = target.lanes(bits), vectors = llvm::divideCeil(columns, lanes);
-  double multiplyAdds = double(rows * vectors);
+  double multiplyAdds = double(rows * vectors) * instructions;
   double leftLoads = !target.multipliesByLane() ? double(rows) : double(rows) / double(lanes);
   if (packed && target.multipliesByLane())
     leftLoads = double(llvm::divideCeil(rows, lanes));
@@ -150,7 +164,8 @@ struct Scheduled {
     int64_t unroll = std::max(s.unrollK, sets), stretches = s.packed ? blocks : p.taps;
     int64_t stretch = s.packed ? std::min(blockK, p.run) : p.run, rest = stretch % unroll;
     // Steps that do not fill an iteration load their factors one by one.
-    double step = stepCycles(rows, columns, s.packed, sets, target, p.bits) + double(vectors) * panelWait;
+    double step =
+        stepCycles(rows, columns, s.packed, sets, target, p.bits, p.instructions) + double(vectors) * panelWait;
     double perStretch = double(stretch) * step * inOrder(s.loadAhead, p.run, s.packed, target) +
                         double(rest) * double(rows) / target.loadsPerCycle +
                         double(stretch / unroll + rest) * c.productIterationStart * hurry + c.productStretchStart;

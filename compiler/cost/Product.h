@@ -22,6 +22,7 @@ struct Product {
   bool unknownRows = false;  // how many there are is known only at run time
   int64_t groupColumns = 0;  // 0 without groups
   int64_t turns = 1;         // so many products of this kind take turns, panel by panel
+  double instructions = 1;   // of a multiply-add
 
   int64_t depth() const { return taps * run; }
 
@@ -45,7 +46,10 @@ inline bool canFetchAhead(const ContractSchedule &s, int64_t rows) {
 Estimate estimate(const Product &product, const ContractSchedule &schedule, const Target &target);
 
 // Cycles of one step of the reduction for a tile of rows x columns with `sets` sets of accumulators.
-double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits);
+double stepCycles(int64_t rows, int64_t columns, bool packed, int64_t sets, const Target &target, unsigned bits,
+                  double instructions = 1);
+// Instructions that add four products of bytes to every lane of a vector; of `narrow` ones, where that takes fewer.
+double byteProductInstructions(const Target &target, bool narrow);
 // Vector registers that a tile occupies, of which so many panels with these columns are multiplied together.
 int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &target, unsigned bits,
                     int64_t panels = 1);

@@ -1,6 +1,7 @@
 // The rules that code generation follows, in words: types are those of the model, except in registers.
 #include "compiler/explain/TypeNotes.h"
 
+#include "compiler/graph/ByteProducts.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/TypeText.h"
 
@@ -42,6 +43,10 @@ std::string explainType(Operation *op) {
   if (auto product = dyn_cast<MatMulNBitsOp>(op))
     return "weights stay in " + std::to_string(product.getBits()) + " bits with a scale for every " +
            std::to_string(product.getBlockSize()) + " and are widened in registers; else " + whyKept(result);
+  if (auto why = op->getAttrOfType<StringAttr>(whyFloatAttribute))
+    return elementText(result) + ", as " + why.getValue().str();
+  if (quadsOf(op))
+    return "sums of 32 bits, of products of bytes";
   if (isa<CastOp, QuantizeLinearOp, DequantizeLinearOp>(op) && operand != result)
     return elementText(operand) + " becomes " + elementText(result) + ", as the node says";
   // Comparisons, positions of extremes and the like.

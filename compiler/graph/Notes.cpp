@@ -1,6 +1,7 @@
 // The table of notes.
 #include "compiler/graph/Notes.h"
 
+#include "compiler/graph/ByteProducts.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
 using namespace mlir;
@@ -16,12 +17,19 @@ struct Note {
 
 template <typename T> bool is(Attribute value) { return isa<T>(value); }
 
+bool isQuads(Attribute value) {
+  auto text = dyn_cast<StringAttr>(value);
+  return text && llvm::is_contained(quadsNames, text.getValue());
+}
+
 constexpr Note notes[] = {
     // Of ops.
     {"graph.name", is<StringAttr>, "the model's name for the op's first result, or one derived from it"},
     {"graph.why", is<StringAttr>, "what an assertion, or a size that data decides, is there for"},
     {"graph.ahead", is<UnitAttr>, "computes weights, of constants: it is to be folded"},
     {"graph.algorithm", is<StringAttr>, "the algorithm of a convolution that needs no other op"},
+    {"graph.quads", isQuads, "that a product is of bytes, and what is known of its factors: plain, centred or narrow"},
+    {"graph.why_float", is<StringAttr>, "why a product of quantised numbers is computed in floating point"},
     {"graph.swapped_pairs", is<UnitAttr>, "the weights of odd output channels have their two input channels swapped"},
     {"graph.attention_cycles", is<DenseI64ArrayAttr>, "what an attention costs as one kernel, and as three"},
     {"graph.in_place", is<UnitAttr>, "a concatenation or slice that moves no data"},

@@ -2,6 +2,14 @@
 // DecomposeQuantized expresses them by others where no kernel takes them whole.
 include "ContractionOps.td"
 
+def QuadsOp : Graph_ShapedOp<"Quads", [Graph_Internal]> {
+  let summary = "four 8-bit neighbours along an axis as the bytes of one i32, the first of them lowest; zeros behind the last";
+  let description = [{
+    A MatMul or Conv whose right operand is made of quads along its depth has a left operand of uint8: every element of the right one
+    stands for four factors with a sign, and results are sums of 32 bits.
+  }];
+  let arguments = (ins Graph_Tensor:$input, Graph_Int:$axis);
+}
 def DynamicQuantizeLinearOp : Graph_Op<"DynamicQuantizeLinear", [DeclareOpInterfaceMethods<Graph_ShapeInterface>]> {
   let summary = "8 bits without a sign, by the range that the input has when the model runs";
   let arguments = (ins Graph_Tensor:$input);

@@ -5,7 +5,7 @@ using namespace mlir;
 
 namespace fathom::graph {
 
-FailureOr<Sizes> matMulSizes(Operation *op, Value left, Value right) {
+FailureOr<Sizes> matMulSizes(Operation *op, Value left, Value right, int64_t together) {
   if (failed(checkRankAtLeast(op, left, 1, "the left input")) ||
       failed(checkRankAtLeast(op, right, 1, "the right input")))
     return failure();
@@ -16,7 +16,8 @@ FailureOr<Sizes> matMulSizes(Operation *op, Value left, Value right) {
     lhs.insert(lhs.begin(), one);
   if (isVectorRhs)
     rhs.push_back(one);
-  if (failed(unify(op, lhs.back(), rhs[rhs.size() - 2], "the columns of the left and the rows of the right input")))
+  if (failed(unify(op, lhs.back(), size::mul(rhs[rhs.size() - 2], together),
+                   "the columns of the left and the rows of the right input")))
     return failure();
   FailureOr<Sizes> sizes = broadcast(op, {Sizes(ArrayRef(lhs).drop_back(2)), Sizes(ArrayRef(rhs).drop_back(2))});
   if (failed(sizes))
@@ -28,7 +29,21 @@ FailureOr<Sizes> matMulSizes(Operation *op, Value left, Value right) {
   return sizes;
 }
 
+// What a product of bytes needs beside sizes.
+static LogicalResult checkQuads(Operation *op) {
+  bool hasI32 = llvm::all_of(op->getOperands().drop_front(),
+                             [](Value value) { return isAbsent(value) || elementOf(value).isSignlessInteger(32); });
+  if (hasI32 && elementOf(op->getOperand(0)).isUnsignedInteger(8))
+    return success();
+  return emitError(op, ErrorCode::BadType) << "a product with quads needs uint8 on its left side and int32 elsewhere";
+}
+
 LogicalResult MatMulOp::inferTypes(SmallVectorImpl<Type> &types) {
+  if (quadsOf(*this)) {
+    FailureOr<Sizes> sizes = matMulSizes(*this, getLhs(), getRhs(), bytesOfQuad);
+    return failed(checkQuads(*this)) || failed(sizes) ? failure()
+                                                      : addResult(*this, types, *sizes, elementOf(getRhs()));
+  }
   if (failed(checkKind(*this, getLhs(), Kind::Wide, "the left input")) ||
       failed(checkSameElement(*this, getOperands())))
     return failure();
@@ -79,14 +94,16 @@ static LogicalResult checkFloats(Operation *op, Value input) {
   return failed(checkKind(op, input, Kind::Float, "the input")) ? failure() : checkSameElement(op, op->getOperands());
 }
 
-FailureOr<Sizes> convolutionSizes(Operation *op, Value image, Value kernels, Value bias, int64_t group) {
+FailureOr<Sizes> convolutionSizes(Operation *op, Value image, Value kernels, Value bias, int64_t group,
+                                  int64_t together) {
   if (failed(checkConvolution(op, image, kernels, bias, group)))
     return failure();
   FailureOr<Window> window = getWindow(op);
   if (failed(window))
     return failure();
   Sizes input = sizesOf(image), weight = sizesOf(kernels);
-  if (failed(unify(op, input[1], size::mul(weight[1], group), "the input's channels and the weight's (times group)")))
+  if (failed(unify(op, input[1], size::mul(weight[1], group * together),
+                   "the input's channels and the weight's (times group)")))
     return failure();
   if (group > 1 && (!constantSize(weight[0]) || !constantSize(weight[1])))
     return emitError(op, ErrorCode::UnsupportedShape)
@@ -106,6 +123,11 @@ FailureOr<Sizes> convolutionSizes(Operation *op, Value image, Value kernels, Val
 }
 
 LogicalResult ConvOp::inferTypes(SmallVectorImpl<Type> &types) {
+  if (quadsOf(*this)) {
+    FailureOr<Sizes> sizes = convolutionSizes(*this, getInput(), getWeight(), getBias(), getGroup(), bytesOfQuad);
+    return failed(checkQuads(*this)) || failed(sizes) ? failure()
+                                                      : addResult(*this, types, *sizes, elementOf(getWeight()));
+  }
   if (failed(checkFloats(*this, getInput())))
     return failure();
   FailureOr<Sizes> sizes = convolutionSizes(*this, getInput(), getWeight(), getBias(), getGroup());

@@ -25,6 +25,15 @@ static LogicalResult checkScale(Operation *op, Value scale, Value numbers, Strin
                                                          : checkBroadcastTo(op, scale, sizesOf(numbers), name);
 }
 
+LogicalResult QuadsOp::inferTypes(SmallVectorImpl<Type> &types) {
+  if (failed(checkBytes(*this, getInput(), "the input")) || failed(checkAxis(*this, getAxis(), rankOf(getInput()))))
+    return failure();
+  Sizes sizes = sizesOf(getInput());
+  AffineExpr &size = sizes[*normalizeAxis(getAxis(), sizes.size())];
+  size = size::floorDiv(size::add(size, bytesOfQuad - 1), bytesOfQuad);
+  return addResult(*this, types, sizes, IntegerType::get(getContext(), 32));
+}
+
 LogicalResult DynamicQuantizeLinearOp::inferTypes(SmallVectorImpl<Type> &types) {
   if (!elementOf(getInput()).isF32())
     return fathom::emitError(*this, ErrorCode::BadType) << "the input must be float";

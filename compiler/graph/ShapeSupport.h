@@ -2,6 +2,7 @@
 // types. Internal to compiler/graph.
 #pragma once
 
+#include "compiler/graph/ByteProducts.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/support/Diagnostics.h"
@@ -63,9 +64,10 @@ llvm::LogicalResult checkBroadcastTo(mlir::Operation *op, mlir::Value value, llv
                                      llvm::StringRef name);
 
 // The sizes of a product of matrices or vectors, and of a convolution, whatever their elements are; it may have a bias.
-mlir::FailureOr<Sizes> matMulSizes(mlir::Operation *op, mlir::Value left, mlir::Value right);
+// An element of the right side stands for so many of the left one's.
+mlir::FailureOr<Sizes> matMulSizes(mlir::Operation *op, mlir::Value left, mlir::Value right, int64_t together = 1);
 mlir::FailureOr<Sizes> convolutionSizes(mlir::Operation *op, mlir::Value image, mlir::Value kernels, mlir::Value bias,
-                                        int64_t group);
+                                        int64_t group, int64_t together = 1);
 
 // Appends a result type after checking that its sizes are expressible, not negative and not too many.
 llvm::LogicalResult addResult(mlir::Operation *op, llvm::SmallVectorImpl<mlir::Type> &types,

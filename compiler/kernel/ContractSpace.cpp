@@ -1,5 +1,6 @@
 // The schedules of contractions: the space of legal ones, and the one of least estimated cost.
 #include "compiler/cost/Sweep.h"
+#include "compiler/graph/ByteProducts.h"
 #include "compiler/graph/Layout.h"
 #include "compiler/graph/Views.h"
 #include "compiler/kernel/Choices.h"
@@ -49,7 +50,11 @@ Problem problemOf(Operation *op, const Target &target) {
   p.keepsPartialSums = width >= 32;
   p.canLoadAhead = llvm::all_of(ValueRange{op->getOperand(0), op->getOperand(1), op->getResult(0)},
                                 [](Value value) { return getElementTypeOrSelf(value.getType()).isF32(); });
-  p.leftBytes = elementBytes(getElementTypeOrSelf(op->getOperand(0).getType()));
+  std::optional<Quads> quads = quadsOf(op);
+  int64_t together = quads ? bytesOfQuad : 1; // elements of the left operand for each of the right one's
+  p.leftBytes = together * elementBytes(getElementTypeOrSelf(op->getOperand(0).getType()));
+  if (quads)
+    p.product.instructions = cost::byteProductInstructions(target, quads == Quads::Narrow);
   p.wantsPacked = algorithmOf(op) == "gemm", p.wantsInPlace = algorithmOf(op) == "direct";
   if (isInKernel(op)) {
     p.product.coldPanels = isa<BlockArgument>(op->getOperand(1));
@@ -92,7 +97,7 @@ Problem problemOf(Operation *op, const Target &target) {
   p.knownRun = isKnownRun(weight[1]);
   // Channels lie side by side, also where the layout is not decided yet, and those of other tensors may lie between.
   auto input = cast<RankedTensorType>(conv.getInput().getType());
-  p.product.rowStride = size(sizesOf(input)[1]) + layoutOf(input).room[1];
+  p.product.rowStride = (size(sizesOf(input)[1]) + layoutOf(input).room[1]) / together;
   int64_t strides = 1;
   FailureOr<Window> window = getWindow(conv);
   bool isContiguous =

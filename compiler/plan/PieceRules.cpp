@@ -2,6 +2,7 @@
 #include "compiler/plan/PieceRules.h"
 
 #include "compiler/cost/Estimate.h"
+#include "compiler/graph/ByteProducts.h"
 #include "compiler/graph/Layout.h"
 #include "compiler/graph/Pieces.h"
 #include "compiler/kernel/Backend.h"
@@ -16,6 +17,13 @@ bool goesByStrides(Operation *op, const Backend &backend) {
   if (needsNoKernel(op) && !isInPlace(op))
     return false;
   return kernelClassOf(op, backend).goesByStrides;
+}
+
+bool keepsQuads(Value value, RankedTensorType there) {
+  bool isMultiplied = llvm::any_of(value.getUsers(), [](Operation *user) { return quadsOf(user).has_value(); });
+  return !isMultiplied || llvm::all_of(layoutOf(there).strides, [](AffineExpr stride) {
+    return isConstant(stride, 1) || stride.getLargestKnownDivisor() % bytesOfQuad == 0;
+  });
 }
 
 bool leavesBlock(Value value) {

@@ -12,6 +12,8 @@ class Backend;
 
 // Whether code for an op's kernel goes by strides wherever it reads its operands and writes its result.
 bool goesByStrides(mlir::Operation *op, const Backend &backend);
+// Whether those of its readers that multiply bytes find whole quads in the layout of this type.
+bool keepsQuads(mlir::Value value, mlir::RankedTensorType there);
 // Whether the value, itself or through views, leaves its block.
 bool leavesBlock(mlir::Value value);
 // Whether the elements of two tensors of equal sizes lie in the same way.

@@ -154,7 +154,7 @@ private:
       return "";
     if (mine.order != whole.order || (!chooser.placesByCost() && !haveSameHalo(mine, whole)))
       return "its layout is another";
-    if (!allGoByStrides(slice->getUsers()))
+    if (!allGoByStrides(slice->getUsers()) || !keepsQuads(slice.getResult(), there))
       return "a kernel needs its elements side by side";
     return chooser.placesByCost() ? whySlower(slice.getResult(), there, target) : "";
   }
@@ -249,7 +249,7 @@ private:
     for (size_t d = 0; d < mine.order.size(); ++d)
       if (mine.haloLow[d] > whole.haloLow[d] || mine.haloHigh[d] > whole.haloHigh[d])
         return "it has more zeros around it";
-    if (!goesByStrides(maker, backend) || !allGoByStrides(value.getUsers()))
+    if (!goesByStrides(maker, backend) || !allGoByStrides(value.getUsers()) || !keepsQuads(value, wanted))
       return "a kernel of it needs its elements side by side";
     return chooser.placesByCost() ? whySlower(value, wanted, target) : "";
   }

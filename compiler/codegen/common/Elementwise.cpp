@@ -153,7 +153,9 @@ Value emitMod(ModOp op, Arithmetic &a, Value x, Value y) {
 Value emitQuantize(QuantizeLinearOp op, Arithmetic &in, ValueRange x) {
   Code &c = in.c;
   Type to = cast<RankedTensorType>(op.getType()).getElementType();
-  Value scaled = in.make<math::RoundEvenOp>(in.div(x[0], x[1]));
+  std::optional<SmallVector<double>> scale = constantFloatsOf(op.getScale());
+  bool isOne = scale && llvm::all_of(*scale, [](double factor) { return factor == 1; });
+  Value scaled = in.make<math::RoundEvenOp>(isOne ? x[0] : in.div(x[0], x[1]));
   if (x[2])
     scaled = in.add(scaled, emitCast(c, x[2], to, in.element));
   unsigned bits = to.getIntOrFloatBitWidth();

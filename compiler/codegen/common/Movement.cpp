@@ -1,5 +1,6 @@
 // Ops that move data, as functions from a result's index to an operand's.
 #include "compiler/codegen/common/Emitter.h"
+#include "compiler/graph/ByteProducts.h"
 #include "compiler/graph/SizeMath.h"
 #include "runtime/abi.h"
 
@@ -339,6 +340,32 @@ Value listed(Emitter &e, DenseElementsAttr list, ArrayRef<Index> index, int64_t 
   return result;
 }
 
+// Bytes are put together in lanes: lanes run along another axis, or there is one.
+Value quads(Emitter &e, QuadsOp op, ArrayRef<Index> index, int64_t lanes) {
+  Code &c = e.c;
+  int64_t axis = *normalizeAxis(op.getAxis(), index.size());
+  if (index[axis].step)
+    return Value();
+  Type wide = vectorType(c.b.getI32Type(), lanes);
+  AffineExpr size = sizesOf(op.getInput())[axis];
+  std::optional<int64_t> known = constantSize(size);
+  Value first = c.mul(index[axis].base, bytesOfQuad), result = c.integer(wide, 0);
+  for (int64_t byte = 0; byte < bytesOfQuad; ++byte) {
+    Indices source = llvm::to_vector<4>(index);
+    source[axis] = {c.add(first, byte), 0};
+    auto factor = [&]() -> Value {
+      return arith::ExtUIOp::create(c.b, c.loc, wide, e.element(op.getInput(), source, lanes));
+    };
+    bool isWhole = known && *known % bytesOfQuad == 0;
+    Value there = isWhole || byte == 0 ? factor()
+                                       : c.when(c.cmp(arith::CmpIPredicate::slt, source[axis].base, c.expr(size)),
+                                                factor, [&] { return c.integer(wide, 0); });
+    Value shifted = arith::ShLIOp::create(c.b, c.loc, there, c.integer(wide, 8 * byte));
+    result = arith::OrIOp::create(c.b, c.loc, result, shifted);
+  }
+  return result;
+}
+
 // A constant that was taken into the kernel: one number for all elements, or a few of them.
 Value constant(Emitter &e, ConstantOp op, ArrayRef<Index> index, int64_t lanes) {
   auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
@@ -366,6 +393,7 @@ Value Emitter::moved(Operation *op, ArrayRef<Index> index, int64_t lanes) {
       .Case([&](GatherNDOp op) { return gatheredNd(*this, op, index, lanes); })
       .Case([&](TileOp op) { return tiled(*this, op, index, lanes); })
       .Case([&](PadOp op) { return padded(*this, op, index, lanes); })
+      .Case([&](QuadsOp op) { return quads(*this, op, index, lanes); })
       .Case([&](RangeOp op) { return ranged(*this, op, index, lanes); })
       .Case([&](TriluOp op) { return triangle(*this, op, index, lanes); })
       .Case([&](EyeLikeOp op) { return eye(*this, op, index, lanes); })

@@ -12,10 +12,32 @@ namespace fathom {
 
 static AffineExpr simplify(AffineExpr expr) { return graph::size::simplified(expr); }
 
+// A buffer of bytes in units of quads along a dimension, in which its elements follow each other.
+static Buffer inQuads(Buffer bytes, int64_t dim) {
+  auto quads = [](AffineExpr count) { return simplify(count.floorDiv(bytesOfQuad)); };
+  Layout &layout = bytes.layout;
+  for (int64_t d = 0; d < int64_t(layout.strides.size()); ++d)
+    if (d != dim)
+      layout.strides[d] = quads(layout.strides[d]);
+  layout.sizes[dim] = quads(layout.sizes[dim]);
+  layout.offset = quads(layout.offset), layout.elements = quads(layout.elements);
+  bytes.type = RankedTensorType::get(bytes.type.getShape(), IntegerType::get(bytes.type.getContext(), 32),
+                                     bytes.type.getEncoding());
+  return bytes;
+}
+
+// The left operand as the loops count it.
+static Buffer leftBuffer(KernelBody &k, Operation *op) {
+  Value lhs = op->getOperand(0);
+  Buffer buffer = operandBuffer(k, lhs);
+  return quadsOf(op) ? inQuads(buffer, isa<ConvOp>(op) ? 1 : buffer.type.getRank() - 1) : buffer;
+}
+
 Contraction::Contraction(KernelBody &k, const ContractSchedule &schedule)
     : k(k), schedule(schedule), e(k.e), c(k.e.c), op(k.anchor), lhs(op->getOperand(0)), rhs(op->getOperand(1)),
-      type(cast<RankedTensorType>(op->getResult(0).getType())), left(operandBuffer(k, lhs)), right(k.e.buffer(rhs)),
-      leftType(left.type.getElementType()), rightType(right.type.getElementType()), packed(schedule.packed) {
+      type(cast<RankedTensorType>(op->getResult(0).getType())), quads(quadsOf(op)), left(leftBuffer(k, op)),
+      right(k.e.buffer(rhs)), leftType(left.type.getElementType()), rightType(right.type.getElementType()),
+      packed(schedule.packed) {
   Type element = type.getElementType();
   bool half = isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 16;
   acc = half ? Type(c.b.getF32Type()) : registerType(element);
@@ -74,7 +96,9 @@ void Contraction::describeConv(ConvOp op) {
 }
 
 RegisterTile Contraction::registers() {
-  return {e, acc, tileN, schedule.unrollK, schedule.inFlight, schedule.loadAhead, right.pointer, rightType};
+  RegisterTile tile{e, acc, tileN, schedule.unrollK, schedule.inFlight, schedule.loadAhead, right.pointer, rightType};
+  tile.quads = quads;
+  return tile;
 }
 
 Value Contraction::rowStart(ArrayRef<Index> index, Value panel) {

@@ -62,7 +62,8 @@ private:
   mlir::Operation *op;
   mlir::Value lhs, rhs, bias;  // the last is null where there is none
   mlir::RankedTensorType type; // of the anchor's result
-  const Buffer left;
+  std::optional<graph::Quads> quads;
+  const Buffer left; // of quads: in units of them
   const Buffer &right;
   mlir::Type leftType, rightType;   // of their elements
   int64_t channel = 0;              // the result's dimension that columns run along

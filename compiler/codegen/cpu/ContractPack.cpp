@@ -83,8 +83,14 @@ Value Contraction::leftVector(ArrayRef<Index> index, Value start, Value depth, i
   if (left.pointer)
     return c.load(left.pointer, c.add(c.add(start, blockOffset), depth), leftType, count);
   Indices at = e.broadcast(left.type, index);
-  at[window ? 1 : at.size() - 1] = {depth, count > 1 ? 1 : 0};
-  return e.element(lhs, at, count);
+  Index &along = at[window ? 1 : at.size() - 1];
+  along = {depth, count > 1 ? 1 : 0};
+  if (!quads)
+    return e.element(lhs, at, count);
+  along = {c.mul(depth, bytesOfQuad), 1, bytesOfQuad};
+  Value together =
+      vector::BitCastOp::create(c.b, c.loc, VectorType::get(count, leftType), e.element(lhs, at, bytesOfQuad * count));
+  return count > 1 ? together : c.extract(together, 0);
 }
 
 // The same on a packed block: tiles of rows, each with the rows' elements side by side for every step of the reduction

@@ -1,6 +1,7 @@
 // Loads, multiply-adds and accumulators of a register tile.
 #include "compiler/codegen/cpu/RegisterTile.h"
 
+#include "compiler/codegen/cpu/DotProduct.h"
 #include "compiler/cost/Product.h"
 
 using namespace mlir;
@@ -98,6 +99,8 @@ Value RegisterTile::widen(Value x) const {
   return arith::ExtFOp::create(e.c.b, e.c.loc, vector ? Type(vector.clone(acc)) : acc, x);
 }
 
+Value RegisterTile::leftFactor(Value x) const { return quads ? asLeftQuads(e.c, *quads, x) : widen(x); }
+
 Value RegisterTile::add(Value x, Value y) const {
   return isa<FloatType>(acc) ? Value(arith::AddFOp::create(e.c.b, e.c.loc, x, y))
                              : Value(arith::AddIOp::create(e.c.b, e.c.loc, x, y));
@@ -111,6 +114,8 @@ SmallVector<Value> RegisterTile::added(ValueRange x, ValueRange y) const {
 }
 
 Value RegisterTile::fma(Value x, Value y, Value z) const {
+  if (quads)
+    return addDotProduct(e.c, e.target, *quads, x, y, z);
   if (isa<FloatType>(acc)) // fused where the target can, never a library call
     return LLVM::FMulAddOp::create(e.c.b, e.c.loc, x, y, z);
   return arith::AddIOp::create(e.c.b, e.c.loc, arith::MulIOp::create(e.c.b, e.c.loc, x, y), z);
@@ -280,8 +285,8 @@ SmallVector<Value> RegisterTile::multiplyChain(Value left, Type leftType, ArrayR
   for (Value start : rowsApart ? starts : ArrayRef<Value>())
     rows.push_back(c.whole(c.address(left, start, leftType)));
   auto leftAt = [&](size_t row, Value step, int64_t count) {
-    return widen(rowsApart ? c.load(rows[row], step, leftType, count)
-                           : c.load(left, c.add(starts[row], step), leftType, count));
+    return leftFactor(rowsApart ? c.load(rows[row], step, leftType, count)
+                                : c.load(left, c.add(starts[row], step), leftType, count));
   };
   int64_t steps = std::max(unroll, sets), vectorsOfRow = steps / 4;
   LeftVectors vectors;
@@ -421,7 +426,7 @@ SmallVector<Value> RegisterTile::multiplyPackedChain(Value left, Type leftType, 
       SmallVector<Value> factors;
       for (int64_t r = 0; r < rows;) {
         int64_t together = e.target.multipliesByLane() ? std::min(lanes(), rows - r) : 1;
-        Value vector = widen(c.load(left, c.add(at, r), leftType, together));
+        Value vector = leftFactor(c.load(left, c.add(at, r), leftType, together));
         for (int64_t lane = 0; lane < together; ++lane, ++r)
           factors.push_back(together == 1 ? vector : c.extract(vector, lane));
       }

@@ -4,6 +4,7 @@
 #include "compiler/codegen/common/Emitter.h"
 #include "compiler/codegen/common/Sums.h"
 #include "compiler/codegen/cpu/OrderedLoop.h"
+#include "compiler/graph/ByteProducts.h"
 
 namespace fathom {
 
@@ -32,6 +33,7 @@ struct RegisterTile {
   int64_t mostSteps = INT64_MAX; // of a product whose depth is known only when it runs
   bool rowsApart = false;        // rows lie at no distance of each other that is known
   bool stepsInOrder = false;     // where no loop has an order of its own, a step's loads come behind those before
+  std::optional<graph::Quads> quads = std::nullopt; // what a step multiplies are quads of bytes
 
   int64_t lanes() const { return e.target.lanes(acc.getIntOrFloatBitWidth()); }
   // Columns in vectors, the last of them narrower where they do not come out even.
@@ -93,6 +95,8 @@ struct RegisterTile {
   mlir::Value widen(mlir::Value x) const;
 
 private:
+  // A factor of the left operand as it is multiplied.
+  mlir::Value leftFactor(mlir::Value x) const;
   mlir::Value add(mlir::Value x, mlir::Value y) const;
   mlir::Value fma(mlir::Value x, mlir::Value y, mlir::Value z) const;
   // For each of these lanes what `elements`, one or a vector of them, have there.
