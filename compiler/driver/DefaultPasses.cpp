@@ -10,7 +10,7 @@ namespace fathom {
 
 llvm::StringRef defaultPasses() {
   return "repeat{rounds=4 passes={\n"
-         "  decompose-quantized,\n"
+         "  fake-quantization-to-integer, decompose-quantized,\n"
          "  canonicalize-ops, eliminate-common-subexpr, dead-code-elimination,\n"
          "  hoist-invariants, fold-explicit-padding, simplify-inference, forward-fold-scale-axis,\n"
          "  canonicalize-ops, eliminate-common-subexpr, dead-code-elimination,\n"

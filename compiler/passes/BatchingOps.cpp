@@ -1,5 +1,6 @@
 // Products of one matrix with several of weights of one size become a batch of products. Its parts lie one behind the
 // other, each in one stretch of memory, so that they can be seen through views.
+#include "compiler/graph/ByteProducts.h"
 #include "compiler/passes/ParallelOps.h"
 
 #include "compiler/passes/Decompose.h"
@@ -18,8 +19,8 @@ RankedTensorType typeOf(Value value) { return cast<RankedTensorType>(value.getTy
 // By what products can be told that become a batch; null for others.
 Attribute kindOf(Operation *op) {
   auto product = dyn_cast<MatMulOp>(op);
-  if (!product || !product.getRhs().getDefiningOp<ConstantOp>() || typeOf(product.getLhs()).getRank() < 2 ||
-      typeOf(product.getRhs()).getRank() != 2)
+  if (!product || quadsOf(op) || !product.getRhs().getDefiningOp<ConstantOp>() ||
+      typeOf(product.getLhs()).getRank() < 2 || typeOf(product.getRhs()).getRank() != 2)
     return {};
   return commonKey(op, {TypeAttr::get(product.getRhs().getType())});
 }

@@ -1,5 +1,6 @@
 // Convolutions with equal windows over one input become one convolution with the filters of all: it reads its input
 // once, and fills its register tiles better than each of them with few filters.
+#include "compiler/graph/ByteProducts.h"
 #include "compiler/passes/ParallelOps.h"
 
 using namespace mlir;
@@ -14,7 +15,7 @@ namespace {
 // By what convolutions can be told that become one; null for others.
 Attribute kindOf(Operation *op) {
   auto conv = dyn_cast<ConvOp>(op);
-  if (!conv || conv.getGroup() != 1 || !conv.getWeight().getDefiningOp<ConstantOp>() ||
+  if (!conv || quadsOf(op) || conv.getGroup() != 1 || !conv.getWeight().getDefiningOp<ConstantOp>() ||
       !(isa<NoneType>(conv.getBias().getType()) || conv.getBias().getDefiningOp<ConstantOp>()))
     return {};
   auto weight = cast<RankedTensorType>(conv.getWeight().getType());

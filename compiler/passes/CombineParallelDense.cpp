@@ -1,4 +1,5 @@
 // Products of one matrix with several of weights become one product with the columns of all.
+#include "compiler/graph/ByteProducts.h"
 #include "compiler/passes/ParallelOps.h"
 
 using namespace mlir;
@@ -13,7 +14,7 @@ namespace {
 // By what products can be told that become one; null for others.
 Attribute kindOf(Operation *op) {
   auto product = dyn_cast<MatMulOp>(op);
-  if (!product || !product.getRhs().getDefiningOp<ConstantOp>() ||
+  if (!product || quadsOf(op) || !product.getRhs().getDefiningOp<ConstantOp>() ||
       cast<RankedTensorType>(product.getLhs().getType()).getRank() < 2)
     return {};
   auto weight = cast<RankedTensorType>(product.getRhs().getType());

@@ -46,6 +46,9 @@ def DynamicToStaticPass : GraphPass<"dynamic-to-static", "RowMajor"> {
 def EliminateCommonSubexprPass : GraphPass<"eliminate-common-subexpr", "RowMajor"> {
   let summary = "Compute equal expressions once";
 }
+def FakeQuantizationToIntegerPass : GraphPass<"fake-quantization-to-integer", "RowMajor", "0", "Canonical | Names"> {
+  let summary = "Multiply quantised numbers by constant weights as integers, and move them without dequantising them";
+}
 def FirstOrderGradientPass : GraphPass<"first-order-gradient", "RowMajor | Canonical | Inferring", "0", "Canonical | Names"> {
   let summary = "Compute the gradients of the first result, by reverse-mode differentiation, of the inputs that graph.wrt names";
 }

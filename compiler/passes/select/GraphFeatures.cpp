@@ -130,6 +130,7 @@ GraphFeatures featuresOfKind(Operation *op) {
           [](auto op) { return op.getTrainingMode() || op->getNumResults() != 1 ? Composite : Normalization; })
       .Case<MatMulIntegerOp, QLinearMatMulOp, ConvIntegerOp, QLinearConvOp, DynamicQuantizeLinearOp>(
           [](auto) { return Quantized; })
+      .Case([](DequantizeLinearOp) { return Dequantized; })
       .Case<AddOp, MulOp>([](auto op) { return scalesConvolution(op) ? GraphFeatures(ScaledConv) : GraphFeatures(); })
       .Case<CastOp>(featuresOfCast)
       .Case<PadOp>([](auto) { return Padding; })
@@ -183,6 +184,7 @@ ArrayRef<FeatureText> featureTable() {
       {Composite, "operator that others express"},
       {KnownElements, "integers that are known"},
       {Quantized, "quantised product or convolution"},
+      {Dequantized, "numbers that are dequantised"},
       {Normalization, "normalisation with fixed statistics"},
       {ScaledConv, "scale or shift behind a convolution"},
       {Padding, "Pad"},

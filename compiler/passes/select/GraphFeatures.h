@@ -17,6 +17,7 @@ enum class GraphFeature : unsigned {
   Composite,
   KnownElements,
   Quantized,
+  Dequantized,
   Normalization,
   ScaledConv,
   Padding,

@@ -40,6 +40,7 @@ constexpr Rule rules[] = {
     {"dynamic-to-static", Pin, anything},
     {"eliminate-common-subexpr", Equal, edges},
     {"eliminate-common-subexpr", Dead, SharedCast},
+    {"fake-quantization-to-integer", Quantized | Dequantized, anything},
     {"fold-constant", Foldable, Equal | Neutral | KnownElements | Foldable | Simplifiable | SharedCast},
     {"fold-explicit-padding", Padding, Equal | ParallelConvs},
     {"forward-fold-scale-axis", ScaledConv, Equal | ScaledConv | Foldable | Simplifiable},

@@ -1,0 +1,226 @@
+"""Quantised products and convolutions with constant weights: sums as they are in 64-bit integers, and what becomes of them."""
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+import fathom
+from support import models
+from support.compare import run
+from support.models import node, prime
+
+BYTES = {"uint8": np.uint8, "int8": np.int8}
+SEEDS = range(4)
+
+
+def numbers(random, dtype, *shape):
+    """Of the whole range, its ends often."""
+    info = np.iinfo(dtype)
+    array = random.integers(info.min, info.max + 1, shape)
+    ends = random.random(shape)
+    return np.where(ends < 0.05, info.min, np.where(ends > 0.95, info.max, array)).astype(dtype)
+
+
+def zero_point(random, dtype):
+    info = np.iinfo(dtype)
+    return np.asarray(random.choice([info.min, info.max, 0, int(random.integers(info.min, info.max + 1))]), dtype)
+
+
+def exact_conv(x, w, attributes):
+    """In double precision, which holds every sum."""
+    bare = models.model([node("Conv", "x w", "y", **attributes)], [("x", TensorProto.DOUBLE), ("w", TensorProto.DOUBLE)],
+                        [("y", TensorProto.DOUBLE)])
+    return ReferenceEvaluator(bare).run(None, {"x": x.astype(np.float64), "w": w.astype(np.float64)})[0]
+
+
+def assert_rounded(got, exact, zero):
+    """Numbers are as near as any are; a product in single precision may round either way where two are as near."""
+    info = np.iinfo(got.dtype)
+    error = np.abs(np.clip(exact + float(zero), info.min, info.max) - got.astype(np.float64))
+    bad = error > 0.5 + 2.0**-20 * (np.abs(exact) + 1)
+    assert got.shape == exact.shape and not bad.any(), f"{got[bad][:5]} for {exact[bad][:5]}"
+
+
+class Convolution:
+    """Of random sizes; the seed is in the name of the test."""
+
+    def __init__(self, seed, group=1, signed_weights=True):
+        self.random = random = np.random.default_rng(seed)
+        self.dtype = BYTES[random.choice(list(BYTES))]
+        kernel = [int(random.choice([1, 1, 2, 3])) for _ in range(2)]
+        self.attributes = {
+            "strides": [int(s) for s in random.integers(1, 3, 2)], "dilations": [int(s) for s in random.integers(1, 3, 2)],
+            "pads": [int(p) for p in random.integers(0, 3, 4)], "group": group, "kernel_shape": kernel}
+        channels, outputs = (group * 4, group * prime(random)) if group > 1 else (prime(random), prime(random, least=2))
+        self.x = numbers(random, self.dtype, int(random.integers(1, 3)), channels, prime(random, least=7), prime(random, least=7))
+        self.zero = zero_point(random, self.dtype)
+        self.w = numbers(random, np.int8 if signed_weights else np.uint8, outputs, channels // group, *kernel)
+        self.w_zero = np.asarray(0 if signed_weights else 128, self.w.dtype)
+        self.sums = exact_conv(self.x.astype(np.int64) - int(self.zero), self.w.astype(np.int64) - int(self.w_zero), self.attributes)
+
+
+def quantised(x, scale, zero):
+    """Floats that are quantised to exactly these numbers."""
+    return ((x.astype(np.float32) - np.float32(zero)) * np.float32(scale)).astype(np.float32)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("group", [1, 3])
+@pytest.mark.parametrize("per_channel", [False, True])
+def test_convolution_between_quantisations(seed, group, per_channel):
+    case = Convolution(seed, group)
+    outputs = case.w.shape[0]
+    x_scale, y_scale = np.float32(0.02), np.float32(0.11 * np.sqrt(case.w[0].size))
+    w_scale = case.random.uniform(0.01, 0.03, outputs if per_channel else ()).astype(np.float32)
+    bias = case.random.integers(-9999, 9999, outputs).astype(np.int32)
+    b_scale = np.asarray(x_scale * w_scale, np.float32)
+    y_zero = zero_point(case.random, case.dtype)
+    w_zero = np.zeros(w_scale.shape, np.int8)
+    nodes = [
+        node("QuantizeLinear", "x xs xz", "xq"), node("DequantizeLinear", "xq xs xz", "xd"),
+        node("DequantizeLinear", "w ws wz", "wd", axis=0), node("DequantizeLinear", ["b", "bs"], "bd", axis=0),
+        node("Conv", "xd wd bd", "c", **case.attributes), node("QuantizeLinear", "c ys yz", "y"),
+    ]
+    x = quantised(case.x, x_scale, case.zero)
+    proto = models.model(nodes, [("x", TensorProto.FLOAT, x.shape)], [("y", helper.np_dtype_to_tensor_dtype(np.dtype(case.dtype)))],
+                         {"xs": x_scale, "xz": case.zero, "w": case.w, "ws": w_scale, "wz": w_zero, "b": bias, "bs": b_scale,
+                          "ys": y_scale, "yz": y_zero})
+    by_channel = np.broadcast_to(w_scale.astype(np.float64), (outputs,)).reshape(1, -1, 1, 1)
+    exact = (case.sums + bias.reshape(1, -1, 1, 1)) * float(x_scale) * by_channel / float(y_scale)
+    [got] = run(fathom.compile(proto), {"x": x})
+    assert_rounded(got, exact, y_zero)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("signed_weights", [True, False])
+def test_integer_convolution(seed, signed_weights):
+    case = Convolution(seed, signed_weights=signed_weights)
+    proto = models.model([node("ConvInteger", "x w xz wz", "y", **case.attributes)],
+                         [("x", helper.np_dtype_to_tensor_dtype(case.x.dtype), case.x.shape)], [("y", TensorProto.INT32)],
+                         {"w": case.w, "xz": case.zero, "wz": case.w_zero})
+    [got] = run(fathom.compile(proto), {"x": case.x})
+    assert got.dtype == np.int32 and np.array_equal(got, case.sums)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("fp", ["fast", "strict"])
+def test_linear_convolution(seed, fp):
+    case = Convolution(seed)
+    outputs = case.w.shape[0]
+    weights = {"xs": np.float32(0.02), "xz": case.zero, "w": case.w, "ws": case.random.uniform(0.01, 0.03, outputs).astype(np.float32),
+               "wz": np.zeros(outputs, np.int8), "ys": np.float32(0.11 * np.sqrt(case.w[0].size)), "yz": zero_point(case.random, case.dtype),
+               "b": case.random.integers(-9999, 9999, outputs).astype(np.int32)}
+    element = helper.np_dtype_to_tensor_dtype(case.x.dtype)
+    proto = models.model([node("QLinearConv", "x xs xz w ws wz ys yz b", "y", **case.attributes)],
+                         [("x", element, case.x.shape)], [("y", element)], weights)
+    [got] = run(fathom.compile(proto, fp=fp), {"x": case.x})
+    if fp == "strict":
+        [want] = ReferenceEvaluator(proto).run(None, {"x": case.x})
+        assert got.dtype == want.dtype and np.array_equal(got, want)
+    scale = 0.02 * weights["ws"].astype(np.float64).reshape(1, -1, 1, 1) / float(weights["ys"])
+    assert_rounded(got, (case.sums + weights["b"].reshape(1, -1, 1, 1)) * scale, weights["yz"])
+
+
+class Product:
+    def __init__(self, seed, depth=None, leading=None):
+        self.random = random = np.random.default_rng(seed)
+        self.dtype = BYTES[random.choice(list(BYTES))]
+        depth = depth or prime(random)
+        leading = leading if leading is not None else [prime(random) for _ in range(random.integers(1, 4))]
+        self.x = numbers(random, self.dtype, *leading, depth)
+        self.w = numbers(random, np.int8, depth, prime(random, least=2))
+        self.zero = zero_point(random, self.dtype)
+        self.sums = (self.x.astype(np.int64) - int(self.zero)) @ self.w.astype(np.int64)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("sizes", [None, "named"])
+def test_integer_product(seed, sizes):
+    case = Product(seed)
+    shape = [*(f"n{d}" for d in range(case.x.ndim - 1)), case.x.shape[-1]] if sizes else case.x.shape
+    proto = models.model([node("MatMulInteger", "x w xz", "y")], [("x", helper.np_dtype_to_tensor_dtype(case.x.dtype), shape)],
+                         [("y", TensorProto.INT32)], {"w": case.w, "xz": case.zero})
+    [got] = run(fathom.compile(proto), {"x": case.x})
+    assert got.dtype == np.int32 and np.array_equal(got, case.sums)
+
+
+@pytest.mark.parametrize("depth", [1, 3, 4, 5, 127, 1024, 4099])
+def test_sums_of_extreme_factors(depth):
+    """Of the largest products of either sign, which 16 bits do not hold two of."""
+    x = np.full((3, depth), 255, np.uint8)
+    w = np.stack([np.full(depth, 127), np.full(depth, -128), np.arange(depth) % 2 * 255 - 128], 1).astype(np.int8)
+    proto = models.model([node("MatMulInteger", "x w", "y")], [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.INT32)], {"w": w})
+    [got] = run(fathom.compile(proto), {"x": x})
+    assert np.array_equal(got, x.astype(np.int64) @ w.astype(np.int64))
+
+
+@pytest.mark.parametrize("leading", [[0], [2, 0, 3]])
+def test_empty_product(leading):
+    case = Product(3, depth=5, leading=leading)
+    proto = models.model([node("MatMulInteger", "x w xz", "y")], [("x", helper.np_dtype_to_tensor_dtype(case.x.dtype), case.x.shape)],
+                         [("y", TensorProto.INT32)], {"w": case.w, "xz": case.zero})
+    [got] = run(fathom.compile(proto), {"x": case.x})
+    assert got.shape == case.sums.shape and got.dtype == np.int32
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("fp", ["fast", "strict"])
+def test_linear_product(seed, fp):
+    case = Product(seed)
+    element = helper.np_dtype_to_tensor_dtype(case.x.dtype)
+    weights = {"xs": np.float32(0.02), "xz": case.zero, "w": case.w, "ws": np.float32(0.013), "wz": np.int8(0),
+               "ys": np.float32(0.11 * np.sqrt(len(case.w))), "yz": zero_point(case.random, case.dtype)}
+    proto = models.model([node("QLinearMatMul", "x xs xz w ws wz ys yz", "y")], [("x", element, case.x.shape)], [("y", element)], weights)
+    [got] = run(fathom.compile(proto, fp=fp), {"x": case.x})
+    if fp == "strict":
+        [want] = ReferenceEvaluator(proto).run(None, {"x": case.x})
+        assert got.dtype == want.dtype and np.array_equal(got, want)
+    assert_rounded(got, case.sums * (0.02 * 0.013 / float(weights["ys"])), weights["yz"])
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("op", ["MatMul", "Gemm"])
+def test_product_between_quantisations(seed, op):
+    case = Product(seed, leading=[5])
+    x_scale, columns = np.float32(0.02), case.w.shape[1]
+    w_scale = case.random.uniform(0.01, 0.03, columns).astype(np.float32)
+    y_scale, y_zero = np.float32(0.11 * np.sqrt(len(case.w))), zero_point(case.random, case.dtype)
+    bias = case.random.standard_normal(columns).astype(np.float32)
+    transposed = op == "Gemm"
+    nodes = [
+        node("QuantizeLinear", "x xs xz", "xq"), node("DequantizeLinear", "xq xs xz", "xd"),
+        node("DequantizeLinear", "w ws wz", "wd", axis=0 if transposed else 1),
+        node("Gemm", "xd wd b", "c", transB=1) if transposed else node("MatMul", "xd wd", "m"),
+        *([] if transposed else [node("Add", "m b", "c")]),
+        node("Relu", "c", "r"), node("QuantizeLinear", "r ys yz", "y"),
+    ]
+    x = quantised(case.x, x_scale, case.zero)
+    proto = models.model(nodes, [("x", TensorProto.FLOAT, x.shape)], [("y", helper.np_dtype_to_tensor_dtype(np.dtype(case.dtype)))],
+                         {"xs": x_scale, "xz": case.zero, "w": case.w.T.copy() if transposed else case.w, "ws": w_scale,
+                          "wz": np.zeros(columns, np.int8), "b": bias, "ys": y_scale, "yz": y_zero})
+    exact = np.maximum(case.sums * float(x_scale) * w_scale.astype(np.float64) + bias, 0) / float(y_scale)
+    [got] = run(fathom.compile(proto), {"x": x})
+    assert_rounded(got, exact, y_zero)
+
+
+def test_numbers_move_without_being_dequantised():
+    """A pool and a reshape between two convolutions of one scale: what is between them is of bytes."""
+    random = np.random.default_rng(7)
+    w, v = (numbers(random, np.int8, 8, 8, 3, 3) for _ in range(2))
+    scales = {"s": np.float32(0.05), "z": np.uint8(0), "ws": np.float32(0.01), "wz": np.int8(0), "w": w, "v": v}
+    nodes = [
+        node("QuantizeLinear", "x s z", "xq"), node("DequantizeLinear", "xq s z", "xd"), node("DequantizeLinear", "w ws wz", "wd"),
+        node("Conv", "xd wd", "c", pads=[1, 1, 1, 1]), node("Relu", "c", "r"), node("QuantizeLinear", "r s z", "rq"),
+        node("DequantizeLinear", "rq s z", "rd"), node("MaxPool", "rd", "p", kernel_shape=[2, 2], strides=[2, 2]),
+        node("QuantizeLinear", "p s z", "pq"), node("DequantizeLinear", "pq s z", "pd"), node("DequantizeLinear", "v ws wz", "vd"),
+        node("Conv", "pd vd", "y", pads=[1, 1, 1, 1]),
+    ]
+    proto = models.model(nodes, [("x", TensorProto.FLOAT, [1, 8, 12, 12])], [("y", TensorProto.FLOAT)], scales)
+    x = random.standard_normal((1, 8, 12, 12)).astype(np.float32)
+    q = np.clip(np.rint(x / np.float32(0.05)), 0, 255)
+    padded = {"pads": [1, 1, 1, 1]}
+    first = np.clip(np.rint(exact_conv(q, w, padded) * np.float64(np.float32(0.05) * np.float32(0.01) / np.float32(0.05))), 0, 255)
+    pooled = first.reshape(1, 8, 6, 2, 6, 2).max((3, 5))
+    [got] = run(fathom.compile(proto), {"x": x})
+    want = exact_conv(pooled, v, padded) * 0.05 * 0.01
+    assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
