@@ -219,6 +219,20 @@ private:
     return isLast ? product : createNamed<AddOp>(b, op, "", product, bias).getResult();
   }
 
+  // A machine that widens bytes to multiply them does as many products at a time as it does of floats, and in tiles of
+  // floats there are fewer.
+  bool isFasterInTiles(ConvOp conv) {
+    constexpr int64_t fewest = 16; // channels, with which transforms cost less than they save
+    FailureOr<Window> window = getWindow(conv);
+    auto are = [](ArrayRef<int64_t> values, int64_t all) {
+      return llvm::all_of(values, [&](int64_t value) { return value == all; });
+    };
+    ArrayRef<int64_t> weight = typeOf(conv.getWeight()).getShape();
+    return target.byteProduct() == ByteProduct::Pairs && succeeded(window) && weight.size() == 4 &&
+           conv.getGroup() == 1 && are(window->kernel, 3) && are(window->strides, 1) && are(window->dilations, 1) &&
+           std::min(weight[0], weight[1]) >= fewest;
+  }
+
   static bool isScaledBySums(DequantizeLinearOp left, DequantizeLinearOp right, int64_t columns) {
     Value scale = right.getScale();
     return isSingle(left.getScale()) && elementOf(scale).isF32() && elementOf(left.getScale()).isF32() &&
@@ -240,6 +254,10 @@ private:
                     (isSingle(right.getScale()) || typeOf(right.getScale()).getDimSize(0) == columns);
     if (!isScaled || !takes(conv, factors, 1, conv.getGroup()))
       return;
+    if (isFasterInTiles(conv))
+      return conv->setAttr(whyFloatAttribute, b.getStringAttr("Winograd's tiles take fewer instructions than the "
+                                                              "target has for products of bytes")),
+             void();
     Value bias = numbersOf(conv.getBias(), left.getScale(), right.getScale());
     Value sums = byteConv(b, conv, factors, bias, conv.getGroup(), target);
     SmallVector<int64_t> shape(rank - 1, 1);

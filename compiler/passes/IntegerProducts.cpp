@@ -51,11 +51,29 @@ bool fitsSigned(Value weights, Value zero) {
   return numbers && zeros && numbers->first - zeros->second >= INT8_MIN && numbers->second - zeros->first <= INT8_MAX;
 }
 
+// Whether two neighbours along an axis, times any two bytes without a sign, add up to a number of 16 bits.
+bool areNarrow(Value weights, int64_t axis) {
+  std::optional<ArrayRef<char>> bytes = bytesOf(weights);
+  ArrayRef<int64_t> shape = typeOf(weights).getShape();
+  int64_t size = shape[axis], step = ShapedType::getNumElements(shape.drop_front(axis + 1));
+  if (!bytes || int64_t(bytes->size()) != typeOf(weights).getNumElements())
+    return false;
+  for (int64_t at = 0; at < int64_t(bytes->size()); ++at) {
+    if (at / step % size % 2 || at / step % size + 1 == size)
+      continue;
+    int64_t first = int8_t((*bytes)[at]), second = int8_t((*bytes)[at + step]);
+    if (std::max<int64_t>(first, 0) + std::max<int64_t>(second, 0) > INT16_MAX / UINT8_MAX ||
+        std::min<int64_t>(first, 0) + std::min<int64_t>(second, 0) < INT16_MIN / UINT8_MAX)
+      return false;
+  }
+  return true;
+}
+
 // Makes the ops of one product.
 class Maker {
 public:
   Maker(OpBuilder &b, Operation *like, const Target &target)
-      : b(b), like(like), i32(b.getI32Type()), isCentred(target.byteProduct() == ByteProduct::Signed) {}
+      : b(b), like(like), i32(b.getI32Type()), form(target.byteProduct()) {}
 
   Value cast(Value value, Type element, StringRef suffix) {
     return typeOf(value).getElementType() == element
@@ -110,11 +128,14 @@ public:
     Value sums = ahead<ReduceSumOp>(".weight.sums", wide, makeInts(b, like, axes), b.getI64IntegerAttr(keepsAxes),
                                     b.getI64IntegerAttr(0));
     Value zero = cast(leftZero, i32, ".left.zero.i32");
-    Value by = createNamed<SubOp>(b, like, ".left.offset", number(isCentred ? 128 : 0), zero);
+    Value by = createNamed<SubOp>(b, like, ".left.offset", number(isCentred() ? 128 : 0), zero);
     return createNamed<MulOp>(b, like, ".offset", sums, by);
   }
 
-  Value quads(Value weights, int64_t axis) { return ahead<QuadsOp>(".quads", weights, axis); }
+  Value quads(Value weights, int64_t axis) {
+    isNarrow = form == ByteProduct::Pairs && areNarrow(weights, axis);
+    return ahead<QuadsOp>(".quads", weights, axis);
+  }
 
   Value padded(Value left, ArrayRef<int64_t> pads, Value zero) {
     if (llvm::all_of(pads, [](int64_t count) { return count == 0; }))
@@ -124,16 +145,19 @@ public:
   }
 
   template <typename Op> Value finished(Op op, StringRef suffix) {
-    setQuads(op, isCentred ? Quads::Centred : Quads::Plain);
+    setQuads(op, isCentred() ? Quads::Centred : isNarrow ? Quads::Narrow : Quads::Plain);
     nameAfter(op, like, suffix);
     (void)inferResultTypes(op);
     return op.getResult();
   }
 
+  bool isCentred() const { return form == ByteProduct::Signed; }
+
   OpBuilder &b;
   Operation *like;
   Type i32;
-  bool isCentred;
+  ByteProduct form;
+  bool isNarrow = false;
 };
 
 // How many elements are missing to whole quads.

@@ -154,6 +154,19 @@ def test_sums_of_extreme_factors(depth):
     assert np.array_equal(got, x.astype(np.int64) @ w.astype(np.int64))
 
 
+@pytest.mark.parametrize("depth", [1, 2, 63, 256])
+def test_weights_of_seven_bits(depth):
+    """Two products with them, also with 255, fit 16 bits, and no more than that."""
+    random = np.random.default_rng(depth)
+    w = random.integers(-64, 65, (depth, 40)).astype(np.int8)
+    w[:, 0], w[:, 1] = 64, -64
+    x = numbers(random, np.uint8, 17, depth)
+    x[0] = 255
+    proto = models.model([node("MatMulInteger", "x w", "y")], [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.INT32)], {"w": w})
+    [got] = run(fathom.compile(proto), {"x": x})
+    assert np.array_equal(got, x.astype(np.int64) @ w.astype(np.int64))
+
+
 @pytest.mark.parametrize("leading", [[0], [2, 0, 3]])
 def test_empty_product(leading):
     case = Product(3, depth=5, leading=leading)
