@@ -237,3 +237,48 @@ def test_numbers_move_without_being_dequantised():
     [got] = run(fathom.compile(proto), {"x": x})
     want = exact_conv(pooled, v, padded) * 0.05 * 0.01
     assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
+
+
+def whole_numbers(seed):
+    """A random chain of operators on whole numbers, and an input: convolutions and a product, each requantised."""
+    random = np.random.default_rng(seed)
+    dtype = BYTES[random.choice(list(BYTES))]
+    element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    nodes, weights, name, channels, size = [], {}, "x", prime(random), int(random.integers(5, 9))
+    shape = [int(random.integers(1, 3)), channels, size, size]
+    scale, zero = np.float32(0.05), zero_point(random, dtype)
+
+    def requantised(kind, w, depth, **attributes):
+        nonlocal name, scale, zero
+        at = len(nodes)
+        result = np.float32(random.uniform(0.5, 2) * scale * np.sqrt(depth)), zero_point(random, dtype)
+        w_scale = np.float32(random.uniform(0.01, 0.03))
+        values = [scale, zero, w, w_scale, np.int8(0), *result]
+        names = [f"c{at}_{i}" for i in range(len(values))]
+        weights.update(zip(names, values, strict=True))
+        nodes.append(node(kind, [name, *names], [f"v{at}"], **attributes))
+        name, (scale, zero) = f"v{at}", result
+
+    for _ in range(int(random.integers(1, 4))):
+        outputs, kernel = prime(random, least=2), int(random.integers(1, 4))
+        w = numbers(random, np.int8, outputs, channels, kernel, kernel)
+        requantised("QLinearConv", w, w[0].size, pads=[kernel // 2] * 4, kernel_shape=[kernel, kernel])
+        channels, size = outputs, size + 2 * (kernel // 2) - kernel + 1
+        if random.random() < 0.4:
+            nodes.append(node("Transpose", [name], [f"p{len(nodes)}"], perm=[0, 1, 3, 2]))
+            name = nodes[-1].output[0]
+    depth = channels * size * size
+    weights["flat"] = np.asarray([0, depth], np.int64)
+    nodes.append(node("Reshape", [name, "flat"], ["rows"]))
+    name = "rows"
+    requantised("QLinearMatMul", numbers(random, np.int8, depth, prime(random, least=2)), depth)
+    nodes[-1].output[0] = "y"
+    return models.model(nodes, [("x", element, shape)], [("y", element)], weights), {"x": numbers(random, dtype, *shape)}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whole_numbers_equal_the_reference(seed):
+    """Bit by bit, through several operators."""
+    proto, inputs = whole_numbers(seed)
+    [got], [want] = run(fathom.compile(proto, fp="strict"), inputs), ReferenceEvaluator(proto).run(None, inputs)
+    assert got.dtype == want.dtype and np.array_equal(got, want)
