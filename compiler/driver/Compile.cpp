@@ -13,6 +13,7 @@
 #include "compiler/kernel/Precision.h"
 #include "compiler/package/Host.h"
 #include "compiler/passes/gradient/Request.h"
+#include "compiler/passes/normalform/Words.h"
 #include "compiler/support/Cancellation.h"
 #include "compiler/support/LargeStack.h"
 #include <atomic>
@@ -279,6 +280,8 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
   }
   // With locations, which name the model's nodes in messages and traces.
   if (options.stop == Stage::Graph) {
+    if (auto program = module->getAttrOfType<StringAttr>(normalform::programAttribute))
+      return *options.text << program.getValue(), success();
     module->setAttr(hasAlgorithmsAttribute, UnitAttr::get(module.getContext()));
     return module->print(*options.text, OpPrintingFlags().enableDebugInfo()), *options.text << "\n", success();
   }

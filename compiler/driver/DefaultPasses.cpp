@@ -8,15 +8,20 @@ namespace fathom {
 #define FATHOM_KERNEL_PASSES                                                                                           \
   "name-ops, convert-layout, hoist-invariants, store-results, place-pieces, fuse-ops, outline-kernels\n"
 
-llvm::StringRef defaultPasses() {
-  return "repeat{rounds=4 passes={\n"
-         "  fake-quantization-to-integer, decompose-quantized,\n"
-         "  canonicalize-ops, eliminate-common-subexpr, dead-code-elimination,\n"
-         "  hoist-invariants, fold-explicit-padding, simplify-inference, forward-fold-scale-axis,\n"
-         "  canonicalize-ops, eliminate-common-subexpr, dead-code-elimination,\n"
-         "  nest-concats,\n"
-         "  fold-constant, dynamic-to-static}},\n"
-         "name-ops, alter-op-layout, fold-constant,\n" FATHOM_KERNEL_PASSES;
+#define FATHOM_GRAPH_PASSES                                                                                            \
+  "repeat{rounds=4 passes={\n"                                                                                         \
+  "  fake-quantization-to-integer, decompose-quantized,\n"                                                             \
+  "  canonicalize-ops, eliminate-common-subexpr, dead-code-elimination,\n"                                             \
+  "  hoist-invariants, fold-explicit-padding, simplify-inference, forward-fold-scale-axis,\n"                          \
+  "  canonicalize-ops, eliminate-common-subexpr, dead-code-elimination,\n"                                             \
+  "  nest-concats,\n"                                                                                                  \
+  "  fold-constant, dynamic-to-static}},\n"
+#define FATHOM_ALGORITHM_PASSES "name-ops, alter-op-layout, fold-constant,\n"
+
+llvm::StringRef defaultPasses() { return FATHOM_GRAPH_PASSES FATHOM_ALGORITHM_PASSES FATHOM_KERNEL_PASSES; }
+
+std::string defaultPassesWith(llvm::StringRef more) {
+  return (FATHOM_GRAPH_PASSES + more + ",\n" FATHOM_ALGORITHM_PASSES FATHOM_KERNEL_PASSES).str();
 }
 
 llvm::StringRef gradientPasses() {

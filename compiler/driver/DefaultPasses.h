@@ -7,6 +7,8 @@ namespace fathom {
 
 // From the imported graph to kernels.
 llvm::StringRef defaultPasses();
+// The same with more passes on the graph, between its rounds and the choice of algorithms.
+std::string defaultPassesWith(llvm::StringRef more);
 // What goes in front of them where gradients are asked for.
 llvm::StringRef gradientPasses();
 // Its part from a graph whose ops have kernels of their own.

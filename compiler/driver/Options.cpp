@@ -32,7 +32,7 @@ static const Option table[] = {
     {"passes", 0, OptionType::Text, "PIPELINE", "", compiles | PassesBit, false, true,
      "the passes from the imported graph to kernels, as text; 'fathom passes' prints the default, and with --list what "
      "there is; or a policy (none, O0 to O3, paper-bl, auto, ...), or with:PASS,... for passes to be completed by what "
-     "they need"},
+     "they need, or default+PASS+... for the default with more on the graph"},
     {"loss", 0, OptionType::Text, "[FUNCTION:]OUTPUT[:INPUT]", "", CompileBit | BenchBit | TuneBit, false, true,
      "compile the gradients of an output instead of the model: OUTPUT, which is one number, or sum:OUTPUT, "
      "mean:OUTPUT, "

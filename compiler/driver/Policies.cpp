@@ -135,6 +135,11 @@ FailureOr<std::string> pipelineText(StringRef passes, Location loc) {
   passes = passes.trim();
   if (passes.empty() || passes == "default" || passes == autoPolicy)
     return defaultPasses().str();
+  if (passes.consume_front(defaultAndPrefix)) {
+    std::string more = passes.str();
+    std::replace(more.begin(), more.end(), '+', ',');
+    return failed(Pipeline::parse(more, loc)) ? FailureOr<std::string>(failure()) : defaultPassesWith(more);
+  }
   bool isList = passes.consume_front(completedPrefix);
   const Policy *policy = nullptr;
   for (const Policy &one : policyTable())

@@ -15,8 +15,11 @@ llvm::ArrayRef<Policy> policyTable();
 constexpr llvm::StringLiteral autoPolicy = "auto";
 // In front of passes that are to be completed.
 constexpr llvm::StringLiteral completedPrefix = "with:";
+// In front of passes, with + between them, that the default takes on.
+constexpr llvm::StringLiteral defaultAndPrefix = "default+";
 
-// What --passes means as the text of a pipeline: nothing (the default), a policy, passes to complete, or the text. What
+// What --passes means as the text of a pipeline: nothing (the default), a policy, passes to complete or to
+// take on, or the text. What
 // is wrong is reported.
 mlir::FailureOr<std::string> pipelineText(llvm::StringRef passes, mlir::Location loc);
 

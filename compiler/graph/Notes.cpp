@@ -37,6 +37,7 @@ constexpr Note notes[] = {
     {"graph.kernel", is<IntegerAttr>, "the kernel that a call is of, or that an op is put into"},
     {"graph.keys", is<ArrayAttr>, "the labels that a map's entries have as keys"},
     {"graph.recomputed", is<UnitAttr>, "computes once more what is not kept"},
+    {"graph.fast", is<UnitAttr>, "a function whose cheaper approximation will do"},
     // Of the module.
     {"graph.has_algorithms", is<UnitAttr>, "that convolutions and products are in the forms of their algorithms"},
     {"graph.files", is<ArrayAttr>, "the files that the model was read from"},
@@ -47,6 +48,8 @@ constexpr Note notes[] = {
     {"graph.wrt", is<ArrayAttr>, "the inputs and weights that gradients are taken of"},
     {"graph.train", is<StringAttr>, "the optimizer that updates weights by their gradients"},
     {"graph.precision", is<StringAttr>, "of a module: what products of 32-bit floats may take their factors as"},
+    {"graph.program", is<StringAttr>, "the text of the program that main is"},
+    {"graph.weights", is<ArrayAttr>, "the constants that the program reads"},
     {"graph.opset", is<IntegerAttr>, "the version of ONNX's operators that the model was written for"},
     {"graph.producer", is<StringAttr>, "the program that wrote the model"},
     {"graph.vocabulary", is<ArrayAttr>, "the strings of the model, by their numbers"}};

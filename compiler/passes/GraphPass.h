@@ -20,6 +20,7 @@ enum Fact : unsigned {
   Kernels = 128,
   Unquantized = 256,
   Inferring = 512,
+  Textual = 1024,
 };
 using Facts = unsigned;
 

@@ -21,6 +21,7 @@ ArrayRef<FactText> factTable() {
       {Results, "results", "what leaves a block is a kernel's result"},
       {Groups, "groups", "every op is in a group that becomes a kernel"},
       {Kernels, "kernels", "the graph calls kernels"},
+      {Textual, "textual", "the graph is the text of a program"},
   };
   return table;
 }

@@ -49,6 +49,9 @@ def EliminateCommonSubexprPass : GraphPass<"eliminate-common-subexpr", "RowMajor
 def FakeQuantizationToIntegerPass : GraphPass<"fake-quantization-to-integer", "RowMajor", "0", "Canonical | Names"> {
   let summary = "Multiply quantised numbers by constant weights as integers, and move them without dequantising them";
 }
+def FastMathPass : GraphPass<"fast-math", "RowMajor"> {
+  let summary = "Let exponentials, hyperbolic tangents, error functions and what is made of them be cheaper approximations";
+}
 def FirstOrderGradientPass : GraphPass<"first-order-gradient", "RowMajor | Canonical | Inferring", "0", "Canonical | Names"> {
   let summary = "Compute the gradients of the first result, by reverse-mode differentiation, of the inputs that graph.wrt names";
 }
@@ -110,6 +113,16 @@ def SimplifyInferencePass : GraphPass<"simplify-inference", "RowMajor", "Inferri
 }
 def StoreResultsPass : GraphPass<"store-results", "Layouts | Movable | Names", "Results"> {
   let summary = "Copy what leaves the graph, a branch or a loop and is not a kernel's result, and store sizes that kernels read";
+}
+def ToANormalFormPass : GraphPass<"to-a-normal-form", "RowMajor", "Textual", "RowMajor | Movable | Canonical | Unquantized | Inferring | Names"> {
+  let summary = "Write the graph as a program of the functional language, in which every op has a name by a let";
+}
+def ToGraphNormalFormPass : GraphPass<"to-graph-normal-form", "Textual", "RowMajor | Movable", "Textual"> {
+  let summary = "Read the program that to-a-normal-form has written: names become edges of the graph again";
+}
+def ToMixedPrecisionPass : GraphPass<"to-mixed-precision", "RowMajor", "0", "Names"> {
+  let summary = "Compute products and convolutions, and what can follow them, of halves: f16, or what the option type says";
+  let options = [Option<"type", "type", "std::string", "\"f16\"", "f16 or bf16">];
 }
 def UpdateWeightsPass : GraphPass<"update-weights", "RowMajor", "0", "Names"> {
   let summary = "Make of gradients the step of the optimizer that graph.train names: its results are what the next step takes";

@@ -65,7 +65,8 @@ LogicalResult refuseOrder(GraphPass &pass, const FactText &missing, GraphPass *e
     error << "pass '" << ender->getArgument() << "' in front of it ended";
   else
     error << "no pass in front of it gives";
-  std::string givers = whoGives(missing.fact);
+  // What every imported graph has is lost rather than missing.
+  std::string givers = missing.fact & importedFacts ? "" : whoGives(missing.fact);
   if (!givers.empty())
     return hint(std::move(error), "put " + givers + " in front of it");
   return hint(std::move(error), "put '" + pass.getArgument() + "' in front of '" +

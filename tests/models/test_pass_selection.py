@@ -9,8 +9,9 @@ import sys
 
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import helper
 from support.models import make_model, value
+from support.sparse import sparse
 from support.tool import ROOT, fathom, run_tool
 
 CLASSES = {
@@ -30,21 +31,6 @@ HELD = list(CLASSES) if os.environ.get("FATHOM_PASSES_ALL") else FEW
 ROWS = """decompose-quantized canonicalize-ops eliminate-common-subexpr dead-code-elimination hoist-invariants fold-explicit-padding
 simplify-inference forward-fold-scale-axis simplify-expr canonicalize-cast simplify-fc-transpose nest-concats fold-constant dynamic-to-static
 remove-unused-functions combine-parallel-conv2d batching-ops combine-parallel-dense canonicalize-ops""".split()
-
-
-def sparse(name, folder):
-    """The graph with weights that are all zeros and take no place on a disk."""
-    model = onnx.load(ROOT / "models" / f"{name}.onnx", load_external_data=False)
-    ends = {}
-    for tensor in model.graph.initializer:
-        if tensor.data_location == TensorProto.EXTERNAL:
-            where = {entry.key: entry.value for entry in tensor.external_data}
-            end = int(where.get("offset", 0)) + int(where.get("length", 0))
-            ends[where["location"]] = max(ends.get(where["location"], 0), end)
-    for location, end in ends.items():
-        with open(folder / location, "wb") as file:
-            file.truncate(end)
-    return shutil.copy(ROOT / "models" / f"{name}.onnx", folder)
 
 
 def told(model, *options):

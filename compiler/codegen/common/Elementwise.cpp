@@ -1,5 +1,6 @@
 // The arithmetic of elementwise ops on registers: one case per op, for scalars and vectors alike.
 #include "compiler/codegen/common/Emitter.h"
+#include "compiler/codegen/common/MathLowering.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -12,13 +13,20 @@ namespace {
 // Builds arithmetic on values of one register type; `element` is the tensor's element type, which knows about signs.
 struct Arithmetic {
   Code &c;
-  Type element; // as in the tensor
-  Type type;    // in registers
+  Type element;        // as in the tensor
+  Type type;           // in registers
+  bool isFast = false; // cheaper functions will do
 
   bool isFloat() const { return isa<FloatType>(element); }
   bool isUnsigned() const { return element.isUnsignedInteger() || element.isInteger(1); }
   Value k(double value) const { return c.number(type, value); }
-  template <typename Op, typename... Args> Value make(Args... args) const { return Op::create(c.b, c.loc, args...); }
+  template <typename Op, typename... Args> Value make(Args... args) const {
+    Op op = Op::create(c.b, c.loc, args...);
+    if constexpr (llvm::is_one_of<Op, math::ExpOp, math::TanhOp, math::ErfOp>::value)
+      if (isFast)
+        op->setAttr(fastAttribute, c.b.getUnitAttr());
+    return op;
+  }
   template <typename FloatOp, typename SignedOp, typename UnsignedOp = SignedOp, typename... Args>
   Value pick(Args... args) const {
     return isFloat() ? make<FloatOp>(args...) : isUnsigned() ? make<UnsignedOp>(args...) : make<SignedOp>(args...);
@@ -327,8 +335,9 @@ Value emitElementwise(Emitter &e, Operation *op, ValueRange operands, int64_t la
     return arith::SelectOp::create(c.b, c.loc, operands[0], operands[1], operands[2]);
   if (auto dequantize = dyn_cast<DequantizeLinearOp>(op))
     return emitDequantize(dequantize, c, operands);
+  bool isFast = op->hasAttr("graph.fast");
   if (!isHalf(element))
-    return emitOp(e, op, Arithmetic{c, element, vectorType(element, lanes)}, operands);
+    return emitOp(e, op, Arithmetic{c, element, vectorType(element, lanes), isFast}, operands);
   // Half precision is storage: each op computes in single precision and rounds its result.
   Type wide = c.b.getF32Type();
   SmallVector<Value> widened;
@@ -337,7 +346,7 @@ Value emitElementwise(Emitter &e, Operation *op, ValueRange operands, int64_t la
     widened.push_back(extend ? emitCast(c, value, cast<RankedTensorType>(operand.getType()).getElementType(), wide)
                              : value);
   }
-  Value value = emitOp(e, op, Arithmetic{c, wide, vectorType(wide, lanes)}, widened);
+  Value value = emitOp(e, op, Arithmetic{c, wide, vectorType(wide, lanes), isFast}, widened);
   return isHalf(result) ? emitCast(c, value, wide, result) : value;
 }
 

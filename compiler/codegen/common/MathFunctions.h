@@ -63,6 +63,15 @@ Num erf(Num x);
 Num onePlusErf(Num x, double scale);
 Num erfc(Num x);
 
+// MathFast.cpp: of f32, with errors as docs/dev/numerics.md states them.
+Num fastExp(Num x);
+Num fastExpAtMostZero(Num x);
+Num fastSigmoid(Num x);
+Num fastSwish(Num x);
+Num fastTanh(Num x);
+Num fastErf(Num x);
+Num fastOnePlusErf(Num x, double scale);
+
 // MathRounding.cpp: what some targets have as instructions.
 Num expandFloor(Num x);
 Num expandCeil(Num x);

@@ -16,6 +16,11 @@ using namespace mathlowering;
 
 enum class Precision { own, wideIfStrict };
 
+// Whether the cheaper function will do.
+bool isFast(Operation *op, const MathOptions &options) {
+  return op->hasAttr(fastAttribute) && !options.strict && getElementTypeOrSelf(op->getResult(0).getType()).isF32();
+}
+
 // The function of these operands, computed in f64 where f32 must be within 1 ulp.
 template <typename Function, typename... Nums> Num wideIfStrict(Function function, Num x, Nums... others) {
   if (x.c->options.strict && x.isSingle())
@@ -29,7 +34,7 @@ template <typename Op, typename... Operands> struct FunctionPattern : OpRewriteP
   // With an attribute: only for ops that have it, before the pattern for all of them.
   FunctionPattern(MLIRContext *context, MathOptions options, Function function, Precision precision,
                   StringRef attribute = "")
-      : OpRewritePattern<Op>(context, attribute.empty() ? 1 : 2), options(options), function(function),
+      : OpRewritePattern<Op>(context, attribute.empty() ? 0 : 1), options(options), function(function),
         precision(precision), attribute(attribute) {}
 
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
@@ -72,10 +77,29 @@ arith::MulFOp productWith(Value x, Value value) {
   return product && (product.getLhs() == value ? product.getRhs() : product.getLhs()) == x ? product : nullptr;
 }
 
+// A function that may be cheaper, by that one.
+template <typename Op> struct FastPattern : OpRewritePattern<Op> {
+  using Function = Num (*)(Num);
+  FastPattern(MLIRContext *context, MathOptions options, Function function, Function atMostZero = nullptr)
+      : OpRewritePattern<Op>(context, /*benefit=*/2), options(options), function(function), atMostZero(atMostZero) {}
+
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    if (!isFast(op, options))
+      return rewriter.notifyMatchFailure(op, "not the special case");
+    Context context{rewriter, op.getLoc(), options};
+    Num x{{&context, op.getOperand()}};
+    rewriter.replaceOp(op, (atMostZero && op->hasAttr(atMostZeroAttribute) ? atMostZero : function)(x).v);
+    return success();
+  }
+
+  MathOptions options;
+  Function function, atMostZero;
+};
+
 // 1 / (1 + e^-x), and its product with x, as one function of x.
 struct SigmoidPattern : OpRewritePattern<math::ExpOp> {
   SigmoidPattern(MLIRContext *context, MathOptions options)
-      : OpRewritePattern(context, /*benefit=*/2), options(options) {}
+      : OpRewritePattern(context, /*benefit=*/3), options(options) {}
 
   LogicalResult matchAndRewrite(math::ExpOp op, PatternRewriter &rewriter) const override {
     auto negated = op.getOperand().getDefiningOp<arith::NegFOp>();
@@ -88,9 +112,9 @@ struct SigmoidPattern : OpRewritePattern<math::ExpOp> {
     Num x{{&context, negated.getOperand()}};
     if (arith::MulFOp product = productWith(x.v, quotient)) {
       rewriter.setInsertionPoint(product);
-      rewriter.replaceOp(product, wideIfStrict(swish, x).v);
+      rewriter.replaceOp(product, isFast(op, options) ? fastSwish(x).v : wideIfStrict(swish, x).v);
     } else {
-      rewriter.replaceOp(quotient, wideIfStrict(sigmoid, x).v);
+      rewriter.replaceOp(quotient, isFast(op, options) ? fastSigmoid(x).v : wideIfStrict(sigmoid, x).v);
     }
     return success();
   }
@@ -130,7 +154,7 @@ std::pair<Value, double> scaledOperand(Value value) {
 // 1 + erf(x), or of x times a constant, as one function of x.
 struct OnePlusErfPattern : OpRewritePattern<math::ErfOp> {
   OnePlusErfPattern(MLIRContext *context, MathOptions options)
-      : OpRewritePattern(context, /*benefit=*/2), options(options) {}
+      : OpRewritePattern(context, /*benefit=*/3), options(options) {}
 
   LogicalResult matchAndRewrite(math::ErfOp op, PatternRewriter &rewriter) const override {
     arith::AddFOp sum = sumWithOne(op);
@@ -139,7 +163,8 @@ struct OnePlusErfPattern : OpRewritePattern<math::ErfOp> {
     rewriter.setInsertionPoint(sum);
     Context context{rewriter, sum.getLoc(), options};
     auto [x, scale] = scaledOperand(op.getOperand());
-    rewriter.replaceOp(sum, onePlusErf(Num{{&context, x}}, scale).v);
+    auto function = isFast(op, options) ? fastOnePlusErf : onePlusErf;
+    rewriter.replaceOp(sum, function(Num{{&context, x}}, scale).v);
     return success();
   }
 
@@ -149,7 +174,7 @@ struct OnePlusErfPattern : OpRewritePattern<math::ErfOp> {
 // 1 + tanh(x) = 2 / (1 + e^-2x), which does not cancel below 0.
 struct OnePlusTanhPattern : OpRewritePattern<math::TanhOp> {
   OnePlusTanhPattern(MLIRContext *context, MathOptions options)
-      : OpRewritePattern(context, /*benefit=*/2), options(options) {}
+      : OpRewritePattern(context, /*benefit=*/3), options(options) {}
 
   LogicalResult matchAndRewrite(math::TanhOp op, PatternRewriter &rewriter) const override {
     arith::AddFOp sum = sumWithOne(op);
@@ -159,7 +184,8 @@ struct OnePlusTanhPattern : OpRewritePattern<math::TanhOp> {
     rewriter.setInsertionPoint(sum);
     Context context{rewriter, sum.getLoc(), options};
     Num doubled = Num{{&context, op.getOperand()}} * 2.0;
-    rewriter.replaceOp(sum, wideIfStrict([](Num x) { return sigmoid(x) * 2.0; }, doubled).v);
+    rewriter.replaceOp(sum, isFast(op, options) ? (fastSigmoid(doubled) * 2.0).v
+                                                : wideIfStrict([](Num x) { return sigmoid(x) * 2.0; }, doubled).v);
     return success();
   }
 
@@ -201,6 +227,9 @@ void populateMathLowering(RewritePatternSet &patterns, const MathOptions &option
     patterns.add<FunctionPattern<Op, Operands...>>(context, options, function, precision);
   };
   patterns.add<SigmoidPattern, OnePlusErfPattern, OnePlusTanhPattern>(context, options);
+  patterns.add<FastPattern<math::ExpOp>>(context, options, fastExp, fastExpAtMostZero);
+  patterns.add<FastPattern<math::TanhOp>>(context, options, fastTanh);
+  patterns.add<FastPattern<math::ErfOp>>(context, options, fastErf);
   patterns.add<FunctionPattern<math::ExpOp, Num>>(context, options, mathlowering::expAtMostZero,
                                                   Precision::wideIfStrict, atMostZeroAttribute);
 #define FATHOM_LOWER(op, function, precision) add.template operator()<op>(function, Precision::precision)

@@ -16,6 +16,9 @@ struct MathOptions {
 
 // Of a math.exp whose operand is never above 0, as in a softmax: it cannot overflow, which is cheaper.
 constexpr char atMostZeroAttribute[] = "at_most_zero";
+// Of a function of f32 that may be off by more than a few ulp, where that is cheaper: exp, tanh, erf and what they are
+// part of. In strict mode it says nothing.
+constexpr char fastAttribute[] = "fast";
 
 // Patterns for f32 and f64 scalars and vectors: every float op of the math dialect except fpowi and the
 // classifications, and arith.remf; 1 / (1 + e^-x) as a whole. What remains is arith and math.{absf,copysign,sqrt}, and

@@ -46,8 +46,8 @@ Value convert(Code &c, Value x, Type to) {
 Grid emitSoftmax(KernelBody &k, const RowSchedule &schedule) {
   Emitter &e = k.e;
   Code &c = e.c;
-  Float f{c};
   Operation *op = k.anchor;
+  Float f{c, op->hasAttr("graph.fast")};
   Value input = op->getOperand(0);
   auto type = cast<RankedTensorType>(input.getType());
   Type element = type.getElementType(), acc = isHalf(element) ? Type(c.b.getF32Type()) : element;

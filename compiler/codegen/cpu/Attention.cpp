@@ -97,7 +97,8 @@ private:
     return c.add(before, rowsAt + within * int64_t(rowIndices.size()));
   }
   ScoreTile tileFor(int64_t height) {
-    return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, areTogether(height), schedule};
+    bool isFast = attention.softmax->hasAttr("graph.fast");
+    return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, areTogether(height), isFast, schedule};
   }
   RegisterTile registers(const Buffer &right) {
     return {e, f32, tileN, schedule.unrollK, e.target.fmaInFlight(), schedule.loadAhead, right.pointer, f32};

@@ -8,9 +8,10 @@ using namespace mlir;
 namespace fathom {
 
 ScoreTile::ScoreTile(Emitter &e, Value scratch, int64_t start, Value statistics, int64_t rows, int64_t keys,
-                     bool rowsTogether, const AttentionSchedule &schedule)
-    : c(e.c), f{e.c}, f32(e.c.b.getF32Type()), scratch(scratch), statistics(statistics), rowsTogether(rowsTogether),
-      rows(rows), keys(keys), lanes(e.target.lanes(32)), expTogether(schedule.expTogether), start(start) {
+                     bool rowsTogether, bool isFast, const AttentionSchedule &schedule)
+    : c(e.c), f{e.c, isFast}, f32(e.c.b.getF32Type()), scratch(scratch), statistics(statistics),
+      rowsTogether(rowsTogether), rows(rows), keys(keys), lanes(e.target.lanes(32)), expTogether(schedule.expTogether),
+      start(start) {
   // Rows at a distance of a power of two would share a few lines of the cache.
   stride = rowsTogether ? rows : llvm::alignTo(keys, lanes) + schedule.scoreApart;
   topLanes = rowsTogether ? 1 : lanes;

@@ -11,10 +11,10 @@ namespace fathom {
 
 class ScoreTile {
 public:
-  // `rows` rows of `keys` keys at most: the scores from element `start` of scratch on, what is known of the rows from
-  // `statistics` on.
+  // `isFast`: cheaper exponentials will do. `rows` rows of `keys` keys at most: the scores from element `start` of
+  // scratch on, what is known of the rows from `statistics` on.
   ScoreTile(Emitter &e, mlir::Value scratch, int64_t start, mlir::Value statistics, int64_t rows, int64_t keys,
-            bool rowsTogether, const AttentionSchedule &schedule);
+            bool rowsTogether, bool isFast, const AttentionSchedule &schedule);
   // Elements of scratch that the scores take, and what is known of a row.
   int64_t elements() const { return (rowsTogether ? keys : rows) * stride; }
   int64_t statisticsOfRow() const { return 2 * topLanes + 2; }

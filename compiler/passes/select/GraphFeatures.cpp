@@ -2,6 +2,7 @@
 #include "compiler/passes/select/GraphFeatures.h"
 
 #include "compiler/graph/Views.h"
+#include "compiler/passes/FastMath.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -200,6 +201,7 @@ ArrayRef<FeatureText> featureTable() {
       {TransposedFactors, "product of transposed matrices"},
       {ParallelConvs, "convolutions of one input"},
       {ParallelProducts, "products of one input"},
+      {Approximable, "function that has a cheaper form"},
   };
   return table;
 }
@@ -231,6 +233,8 @@ GraphFeatures featuresOf(ModuleOp module) {
       features |= Foldable;
     if (isSimplifiable(op))
       features |= Simplifiable;
+    if (isApproximable(op))
+      features |= Approximable;
     if (isa<ConvOp>(op) && !convolved.insert(op->getOperand(0)).second)
       features |= ParallelConvs;
     if (isa<MatMulOp>(op) && !multiplied.insert(op->getOperand(0)).second)

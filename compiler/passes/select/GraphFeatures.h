@@ -33,6 +33,7 @@ enum class GraphFeature : unsigned {
   TransposedFactors,
   ParallelConvs,
   ParallelProducts,
+  Approximable,
 };
 
 // A set of them.

@@ -41,6 +41,7 @@ constexpr Rule rules[] = {
     {"eliminate-common-subexpr", Equal, edges},
     {"eliminate-common-subexpr", Dead, SharedCast},
     {"fake-quantization-to-integer", Quantized | Dequantized, anything},
+    {"fast-math", Approximable, Equal},
     {"fold-constant", Foldable, Equal | Neutral | KnownElements | Foldable | Simplifiable | SharedCast},
     {"fold-explicit-padding", Padding, Equal | ParallelConvs},
     {"forward-fold-scale-axis", ScaledConv, Equal | ScaledConv | Foldable | Simplifiable},
@@ -49,6 +50,7 @@ constexpr Rule rules[] = {
     {"remove-unused-functions", Function, {}},
     {"simplify-expr", Simplifiable, edges | Composite},
     {"simplify-fc-transpose", TransposedFactors | Gemm, edges},
+    {"to-mixed-precision", Contraction | Gemm, anything},
     {"simplify-inference", Normalization, Equal | ScaledConv | Foldable | Simplifiable},
 };
 

@@ -51,32 +51,38 @@ static MLIRContext &context() {
   return *context;
 }
 
-// What computes %y. A few functions are more than one op.
+// What computes %y. A few functions are more than one op; of those that may be cheaper, "fast " stands in front.
 static std::string body(const Spec &spec, const std::string &operands, const std::string &type) {
-  if (spec.op == "exp_at_most_zero")
+  llvm::StringRef op = spec.op;
+  bool isFast = op.consume_front("fast ");
+  std::string attributes = isFast ? llvm::formatv("{{{0}}", fastAttribute).str() : "";
+  std::string one =
+      llvm::formatv("    %one = arith.constant {1} : {0}\n", type, spec.lanes == 1 ? "1.0" : "dense<1.0>").str();
+  if (op == "exp_at_most_zero")
     return llvm::formatv("    %m = math.absf %x0 : {0}\n    %n = arith.negf %m : {0}\n"
-                         "    %y = math.exp %n {{{1}} : {0}\n",
-                         type, atMostZeroAttribute);
-  if (spec.op == "sigmoid" || spec.op == "swish")
-    return llvm::formatv("    %one = arith.constant {1} : {0}\n    %n = arith.negf %x0 : {0}\n"
-                         "    %e = math.exp %n : {0}\n    %s = arith.addf %one, %e : {0}\n",
-                         type, spec.lanes == 1 ? "1.0" : "dense<1.0>")
+                         "    %y = math.exp %n {{{1}{2}} : {0}\n",
+                         type, atMostZeroAttribute, isFast ? std::string(", ") + fastAttribute : "");
+  if (op == "sigmoid" || op == "swish")
+    return one +
+           llvm::formatv("    %n = arith.negf %x0 : {0}\n"
+                         "    %e = math.exp %n {1} : {0}\n    %s = arith.addf %one, %e : {0}\n",
+                         type, attributes)
                .str() +
-           (spec.op == "sigmoid" ? llvm::formatv("    %y = arith.divf %one, %s : {0}\n", type)
-                                 : llvm::formatv("    %q = arith.divf %one, %s : {0}\n"
-                                                 "    %y = arith.mulf %x0, %q : {0}\n",
-                                                 type))
+           (op == "sigmoid" ? llvm::formatv("    %y = arith.divf %one, %s : {0}\n", type)
+                            : llvm::formatv("    %q = arith.divf %one, %s : {0}\n"
+                                            "    %y = arith.mulf %x0, %q : {0}\n",
+                                            type))
                .str();
-  if (spec.op == "one_plus_erf" || spec.op == "one_plus_tanh")
-    return llvm::formatv("    %one = arith.constant {1} : {0}\n    %e = math.{2} %x0 : {0}\n"
-                         "    %y = arith.addf %e, %one : {0}\n",
-                         type, spec.lanes == 1 ? "1.0" : "dense<1.0>", spec.op.substr(strlen("one_plus_")));
-  if (spec.op == "one_plus_erf_of_quotient")
-    return llvm::formatv("    %one = arith.constant {1} : {0}\n    %d = arith.constant {2} : {0}\n"
-                         "    %q = arith.divf %x0, %d : {0}\n    %e = math.erf %q : {0}\n"
-                         "    %y = arith.addf %e, %one : {0}\n",
-                         type, spec.lanes == 1 ? "1.0" : "dense<1.0>", spec.lanes == 1 ? "-1.5" : "dense<-1.5>");
-  return llvm::formatv("    %y = {0} {1} : {2}\n", spec.op, operands, type);
+  if (op == "one_plus_erf" || op == "one_plus_tanh")
+    return one + llvm::formatv("    %e = math.{1} %x0 {2} : {0}\n    %y = arith.addf %e, %one : {0}\n", type,
+                               op.substr(strlen("one_plus_")), attributes)
+                     .str();
+  if (op == "one_plus_erf_of_quotient")
+    return one + llvm::formatv("    %d = arith.constant {1} : {0}\n    %q = arith.divf %x0, %d : {0}\n"
+                               "    %e = math.erf %q : {0}\n    %y = arith.addf %e, %one : {0}\n",
+                               type, spec.lanes == 1 ? "-1.5" : "dense<-1.5>")
+                     .str();
+  return llvm::formatv("    %y = {0} {1} {2} : {3}\n", op, operands, attributes, type);
 }
 
 static std::string source(const Spec &spec) {

@@ -286,7 +286,9 @@ TEST(Math, AnglesNearMultiplesOfPi) {
 INSTANTIATE_TEST_SUITE_P(Math, Accuracy, testing::ValuesIn(functions()),
                          [](const testing::TestParamInfo<Function> &info) {
                            std::string name = info.param.op.substr(info.param.op.find('.') + 1);
-                           return name;
+                           bool isFast = info.param.op.starts_with("fast ");
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return isFast && !name.starts_with("fast") ? "fast_" + name : name;
                          });
 
 } // namespace
