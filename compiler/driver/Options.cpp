@@ -174,6 +174,13 @@ static const Option table[] = {
      "compare the artifact's code and weights with its checksum before they are used; 'fathom inspect' always does"},
     {"list", 0, OptionType::Flag, "", "", PassesBit, false, false,
      "list all passes: what they do, what they need of the graph, and what they give to it"},
+    {"example", 0, OptionType::Text, "PASS", "", PassesBit, false, false,
+     "print a small graph before and after a pass"},
+    {"examples", 0, OptionType::Flag, "", "", PassesBit, false, false,
+     "print such a graph for each pass, as docs/reference/pass-examples.md has them"},
+    {"pairs", 0, OptionType::Flag, "", "", PassesBit, false, false,
+     "tell which passes do something where they run twice on the model, and which pairs in the other order do "
+     "otherwise"},
     {"why", 0, OptionType::Flag, "", "", PassesBit, false, false,
      "run no pass, but tell what kind of network the model is, and which passes of the pipeline cannot change it "
      "wherever they run, and why"},

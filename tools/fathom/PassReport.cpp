@@ -2,14 +2,13 @@
 #include "tools/fathom/PassReport.h"
 
 #include "compiler/driver/Compilation.h"
-#include "compiler/functional/Functional.h"
 #include "compiler/graph/Graph.h"
 #include "compiler/graph/GraphHash.h"
 #include "compiler/passes/select/Classes.h"
 #include "compiler/passes/select/Rules.h"
 #include "compiler/support/LargeStack.h"
+#include "tools/fathom/AskedModel.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 #include <map>
 
 using namespace llvm;
@@ -35,6 +34,7 @@ struct Step {
   double seconds;
   std::string unchanged; // why it could not change anything; empty: it could
   bool isChanged;
+  uint64_t hash; // of the graph behind it
   Counts before, after;
 };
 
@@ -44,12 +44,14 @@ public:
   explicit Observer(mlir::ModuleOp module) : module(module) { look(); }
 
   void ran(StringRef pass, double seconds) {
-    Step step{pass.str(), seconds, whyUnchanged(pass, features), false, counts, {}};
+    Step step{pass.str(), seconds, whyUnchanged(pass, features), false, hash, counts, {}};
     uint64_t before = hash;
     look();
-    step.isChanged = hash != before, step.after = counts;
+    step.isChanged = hash != before, step.hash = hash, step.after = counts;
     steps.push_back(std::move(step));
   }
+
+  uint64_t graphHash() const { return hash; }
 
   std::vector<Step> steps;
 
@@ -91,11 +93,14 @@ json::Object describeForPrograms(const Step &step) {
   json::Object ops;
   for (const auto &[name, before, after] : differences(step))
     ops[name] = json::Array{before, after};
-  return json::Object{{"pass", step.pass},        {"seconds", step.seconds},   {"applicable", step.unchanged.empty()},
-                      {"reason", step.unchanged}, {"changed", step.isChanged}, {"ops", std::move(ops)}};
+  return json::Object{
+      {"pass", step.pass},           {"seconds", step.seconds},   {"applicable", step.unchanged.empty()},
+      {"reason", step.unchanged},    {"changed", step.isChanged}, {"ops", std::move(ops)},
+      {"hash", utohexstr(step.hash)}};
 }
 
 struct Report {
+  uint64_t hash; // of the graph in front of all
   std::vector<Step> steps;
   std::vector<std::pair<std::string, std::string>> idle; // passes that were left out, and why
 };
@@ -127,32 +132,17 @@ mlir::LogicalResult runPasses(mlir::ModuleOp module, const CompileOptions &optio
   for (const auto &[pass, why] : report.idle)
     context.idle.insert(pass);
   Observer observer(module);
+  report.hash = observer.graphHash();
   context.onPass = [&](StringRef pass, double seconds) { observer.ran(pass, seconds); };
   mlir::LogicalResult result = pipeline->run(module, context);
   report.steps = std::move(observer.steps);
   return result;
 }
 
-// A model, and what the options say of its passes. Without a module, the log has told why.
-struct Asked {
-  std::unique_ptr<mlir::MLIRContext> context = createContext();
-  DiagnosticLog log;
-  CompileOptions options;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-
-  Asked(StringRef model, const OptionValues &values) : log(*context, sys::path::filename(model), printDiagnostic) {
-    auto request = makeCompileRequest(values, *context, PassesBit);
-    if (failed(request))
-      return;
-    options = std::move(request->options);
-    module = importAny(ModelSource::file(model), *context, request->import);
-  }
-};
-
 } // namespace
 
 Expected<int> explainPasses(StringRef model, const OptionValues &options) {
-  Asked asked(model, options);
+  AskedModel asked(model, options);
   if (!asked.module)
     return asked.log.exitCode();
   auto pipeline = pipelineFor(asked.options, asked.module->getLoc());
@@ -181,7 +171,7 @@ Expected<int> explainPasses(StringRef model, const OptionValues &options) {
 }
 
 Expected<int> reportPasses(StringRef model, const OptionValues &options) {
-  Asked asked(model, options);
+  AskedModel asked(model, options);
   if (!asked.module)
     return asked.log.exitCode();
   Report report;
@@ -197,7 +187,10 @@ Expected<int> reportPasses(StringRef model, const OptionValues &options) {
   json::Object idle;
   for (const auto &[pass, why] : report.idle)
     idle[pass] = why;
-  printJson(json::Object{{"model", model}, {"passes", std::move(steps)}, {"left_out", std::move(idle)}},
+  printJson(json::Object{{"model", model},
+                         {"hash", utohexstr(report.hash)},
+                         {"passes", std::move(steps)},
+                         {"left_out", std::move(idle)}},
             /*oneLine=*/true);
   return 0;
 }

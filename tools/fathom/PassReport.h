@@ -12,4 +12,8 @@ llvm::Expected<int> reportPasses(llvm::StringRef model, const OptionValues &opti
 // Prints what kind of network a model is and what of the pipeline cannot change it, from its ops and edges alone.
 llvm::Expected<int> explainPasses(llvm::StringRef model, const OptionValues &options);
 
+// Prints which passes, of those that can stand in any order, change a model's graph again where they run twice, and
+// which pairs of them give other graphs in the other order.
+llvm::Expected<int> comparePassOrders(llvm::StringRef model, const OptionValues &options);
+
 } // namespace fathom

@@ -2,6 +2,7 @@
 #include "compiler/driver/DefaultPasses.h"
 #include "compiler/driver/Policies.h"
 #include "compiler/passes/Passes.h"
+#include "tools/fathom/PassExamples.h"
 #include "tools/fathom/PassReport.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -27,8 +28,10 @@ static void printPasses(raw_ostream &out) {
     out << formatv("| {0} | {1} |\n", text.name, text.meaning);
   out << "\n`--passes` takes the name of a policy, too, or `with:` and passes with commas between them. Both are "
          "completed "
-         "by what the passes\nneed and by what a compilation cannot do without; `fathom passes --passes NAME` prints "
-         "what becomes of them.\n\n| policy | what it is | passes |\n|---|---|---|\n";
+         "by what the passes\nneed and by what a compilation cannot do without. `default+fast-math+PASS` is the "
+         "default "
+         "with more passes on the graph, behind its\nrounds. `fathom passes --passes NAME` prints "
+         "what becomes of all of these.\n\n| policy | what it is | passes |\n|---|---|---|\n";
   for (const Policy &policy : policyTable())
     out << formatv("| `{0}` | {1} | {2} |\n", policy.name, policy.summary,
                    policy.passes.empty() ? "" : formatv("`{0}`", policy.passes).str());
@@ -47,9 +50,15 @@ static int printPipeline(const OptionValues &options) {
 }
 
 Expected<int> passesCommand(const Arguments &arguments) {
+  if (!arguments.positional.empty() && arguments.options.flag("pairs"))
+    return comparePassOrders(arguments.positional[0], arguments.options);
   if (!arguments.positional.empty())
     return arguments.options.flag("why") ? explainPasses(arguments.positional[0], arguments.options)
                                          : reportPasses(arguments.positional[0], arguments.options);
+  if (arguments.options.has("example"))
+    return printPassExample(arguments.options.text("example"), arguments.options);
+  if (arguments.options.flag("examples"))
+    return printPassExamples(arguments.options);
   if (arguments.options.flag("list"))
     printPasses(outs());
   else
