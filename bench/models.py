@@ -166,7 +166,7 @@ def parse_arguments():
     return arguments
 
 
-def write_results(data, arguments):
+def write_results(data, arguments, render=render):
     if arguments.json:
         arguments.json.write_text(json.dumps(data, indent=1) + "\n")
     if arguments.html:

@@ -26,6 +26,13 @@ def turn(run, seconds=TURN_SECONDS):
     return times
 
 
+def without_outliers(times, sigmas=3):
+    """Those of (wall, CPU) times whose wall time is so many standard deviations from the mean at most."""
+    walls = wall_times(times)
+    mean, deviation = statistics.fmean(walls), statistics.pstdev(walls)
+    return [pair for pair in times if abs(pair[0] - mean) <= sigmas * deviation]
+
+
 def wall_times(times):
     return [wall for wall, _ in times]
 

@@ -175,14 +175,18 @@ def skipped_section(data):
     return section("Left out", "Who could not take part, and why.", table(["peer", "model", "threads", "reason"], rows))
 
 
-def render(data):
+def page(data, sections):
+    """The page of these sections, functions of the results."""
     style, script = (path.read_text() for path in (HERE.parents[1] / "share/page/style.css", HERE / "script.js"))
-    sections = [headline_section, latency_section, scaling_section, roofline_section, kernel_section, memory_section, skipped_section]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Fathom, measured</title><style>\n{style}</style></head><body><h1>Fathom, measured</h1>"
         f'<p class="quiet">{escape(context_text(data))}</p>{"".join(make(data) for make in sections)}<script>\n{script}</script></body></html>\n'
     )
+
+
+def render(data):
+    return page(data, [headline_section, latency_section, scaling_section, roofline_section, kernel_section, memory_section, skipped_section])
 
 
 def main():
