@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What sequences of passes make of models: the policies of `fathom passes --list` beside each other, in turns.
 
-    passes.py [MODEL ...] [--quick] [--all] [--policies A,B,...] [--threads N] [--rounds N] [--repeats N] [--json FILE] [--html FILE]
+    passes.py [MODEL ...] [--quick] [--all] [--policies A,B,...] [--threads N] [--clock CLOCK] [--rounds N] [--repeats N] [--json FILE] [--html FILE]
     passes.py pairs [MODEL ...] [--markdown]
 
 A MODEL is a name in models/ or a path to an .onnx file. Of each policy the table has the median time of a run (times further from the mean
@@ -23,7 +23,7 @@ import time
 import pass_pairs
 from models import describe_machine, write_results
 from page.passes import render
-from report import describe, geometric_mean
+from report import clock_key, describe, geometric_mean
 from timing import positive, turn, without_outliers
 from zoo import ALL, BUILD, FEW, is_model, model_file, results_agree
 
@@ -72,13 +72,15 @@ def measure(path, arguments, data):
         if not results_agree(session.run(None, inputs), expected):
             sys.exit(f"{path.stem}: the results of {policy} differ from those of {arguments.policies[0]}")
     times = {policy: [] for policy in sessions}
-    for _ in range(arguments.rounds):
-        for policy, session in sessions.items():
-            times[policy] += turn(lambda: session.run(None, inputs))
+    sides = list(sessions)
+    for begin in range(arguments.rounds):
+        # Another one begins in every round: a load that comes and goes must not meet the same ones.
+        for policy in sides[begin % len(sides) :] + sides[: begin % len(sides)]:
+            times[policy] += turn(lambda: sessions[policy].run(None, inputs))
     for policy, all_times in times.items():
-        kept = without_outliers(all_times)
+        kept = without_outliers(all_times, clock=("wall", "cpu").index(arguments.clock))
         data["benchmarks"].append(describe(path.stem, arguments.threads, policy, kept))
-        found[policy] |= {"ms": data["benchmarks"][-1]["real_time"], "left_out": len(all_times) - len(kept)}
+        found[policy] |= {"ms": data["benchmarks"][-1][clock_key(data)], "left_out": len(all_times) - len(kept)}
     data["models"].append({"model": path.stem, "policies": found})
     return found
 
@@ -119,6 +121,7 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help=f"only {' and '.join(QUICK)}, and few rounds")
     parser.add_argument("--policies", type=lambda text: text.split(","), default=POLICIES, metavar="NAMES", help=f"default: {','.join(POLICIES)}")
     parser.add_argument("--threads", type=positive, default=1, metavar="N", help="number of threads (default: 1)")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="count wall times, or CPU times with one thread, for a machine that does other things too (default: wall)")
     parser.add_argument("--rounds", type=positive, default=5, help="turns of each policy (default: 5)")
     parser.add_argument("--repeats", type=positive, default=3, help="how often the passes are timed, of which the least counts (default: 3)")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs (default: 0)")
@@ -127,6 +130,8 @@ def parse_arguments():
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.rounds, arguments.repeats = min(arguments.rounds, 2), 1
+    if arguments.clock == "cpu" and arguments.threads != 1:
+        parser.error("--clock cpu says something with --threads 1 only")
     for name in arguments.models:
         if not is_model(name):
             parser.error(f"there is no model '{name}'; a name in models/ or a path to an .onnx file is wanted")
@@ -137,7 +142,6 @@ def main():
     if sys.argv[1:2] == ["pairs"]:
         return pass_pairs.main(sys.argv[2:])
     arguments = parse_arguments()
-    arguments.clock = "wall"
     data = {"context": describe_machine(arguments), "benchmarks": [], "models": []}
     print(HEAD)
     for name in arguments.models or (QUICK if arguments.quick else ALL if arguments.all else FEW):

@@ -1,6 +1,10 @@
 """Policies: what they are completed to, how many kernels they make, and those that there are not."""
+import json
+import re
+
 import pytest
 from support.graphs import convolutions
+from support.tool import ROOT
 
 
 def kernels(fathom, policy):
@@ -31,6 +35,18 @@ def test_auto_leaves_out(fathom, save):
     told = fathom("passes", "model.onnx", "--target", "neoverse-v1", "--passes", "auto").expect(0).out
     assert "left out: hoist-invariants, as it has no loop" in told
     assert "left out: fold-explicit-padding" not in told
+
+
+def test_pairs(fathom, save):
+    """Convolutions of equal ops are parallel only behind the pass that makes these one; padding has nothing to do with unused ops. The page of orders
+    is of the passes that there are."""
+    save(convolutions())
+    told = json.loads(fathom("passes", "model.onnx", "--pairs", "--json").expect(0).out)
+    assert ["combine-parallel-conv2d", "eliminate-common-subexpr"] in told["not_commuting"]
+    assert ["dead-code-elimination", "fold-explicit-padding"] not in told["not_commuting"]
+    assert "fold-explicit-padding" in told["changing"] and "hoist-invariants" not in told["changing"]
+    page = (ROOT / "docs" / "reference" / "pass-orders.md").read_text()
+    assert re.findall(r"^\| `([a-z0-9-]+)` \|", page, re.M) == told["passes"]
 
 
 @pytest.mark.parametrize("passes, words", [

@@ -30,7 +30,7 @@ HELD = list(CLASSES) if os.environ.get("FATHOM_PASSES_ALL") else FEW
 # All passes on graphs without layouts, in an order in which each gets what it needs.
 ROWS = """decompose-quantized canonicalize-ops eliminate-common-subexpr dead-code-elimination hoist-invariants fold-explicit-padding
 simplify-inference forward-fold-scale-axis simplify-expr canonicalize-cast simplify-fc-transpose nest-concats fold-constant dynamic-to-static
-remove-unused-functions combine-parallel-conv2d batching-ops combine-parallel-dense canonicalize-ops""".split()
+remove-unused-functions combine-parallel-conv2d batching-ops combine-parallel-dense fast-math to-mixed-precision canonicalize-ops""".split()
 
 
 def told(model, *options):

@@ -10,6 +10,7 @@ from support.tool import ROOT
 sys.path.insert(0, str(ROOT / "bench"))
 
 import report  # noqa: E402
+from page import passes  # noqa: E402
 from page.page import render  # noqa: E402
 from page.plots import dot_plot, known_kernels, roofline_plot  # noqa: E402
 from page.svg import LinearScale, LogScale, number  # noqa: E402
@@ -131,3 +132,12 @@ def test_scales():
     assert linear(0) == 10 and linear(2) < 20 and 0 in linear.ticks() and max(linear.ticks()) <= linear.high
     assert LinearScale([], 0, 1).ticks()
     assert [number(value) for value in (0, 0.01234, 1, 12.34, 1234.5)] == ["0", "0.0123", "1", "12.3", "1234"]
+
+
+@pytest.mark.parametrize("name", ["resnet18", HOSTILE])
+def test_page_of_policies(name):
+    """Every policy's numbers are in it, and what a model without a planned memory lacks is left out."""
+    row = {"ms": 12.5, "graph_seconds": 0.25, "compile_seconds": 3, "memory_bytes": None, "kernels": 77}
+    page = Reader(passes.render({"context": {}, "models": [{"model": name, "policies": {"default": row, "none": row | {"ms": 25}}}]}))
+    assert page.tags.count("script") == 1 and page.texts.count("77") == 2
+    assert {"12.5", "25", "250"} <= {text.strip() for text in page.texts}

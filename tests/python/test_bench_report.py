@@ -31,6 +31,15 @@ def test_a_row_has_medians_of_both_clocks():
     assert (found["name"], found["real_time"], found["cpu_time"], found["min"]) == ("m/threads:2/fathom", 2.0, 20.0, 1.0)
 
 
+def test_outliers_are_beyond_three_deviations():
+    usual = [(float(i % 3), float(i)) for i in range(60)]
+    assert timing.without_outliers(usual) == usual
+    assert timing.without_outliers([*usual, (1000.0, 5.0)]) == usual
+    # Of CPU times none is far from the others.
+    assert (1000.0, 5.0) in timing.without_outliers([*usual, (1000.0, 5.0)], clock=1)
+    assert timing.without_outliers([(2.0, 2.0)] * 3) == [(2.0, 2.0)] * 3
+
+
 def test_ratios_and_their_geometric_mean():
     data = measured(("a", 1, "fathom", 2), ("a", 1, "onnxruntime", 4), ("b", 1, "fathom", 1), ("b", 1, "onnxruntime", 8))
     [(mean, count)] = report.mean_ratios(data)[1].values()
