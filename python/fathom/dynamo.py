@@ -7,6 +7,7 @@ What cannot be compiled runs in PyTorch, and the logger "fathom" tells why.
 from __future__ import annotations
 
 import logging
+import operator
 import threading
 
 import torch
@@ -68,11 +69,36 @@ def _is_symbolic(size) -> bool:
     return isinstance(size, torch.SymInt) and not isinstance(size.node.maybe_as_int(), int)
 
 
+def _lift(module: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, list[torch.Tensor]]:
+    """A graph that takes the tensors that it holds itself as further arguments, behind its own, and these tensors.
+
+    TorchDynamo passes weights as arguments, unless another backend was configured to freeze them.
+    """
+    graph = torch.fx.Graph()
+    graph.output(graph.graph_copy(module.graph, {}))
+    lifted: dict[str, torch.fx.Node] = {}
+    tensors = []
+    begin = next(node for node in graph.nodes if node.op not in ("placeholder", "get_attr"))
+    for node in [node for node in graph.nodes if node.op == "get_attr"]:
+        value = operator.attrgetter(node.target)(module)
+        if not isinstance(value, torch.Tensor):
+            continue
+        if node.target not in lifted:
+            with graph.inserting_before(begin):
+                lifted[node.target] = place = graph.placeholder(f"held_{len(lifted)}")
+            place.meta = {"example_value": value, "tensor_dict": {"_dynamo_static_input_type": "held"}}
+            tensors.append(value)
+        node.replace_all_uses_with(lifted[node.target])
+        graph.erase_node(node)
+    return (torch.fx.GraphModule(module, graph), tensors) if tensors else (module, [])
+
+
 class _Compiled:
     """What runs in place of a graph."""
 
     def __init__(self, graph: torch.fx.GraphModule, threads: int, options: dict):
-        self._graph, self._threads, self._options = graph, threads, options
+        self._original, self._threads, self._options = graph, threads, options
+        self._graph, self._held = _lift(graph)
         self._lock = threading.Lock()
         self._programs: list[tuple[list, list, TensorProgram]] = []
         self._weights: list[tuple[int, tuple]] = []
@@ -140,12 +166,11 @@ class _Compiled:
         if not self._computed:
             raise Unsupported("it computes no tensor")
 
-    def __call__(self, *arguments):
-        if self._is_eager:
-            return self._graph(*arguments)
-        program = self._find(arguments) or self._add(arguments)
+    def __call__(self, *given):
+        arguments = (*given, *self._held)
+        program = None if self._is_eager else self._find(arguments) or self._add(arguments)
         if program is None:
-            return self._graph(*arguments)
+            return self._original(*given)
         tensors = [arguments[i] for i in self._tensors]
         made = program(tensors)
         results = []
@@ -223,6 +248,8 @@ def _storage(node: torch.fx.Node):
 
 
 def _fall_back(graph: torch.fx.GraphModule, reason) -> None:
+    while getattr(reason, "__cause__", None) is not None:  # exporters say which of their steps failed, and the cause why
+        reason = reason.__cause__
     words = str(reason).strip().splitlines()
     _log.warning("a graph of %d nodes runs in PyTorch: %s", len(graph.graph.nodes), words[0] if words else type(reason).__name__)
 

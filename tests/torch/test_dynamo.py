@@ -80,6 +80,20 @@ def test_weights_that_change(compiled):
     assert count == len(compiled) == 3
 
 
+def test_weights_that_the_graph_holds(compiled):
+    """As it does where Inductor is told to freeze them."""
+    import torch._inductor.config
+
+    module = Small().eval()
+    x = torch.randn(4, 13)
+    with torch._inductor.config.patch(freezing=True), torch.no_grad():
+        fast = compile(module)
+        close(fast(x), module(x))
+        module.linear.weight.mul_(2)
+        close(fast(x), module(x))
+    assert len(compiled) == 2
+
+
 def test_inference_mode_and_strides(compiled):
     module = Small().eval()
     fast = compile(module)
