@@ -1,6 +1,7 @@
 // What an artifact and the runtime agree on: the table an artifact exports and the services it is handed.
 // Plain C, shared by the runtime (which reads the table) and the compiler (which emits it); any change raises
-// FATHOM_ABI_VERSION.
+// FATHOM_ABI_VERSION and comes behind what there was, as the runtime reads artifacts from FATHOM_ABI_OLDEST on: it looks
+// at what a version added only where the artifact is of it, and hands older ones the services that they know.
 #ifndef FATHOM_ABI_H
 #define FATHOM_ABI_H
 
@@ -11,6 +12,7 @@ extern "C" {
 #endif
 
 #define FATHOM_ABI_VERSION 8
+#define FATHOM_ABI_OLDEST 8
 #define FATHOM_ABI_MAGIC 0x4d4f485441460001ull /* "FATHOM" and a byte that no text file starts with */
 #define FATHOM_ARTIFACT_SYMBOL "fathom_artifact"
 

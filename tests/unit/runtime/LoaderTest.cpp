@@ -125,7 +125,8 @@ TEST(Loader, RefusesWrongTables) {
   expectLoadError(artifact("no_table"), FATHOM_ERROR_FORMAT, "does not export 'fathom_artifact'");
   expectLoadError(artifact("bad_magic"), FATHOM_ERROR_FORMAT, "magic number");
   expectLoadError(artifact("bad_version"), FATHOM_ERROR_FORMAT,
-                  "has artifact version 99 and this runtime reads version " + std::to_string(FATHOM_ABI_VERSION));
+                  "has artifact version 99 and this runtime reads versions " + std::to_string(FATHOM_ABI_OLDEST) +
+                      " to " + std::to_string(FATHOM_ABI_VERSION));
   expectLoadError(artifact("complex_input"), FATHOM_ERROR_FORMAT, "has data type 14 for input 'x'");
   expectLoadError(artifact("unbound_symbol"), FATHOM_ERROR_FORMAT, "symbol 'n' is no input's dimension");
   expectLoadError(artifact("bad_dimension"), FATHOM_ERROR_FORMAT, "input 'x' dimension 0 is -9");
