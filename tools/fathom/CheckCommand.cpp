@@ -1,6 +1,7 @@
 // fathom check: all that keeps a model from being compiled, at once.
 #include "compiler/driver/Check.h"
 #include "tools/fathom/Commands.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
@@ -21,6 +22,30 @@ static int exitCodeOf(ArrayRef<Problem> problems) {
   return worst;
 }
 
+// Problems that differ in nothing but the node have one cause, such as a data file that is missing.
+struct Cause {
+  const Problem *first;
+  size_t nodes;
+};
+
+static std::vector<Cause> groupByCause(ArrayRef<Problem> problems) {
+  std::vector<Cause> causes;
+  StringMap<size_t> known;
+  for (const Problem &problem : problems) {
+    std::string key = (Twine(unsigned(problem.code)) + "\n" + problem.message + "\n" + problem.hint).str();
+    auto [place, isNew] = known.try_emplace(key, causes.size());
+    if (isNew)
+      causes.push_back({&problem, 0});
+    ++causes[place->second].nodes;
+  }
+  return causes;
+}
+
+static std::string spellProblems(ArrayRef<Cause> causes, size_t problems) {
+  std::string text = std::to_string(causes.size()) + (causes.size() == 1 ? " problem" : " problems");
+  return problems == causes.size() ? text : text + ", at " + std::to_string(problems) + " places";
+}
+
 Expected<int> checkCommand(const Arguments &arguments) {
   StringRef model = arguments.positional[0];
   std::unique_ptr<mlir::MLIRContext> context = createContext();
@@ -39,18 +64,22 @@ Expected<int> checkCommand(const Arguments &arguments) {
     printJson(json::Object{{"supported", problems.empty()}, {"problems", std::move(list)}}, /*oneLine=*/true);
     return exitCodeOf(problems);
   }
-  for (const Problem &problem : problems) {
+  std::vector<Cause> causes = groupByCause(problems);
+  for (const Cause &cause : causes) {
+    const Problem &problem = *cause.first;
     outs() << formatv("[F{0}] ", unsigned(problem.code));
     if (!problem.node.empty())
-      outs() << "node '" << printable(problem.node) << "': ";
-    outs() << printable(problem.message) << "\n";
+      outs() << "node '" << printable(problem.node) << "'";
+    if (cause.nodes > 1)
+      outs() << " and " << cause.nodes - 1 << " more";
+    outs() << (problem.node.empty() ? "" : ": ") << printable(problem.message) << "\n";
     if (!problem.hint.empty())
       outs() << "        hint: " << printable(problem.hint) << "\n";
   }
   if (problems.empty())
     outs() << "supported\n";
   else
-    notes() << problems.size() << (problems.size() == 1 ? " problem\n" : " problems\n");
+    notes() << spellProblems(causes, problems.size()) << "\n";
   return exitCodeOf(problems);
 }
 

@@ -1,6 +1,7 @@
 // fathom compile: a model to an artifact or to the text of a stage.
 #include "tools/fathom/CompileCommand.h"
 
+#include "compiler/driver/Check.h"
 #include "compiler/functional/Functional.h"
 #include "compiler/package/OutputFile.h"
 #include "tools/fathom/ArtifactReader.h"
@@ -25,6 +26,15 @@ static Error writeText(StringRef output, StringRef text) {
   return Error::success();
 }
 
+// An import ends at the first problem; who mends a model wants to know how many there are.
+static void tellOfOtherProblems(StringRef model, const ImportOptions &import, size_t told) {
+  std::unique_ptr<mlir::MLIRContext> context = createContext();
+  size_t count = findProblems(ModelSource::file(model), *context, import).size();
+  if (count > told)
+    notes() << "note: " << count - told << " more " << (count - told == 1 ? "problem" : "problems")
+            << "; 'fathom check " << printable(model) << "' lists all\n";
+}
+
 int compileTo(StringRef model, StringRef output, const OptionValues &options, CommandBit command, CompileReport &report,
               Cancellation *stop) {
   std::unique_ptr<mlir::MLIRContext> context = createContext();
@@ -35,8 +45,11 @@ int compileTo(StringRef model, StringRef output, const OptionValues &options, Co
   auto start = std::chrono::steady_clock::now();
   showProgress("import", 0, 0);
   mlir::OwningOpRef<mlir::ModuleOp> module = importAny(ModelSource::file(model), *context, request->import);
-  if (!module)
+  if (!module) {
+    if (command == CompileBit)
+      tellOfOtherProblems(model, request->import, log.errors().size());
     return log.exitCode();
+  }
   std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   report.stages.emplace_back("import", seconds.count());
   std::string text;

@@ -1,19 +1,50 @@
 // Loading and running through the runtime's C interface.
 #include "tools/fathom/LoadedModel.h"
 
+#include "compiler/support/FileFormats.h"
 #include "tools/fathom/Terminal.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 
 namespace fathom {
 
-Error takeStatus(fathom_status *status) {
+// What helps where a run or a load fails so, unless more is known.
+static StringRef adviceFor(fathom_code code) {
+  switch (code) {
+  case FATHOM_ERROR_UNSUPPORTED_CPU:
+    return "'fathom inspect' shows what the model was compiled for";
+  case FATHOM_ERROR_SHAPE:
+    return "'fathom inspect' shows the sizes that the model takes; --dim NAME=SIZE says those of random inputs";
+  case FATHOM_ERROR_INDEX:
+    return "--input NAME=@FILE.npy gives an input's values; 'fathom inspect --json' shows the ranges of integers as "
+           "values";
+  default:
+    return "";
+  }
+}
+
+// Of a file that is no artifact.
+static std::string whatItIs(StringRef path) {
+  auto file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return "";
+  StringRef bytes = (*file)->getBuffer();
+  if (looksLikeOnnx(bytes))
+    return ("this is an ONNX model; 'fathom compile " + path + "' makes an artifact of it").str();
+  return bytes.starts_with("\x7f"
+                           "ELF")
+             ? ""
+             : recogniseFormat(bytes).str();
+}
+
+Error takeStatus(fathom_status *status, const Twine &advice) {
   if (!status)
     return Error::success();
   fathom_code code = fathom_status_code(status);
-  Error error =
-      fail(ErrorCode(fathom_code_number(code)), fathom_status_message(status),
-           code == FATHOM_ERROR_UNSUPPORTED_CPU ? "'fathom inspect' shows what the model was compiled for" : "");
+  std::string given = advice.str();
+  Error error = fail(ErrorCode(fathom_code_number(code)), fathom_status_message(status),
+                     given.empty() ? adviceFor(code) : StringRef(given));
   fathom_status_free(status);
   return error;
 }
@@ -55,8 +86,10 @@ static void describeFurther(StringRef manifest, std::vector<TensorSpec> &inputs,
 
 Expected<std::unique_ptr<LoadedModel>> LoadedModel::load(StringRef path, int threads, int device) {
   auto loaded = std::make_unique<LoadedModel>();
-  if (Error error = takeStatus(fathom_model_load(path.str().c_str(), &loaded->model)))
-    return std::move(error);
+  if (fathom_status *status = fathom_model_load(path.str().c_str(), &loaded->model)) {
+    std::string advice = fathom_status_code(status) == FATHOM_ERROR_FORMAT ? whatItIs(path) : "";
+    return takeStatus(status, advice);
+  }
   fathom_tensor_info info;
   for (size_t i = 0; i < fathom_model_input_count(loaded->model); ++i) {
     if (Error error = takeStatus(fathom_model_input(loaded->model, i, &info)))

@@ -57,7 +57,7 @@ private:
   fathom_status *start(llvm::ArrayRef<Array> inputValues, llvm::MutableArrayRef<Array> outputValues);
 };
 
-// A status as an error with Fathom's code; frees the status.
-llvm::Error takeStatus(fathom_status *status);
+// A status as an error with Fathom's code, and a hint: this one, or what goes with its kind; frees the status.
+llvm::Error takeStatus(fathom_status *status, const llvm::Twine &advice = "");
 
 } // namespace fathom

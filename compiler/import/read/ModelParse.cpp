@@ -1,5 +1,6 @@
 // Bytes to ModelProto within protobuf's limits, with a guess at what the bytes are when they are no ONNX model.
 #include "compiler/import/read/ModelCheck.h"
+#include "compiler/support/FileFormats.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/stubs/logging.h"
@@ -9,17 +10,8 @@ using namespace mlir;
 namespace fathom::importer {
 
 static StringRef hintFor(StringRef bytes) {
-  if (bytes.starts_with("version https://git-lfs"))
-    return "this is a Git LFS pointer; fetch the model with git lfs pull";
-  if (bytes.starts_with("PK"))
-    return "this is a zip archive, such as PyTorch writes; export the model with torch.onnx.export";
-  if (bytes.substr(4).starts_with("TFL3"))
-    return "this is a TensorFlow Lite model; convert it with tf2onnx";
-  if (bytes.starts_with("\x89HDF"))
-    return "this is an HDF5 file, such as Keras writes; convert the model with tf2onnx";
-  if (bytes.substr(4).starts_with("ORTM"))
-    return "this is ONNX Runtime's own format; give the .onnx file that it was made from";
-  return "export or download it again";
+  StringRef known = recogniseFormat(bytes);
+  return known.empty() ? "export or download it again" : known;
 }
 
 std::shared_ptr<onnx::ModelProto> parseModel(StringRef bytes, const ImportLimits &limits, Location loc) {
