@@ -83,22 +83,36 @@ inline size_t bytesOf(std::span<const int64_t> shape, int32_t dtype) {
 template <typename T> constexpr bool fits(int32_t dtype) {
   using U = std::remove_cv_t<T>;
   switch (dtype) {
-  case FATHOM_F32: return std::is_same_v<U, float>;
-  case FATHOM_F64: return std::is_same_v<U, double>;
-  case FATHOM_I8: return std::is_same_v<U, int8_t>;
-  case FATHOM_U8: return std::is_same_v<U, uint8_t>;
-  case FATHOM_I16: return std::is_same_v<U, int16_t>;
-  case FATHOM_U16: return std::is_same_v<U, uint16_t>;
-  case FATHOM_I32: return std::is_same_v<U, int32_t>;
-  case FATHOM_U32: return std::is_same_v<U, uint32_t>;
-  case FATHOM_I64: return std::is_same_v<U, int64_t>;
-  case FATHOM_U64: return std::is_same_v<U, uint64_t>;
-  case FATHOM_BOOL: return std::is_same_v<U, bool>;
-  case FATHOM_STRING: return std::is_same_v<U, fathom_string>;
+  case FATHOM_F32:
+    return std::is_same_v<U, float>;
+  case FATHOM_F64:
+    return std::is_same_v<U, double>;
+  case FATHOM_I8:
+    return std::is_same_v<U, int8_t>;
+  case FATHOM_U8:
+    return std::is_same_v<U, uint8_t>;
+  case FATHOM_I16:
+    return std::is_same_v<U, int16_t>;
+  case FATHOM_U16:
+    return std::is_same_v<U, uint16_t>;
+  case FATHOM_I32:
+    return std::is_same_v<U, int32_t>;
+  case FATHOM_U32:
+    return std::is_same_v<U, uint32_t>;
+  case FATHOM_I64:
+    return std::is_same_v<U, int64_t>;
+  case FATHOM_U64:
+    return std::is_same_v<U, uint64_t>;
+  case FATHOM_BOOL:
+    return std::is_same_v<U, bool>;
+  case FATHOM_STRING:
+    return std::is_same_v<U, fathom_string>;
   // Their bits, as no type of C++20 has them.
   case FATHOM_F16:
-  case FATHOM_BF16: return std::is_same_v<U, uint16_t>;
-  default: return std::is_same_v<U, uint8_t>;
+  case FATHOM_BF16:
+    return std::is_same_v<U, uint16_t>;
+  default:
+    return std::is_same_v<U, uint8_t>;
   }
 }
 
@@ -197,7 +211,8 @@ private:
     for (size_t i = 0; i < count; ++i) {
       fathom_tensor_info info;
       detail::check(get(owner.get(), i, &info));
-      TensorInfo &entry = result.emplace_back(TensorInfo{info.name, info.dtype, {info.dims, info.dims + info.rank}, {}});
+      TensorInfo &entry =
+          result.emplace_back(TensorInfo{info.name, info.dtype, {info.dims, info.dims + info.rank}, {}});
       for (int32_t d = 0; d < info.rank; ++d)
         entry.symbols.emplace_back(info.symbols[d] ? info.symbols[d] : "");
     }
@@ -277,8 +292,8 @@ public:
     checkInputs(inputs);
     std::vector<fathom_tensor> given = arguments(inputs), wanted;
     for (Tensor &output : outputs)
-      wanted.push_back({output.data(), output.dtype(), int32_t(output.shape().size()), output.shape().data(),
-                        output.bytes()});
+      wanted.push_back(
+          {output.data(), output.dtype(), int32_t(output.shape().size()), output.shape().data(), output.bytes()});
     detail::check(fathom_context_run(get(), given.data(), given.size(), wanted.data(), wanted.size()));
   }
 
@@ -293,8 +308,8 @@ private:
   void checkInputs(std::span<const TensorView> inputs) const {
     size_t count = fathom_model_input_count(model.get());
     if (inputs.size() != count)
-      throw Error(FATHOM_ERROR_INVALID_ARGUMENT, "the model takes " + std::to_string(count) + " inputs, not " +
-                                                     std::to_string(inputs.size()));
+      throw Error(FATHOM_ERROR_INVALID_ARGUMENT,
+                  "the model takes " + std::to_string(count) + " inputs, not " + std::to_string(inputs.size()));
     for (size_t i = 0; i < count; ++i) {
       fathom_tensor_info info;
       detail::check(fathom_model_input(model.get(), i, &info));
