@@ -188,6 +188,12 @@ static const Option table[] = {
      "write instead one page for a browser: the time of the kernels, estimated and with --run measured, in pictures; "
      "what "
      "each is and why it is not faster; and what tuning changed where schedules are from a database"},
+    {"top", 0, OptionType::Integer, "N", "20", ExplainBit, false, false,
+     "of many kernels, the N that take most; 0: all"},
+    {"kernel", 0, OptionType::Text, "NAME", "", ExplainBit, false, false,
+     "tell of this kernel alone, all that is known"},
+    {"node", 0, OptionType::Text, "NAME", "", ExplainBit, false, false,
+     "the same of the kernels that compute this node"},
     {"cost", 0, OptionType::Text, "KERNEL", "", ExplainBit, false, false,
      "print instead what a kernel of an ONNX model costs by its own code, nothing run: its loops, the memory they "
      "touch "

@@ -46,9 +46,11 @@ def verify(
         raise Error(f"against is one of {', '.join(REFERENCES)}, not {against!r}", "F2001", 2)
     path, data, folder = read_model(model, base_folder)
     run_on = {"threads": threads, "device": device}
+    note("compiling")
     session = Session(compile_model(model, base_folder=base_folder, **options), **run_on)
     # The command line's are files, whose tensors only the compiled model can put together.
     given = inputs(session) if callable(inputs) else inputs
+    note("running the compiled model")
     inputs = random_inputs(session, seed, dims, given)
     results = session.run(None, inputs)
     onnx = import_onnx()
@@ -58,6 +60,7 @@ def verify(
             data = file.read()
     reference = REFERENCES[against]
     names = [info.name for info in session.outputs]
+    note(f"running {against}")
     wanted = reference(data, folder, threads).run(names, inputs)
     outputs, failed = [], []
     for output, result, reference_result in zip(names, results, wanted):
@@ -161,7 +164,7 @@ def main(request: dict) -> int:
     )
     try:
         if request["json"]:
-            print(json.dumps(report))
+            print(json.dumps({"schema_version": 1} | report))
         else:
             _print_report(report)
         sys.stdout.flush()

@@ -2,7 +2,9 @@
 #include "compiler/package/OutputFile.h"
 #include "tools/fathom/ArtifactReader.h"
 #include "tools/fathom/PreparedRun.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <chrono>
@@ -37,6 +39,57 @@ static double percentile(ArrayRef<double> sorted, double fraction) {
   double at = fraction * (sorted.size() - 1);
   size_t below = size_t(at), above = std::min(below + 1, sorted.size() - 1);
   return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+}
+
+namespace {
+struct Figures {
+  explicit Figures(ArrayRef<double> sorted)
+      : fastest(sorted.front()), p10(percentile(sorted, 0.1)), median(percentile(sorted, 0.5)),
+        p90(percentile(sorted, 0.9)), p99(percentile(sorted, 0.99)) {}
+  double fastest, p10, median, p90, p99; // milliseconds
+};
+} // namespace
+
+// Three digits, as more say nothing of a time.
+static std::string spellTime(double milliseconds) {
+  auto [value, unit] = milliseconds >= 1000  ? std::pair(milliseconds / 1000, "s")
+                       : milliseconds >= 0.1 ? std::pair(milliseconds, "ms")
+                                             : std::pair(milliseconds * 1000, "us");
+  int digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+  std::string text;
+  raw_string_ostream out(text);
+  out << format("%.*f ", digits, value) << unit;
+  return text;
+}
+
+// For people: what they came for in the first line, and what it was measured with below.
+static void printFigures(const Figures &figures, size_t runs, double first, const PreparedRun &prepared, size_t arena) {
+  const LoadedModel &model = *prepared.model;
+  int threads = fathom_context_threads(model.context);
+  double rate = 1000 / figures.median;
+  outs() << spellTime(figures.median) << " median, " << format(rate < 10 ? "%.1f" : "%.0f", rate) << "/s, " << threads
+         << (threads == 1 ? " thread\n" : " threads\n");
+  outs() << "  fastest " << spellTime(figures.fastest) << ", p10 " << spellTime(figures.p10) << ", p90 "
+         << spellTime(figures.p90) << ", p99 " << spellTime(figures.p99) << "; " << runs << " runs, the first of all "
+         << spellTime(first) << "\n";
+  std::vector<std::string> sizes;
+  for (auto [spec, value] : zip(model.inputs, prepared.inputs)) {
+    outs() << "  input " << printable(spec.name) << ": " << fathom_dtype_name(value.dtype) << spellDims(value.dims)
+           << "\n";
+    for (size_t axis = 0; axis < spec.dims.size(); ++axis)
+      if (std::string text = spec.dims[axis] < 0 ? formatv("{0}={1}", spec.dimNames[axis], value.dims[axis]).str() : "";
+          !text.empty() && !is_contained(sizes, text))
+        sizes.push_back(text);
+  }
+  if (!sizes.empty())
+    outs() << "  sizes " << printable(join(sizes, ", ")) << "; --dim gives others\n";
+  outs() << "  memory " << spellBytes(arena) << " besides " << spellBytes(fathom_model_weights_bytes(model.model))
+         << " of weights\n";
+  // On an idle machine a tenth of the runs takes a few percent more than the others.
+  constexpr double usual = 1.25;
+  if (figures.p90 > usual * figures.median || figures.median > usual * figures.p10)
+    notes() << "warning: times spread: a tenth of the runs took over " << format("%.2f", figures.p90 / figures.p10)
+            << " x the fastest tenth; the machine is busy, or its clock changes\n";
 }
 
 // What one thread did of a kernel, as an event of chrome://tracing.
@@ -140,20 +193,25 @@ Expected<int> benchCommand(const Arguments &arguments) {
       if (spec.dims[axis] < 0)
         sizes[spec.dimNames[axis]] = value.dims[axis];
   }
-  printJson(json::Object{{"model", sys::path::filename(arguments.positional[0])},
-                         {"target", targetOf(*artifact)},
-                         {"threads", fathom_context_threads(model.context)},
-                         {"dims", std::move(sizes)},
-                         {"inputs", std::move(shapes)},
-                         {"runs", int64_t(times->size())},
-                         {"median_ms", percentile(*times, 0.5)},
-                         {"p10_ms", percentile(*times, 0.1)},
-                         {"p90_ms", percentile(*times, 0.9)},
-                         {"min_ms", times->front()},
-                         {"first_ms", warmUp->front()},
-                         {"arena_bytes", int64_t(*arena)},
-                         {"weight_bytes", int64_t(fathom_model_weights_bytes(model.model))}},
-            options.flag("json"));
+  Figures figures(*times);
+  if (options.flag("json"))
+    printJson(json::Object{{"model", sys::path::filename(arguments.positional[0])},
+                           {"target", targetOf(*artifact)},
+                           {"threads", fathom_context_threads(model.context)},
+                           {"dims", std::move(sizes)},
+                           {"inputs", std::move(shapes)},
+                           {"runs", int64_t(times->size())},
+                           {"median_ms", figures.median},
+                           {"p10_ms", figures.p10},
+                           {"p90_ms", figures.p90},
+                           {"p99_ms", figures.p99},
+                           {"min_ms", times->front()},
+                           {"first_ms", warmUp->front()},
+                           {"arena_bytes", int64_t(*arena)},
+                           {"weight_bytes", int64_t(fathom_model_weights_bytes(model.model))}},
+              /*oneLine=*/true);
+  else
+    printFigures(figures, times->size(), warmUp->front(), *prepared, *arena);
   if (options.has("profile"))
     if (Error error = writeTrace(*prepared, options.text("profile")))
       return std::move(error);

@@ -19,7 +19,8 @@ static const Command commands[] = {
      "enough to be indices.",
      runCommand},
     {BenchBit, "bench", "MODEL", "measure how long a run takes",
-     "MODEL is a compiled model, or an ONNX model that is compiled for this machine first. Prints one JSON object.",
+     "MODEL is a compiled model, or an ONNX model that is compiled for this machine first. Sizes that --dim does not\n"
+     "give are those that the model was compiled to be good at, or 1.",
      benchCommand},
     {VerifyBit, "verify", "MODEL.onnx", "compare the compiled model's outputs with a reference's",
      "Compiles for this machine, runs on given or random inputs and prints the largest errors of every output. On a\n"
@@ -279,7 +280,10 @@ void printPythonReference(raw_ostream &out) {
   }
 }
 
-void printJson(const json::Value &value, bool oneLine) {
+void printJson(json::Value value, bool oneLine) {
+  // Of all that the tool prints: raised when something is renamed, removed or means something else.
+  if (json::Object *object = value.getAsObject())
+    object->try_emplace("schema_version", 1);
   if (oneLine)
     outs() << value << "\n";
   else

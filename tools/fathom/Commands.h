@@ -63,8 +63,8 @@ llvm::Expected<int> databaseCommand(const Arguments &arguments);
 // What --target takes, for `--target help`; gives the exit code.
 int printTargets(const OptionValues &options);
 
-// Prints a JSON value to stdout: indented for people, in one line for programs.
-void printJson(const llvm::json::Value &value, bool oneLine);
+// Prints a JSON value to stdout: indented for people, in one line for programs. An object gets its schema_version.
+void printJson(llvm::json::Value value, bool oneLine);
 
 // Where this program lies, for what lies beside it.
 std::string programPath();

@@ -5,6 +5,7 @@
 #include "tools/fathom/ExplainCost.h"
 #include "tools/fathom/ExplainHtml.h"
 #include "tools/fathom/ExplainNodes.h"
+#include "tools/fathom/ExplainTable.h"
 #include "tools/fathom/PreparedRun.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -185,16 +186,26 @@ Expected<int> explainCommand(const Arguments &arguments) {
       return fail(ErrorCode::FileUnwritable, toString(std::move(error)));
     return 0;
   }
+  auto chosen = chooseKernels(told->kernels, options);
+  if (!chosen)
+    return chosen.takeError();
   const std::optional<Run> &run = told->run;
+  printTotal(told->kernels, run ? std::optional<int>(run->threads) : std::nullopt);
   if (run && run->peak.flopPerSecond > 0)
     outs() << formatv(
         "roofline of this machine with {0} threads: {1:f1} GFLOP/s, {2:f1} GB/s from memory, {3:f1} GB/s from the "
         "cache, measured\n",
         run->threads, run->peak.flopPerSecond * 1e-9, run->peak.bytesPerSecond * 1e-9,
         run->peak.cachedBytesPerSecond * 1e-9);
-  for (auto [i, kernel] : enumerate(told->kernels))
-    if (const json::Object *object = kernel.getAsObject())
-      printKernel(*object, i);
+  if (chosen->isBrief) {
+    printTable(told->kernels, chosen->numbers);
+    return 0;
+  }
+  for (size_t number : chosen->numbers)
+    if (const json::Object *object = told->kernels[number].getAsObject())
+      printKernel(*object, number);
+  if (options.has("kernel") || options.has("node"))
+    return 0;
   if (!others.empty())
     outs() << "in no kernel:\n";
   printOps(&others, "     ");
