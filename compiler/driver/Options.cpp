@@ -159,6 +159,11 @@ static const Option table[] = {
      "of the random inputs, or of the schedules that are drawn"},
     {"min-time", 0, OptionType::Number, "SECONDS", "1", BenchBit, false, false, "measure for at least this long"},
     {"warm-up", 0, OptionType::Number, "SECONDS", "0.2", BenchBit, false, false, "run this long before measuring"},
+    {"throughput", 0, OptionType::Flag, "", "", BenchBit, false, false,
+     "measure runs a second instead, with several runs at a time: settings of streams and threads are tried for the "
+     "time of --warm-up twice each, and the best is measured"},
+    {"streams", 0, OptionType::Integer, "N", "0", BenchBit, false, false,
+     "with --throughput: so many runs at a time; 0: what is best, or as many as there are CPUs for with --threads"},
     {"measure", 0, OptionType::Flag, "", "", DoctorBit, false, false,
      "describe this machine with the rates at which its caches and its memory are read, measured now"},
     {"profile", 0, OptionType::File, "TRACE.json", "", BenchBit, false, false,

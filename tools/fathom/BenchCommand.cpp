@@ -1,7 +1,9 @@
 // fathom bench: the time of a run as percentiles, and where it goes as a Chrome trace.
 #include "compiler/package/OutputFile.h"
 #include "tools/fathom/ArtifactReader.h"
+#include "tools/fathom/Percentile.h"
 #include "tools/fathom/PreparedRun.h"
+#include "tools/fathom/ThroughputBench.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -32,13 +34,6 @@ static Expected<std::vector<double>> measure(PreparedRun &prepared, double minTi
   } while (secondsSince(start) < minTime || times.size() < minRuns);
   clearProgress();
   return std::move(times);
-}
-
-// The value below which this fraction of the sorted values lies, interpolated as NumPy does.
-static double percentile(ArrayRef<double> sorted, double fraction) {
-  double at = fraction * (sorted.size() - 1);
-  size_t below = size_t(at), above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 
 namespace {
@@ -162,6 +157,8 @@ Expected<int> benchCommand(const Arguments &arguments) {
   const OptionValues &options = arguments.options;
   if (options.text("target") == "help")
     return printTargets(options);
+  if (Error error = checkThroughputOptions(options))
+    return std::move(error);
   if (options.has("profile"))
     if (Error error = checkTrace(arguments.positional[0], options.text("profile")))
       return std::move(error);
@@ -175,6 +172,8 @@ Expected<int> benchCommand(const Arguments &arguments) {
   auto prepared = prepareRun(given.path(), options);
   if (!prepared)
     return prepared.takeError();
+  if (options.flag("throughput"))
+    return benchThroughput(*prepared, arguments.positional[0], targetOf(*artifact), options);
   LoadedModel &model = *prepared->model;
   auto arena = model.arenaBytes(prepared->inputs);
   if (!arena)

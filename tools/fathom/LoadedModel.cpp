@@ -163,15 +163,15 @@ static fathom_tensor tensorOf(const Array &value) {
   return {const_cast<char *>(value.data()), value.dtype, int32_t(value.dims.size()), value.dims.data(), value.bytes};
 }
 
-fathom_status *LoadedModel::start(ArrayRef<Array> inputValues, MutableArrayRef<Array> outputValues) {
+fathom_status *LoadedModel::start(fathom_context *in, ArrayRef<Array> inputValues,
+                                  MutableArrayRef<Array> outputValues) const {
   auto inputTensors = map_to_vector(inputValues, tensorOf);
   auto outputTensors = map_to_vector(outputValues, tensorOf);
-  return fathom_context_run(context, inputTensors.data(), inputTensors.size(), outputTensors.data(),
-                            outputTensors.size());
+  return fathom_context_run(in, inputTensors.data(), inputTensors.size(), outputTensors.data(), outputTensors.size());
 }
 
 Error LoadedModel::run(ArrayRef<Array> inputValues, MutableArrayRef<Array> outputValues) {
-  if (Error error = takeStatus(start(inputValues, outputValues)))
+  if (Error error = takeStatus(start(context, inputValues, outputValues)))
     return error;
   for (auto [i, value] : enumerate(outputValues)) {
     if (!is_contained(value.dims, -1))
@@ -196,7 +196,7 @@ Expected<Fit> LoadedModel::tryRun(ArrayRef<Array> inputValues) {
     Expected<std::vector<Array>> outputValues = allocateOutputs(inputValues);
     if (!outputValues)
       return outputValues.takeError();
-    status = start(inputValues, *outputValues);
+    status = start(context, inputValues, *outputValues);
   }
   fathom_code code = fathom_status_code(status);
   if (code == FATHOM_ERROR_INDEX || code == FATHOM_ERROR_SHAPE)

@@ -41,6 +41,9 @@ public:
   // Room for the outputs of a run on these inputs.
   llvm::Expected<std::vector<Array>> allocateOutputs(llvm::ArrayRef<Array> inputValues);
   llvm::Error run(llvm::ArrayRef<Array> inputValues, llvm::MutableArrayRef<Array> outputValues);
+  // In this context, perhaps another one. What data decides stays in it.
+  fathom_status *start(fathom_context *in, llvm::ArrayRef<Array> inputValues,
+                       llvm::MutableArrayRef<Array> outputValues) const;
   // Runs the model to see whether all indices in the inputs lie within what they select from, and the sizes go
   // together.
   llvm::Expected<Fit> tryRun(llvm::ArrayRef<Array> inputValues);
@@ -54,7 +57,6 @@ public:
 private:
   // Sizes of the outputs of a run on these inputs, -1 where data decide.
   fathom_status *sizeOutputs(llvm::ArrayRef<const int64_t *> inputDims, std::vector<llvm::SmallVector<int64_t>> &dims);
-  fathom_status *start(llvm::ArrayRef<Array> inputValues, llvm::MutableArrayRef<Array> outputValues);
 };
 
 // A status as an error with Fathom's code, and a hint: this one, or what goes with its kind; frees the status.
