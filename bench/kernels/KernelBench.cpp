@@ -2,7 +2,7 @@
 // turns. All weights are packed ahead, but OpenBLAS's, which takes matrices as they are. bench/single_kernels.py makes
 // tables of what this prints.
 #include "bench/kernels/Contestant.h"
-#include "tools/fathom/MultiplyAdds.h"
+#include "tools/fathom/machine/MultiplyAdds.h"
 
 #include <benchmark/benchmark.h>
 #include <optional>

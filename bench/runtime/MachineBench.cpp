@@ -1,7 +1,7 @@
 // What threads of this machine do beside each other, without memory and without a runtime: multiply-adds on registers.
 //   machine_bench THREADS SECONDS
 // Every thread does the same work again and again; prints the milliseconds of each time, all threads together, as JSON.
-#include "tools/fathom/MultiplyAdds.h"
+#include "tools/fathom/machine/MultiplyAdds.h"
 
 #include <chrono>
 #include <cstdio>

@@ -1,4 +1,4 @@
-"""Random inputs, the same ones that `fathom run` makes for a seed (tools/fathom/Inputs.cpp)."""
+"""Random inputs, the same ones that `fathom run` makes for a seed (tools/fathom/run/Inputs.cpp)."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def random_inputs(session, seed: int = 0, dims: dict | None = None, given: dict 
                     return False
         return True
 
-    # Nor does it say which sizes go together: as in tools/fathom/Inputs.cpp.
+    # Nor does it say which sizes go together: as in tools/fathom/run/Inputs.cpp.
     changes = [{}] + [
         {name: sizes[name] + more} for more in (1, 2, 3) for name, _, high in free if sizes[name] + more <= high
     ]

@@ -23,7 +23,7 @@ class Source:
         modules += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
         folders = [path.parent, TESTS] if path else []
         files = [folder / (module.replace(".", "/") + ".py") for module in modules for folder in folders]
-        files += [path.parent / "conftest.py"] if path and path.name != "conftest.py" else []  # fixtures
+        files += [path.parent / "conftest.py"] if path and path.name.startswith("test_") else []  # fixtures
         self.imported = [read(file) for file in files if file.exists()]
 
     def find(self, name):

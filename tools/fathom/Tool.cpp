@@ -4,7 +4,7 @@
 #include "compiler/driver/Manifest.h"
 #include "tools/fathom/Commands.h"
 #include "tools/fathom/Crash.h"
-#include "tools/fathom/ShellHelp.h"
+#include "tools/fathom/help/ShellHelp.h"
 
 using namespace fathom;
 

@@ -4,7 +4,7 @@
 
 #include "runtime/ArtifactFile.h"
 #include "runtime/fathom_rt.h"
-#include "tools/fathom/ArtifactReader.h"
+#include "tools/fathom/run/ArtifactReader.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fathom::fuzz::MemoryFile file(data, size);

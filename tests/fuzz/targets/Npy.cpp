@@ -1,7 +1,7 @@
 // Any bytes as one of NumPy's files.
 #include "Target.h"
 
-#include "tools/fathom/Npy.h"
+#include "tools/fathom/run/Npy.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fathom::fuzz::MemoryFile file(data, size);

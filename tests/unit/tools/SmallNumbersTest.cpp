@@ -1,5 +1,5 @@
 // Numbers of a byte or less against their definitions: a sign, an exponent and a fraction each.
-#include "tools/fathom/SmallNumbers.h"
+#include "tools/fathom/run/SmallNumbers.h"
 
 #include "runtime/fathom_rt.h"
 #include <cmath>

@@ -1,5 +1,5 @@
 // Tests of the settings that bench --throughput tries.
-#include "tools/fathom/StreamSettings.h"
+#include "tools/fathom/run/StreamSettings.h"
 #include "gtest/gtest.h"
 
 using namespace fathom;
