@@ -48,7 +48,8 @@ def test_bounds(pinned, op):
     artifacts = {passes: fathom.compile(model, passes=passes) for passes in ("default", "default+fast-math")}
     differs = False
     for scale in (1, 5, 30):
-        x = (rng.standard_normal(shape) * scale).astype(np.float32)
+        # Where the exponential is finite.
+        x = np.minimum(rng.standard_normal(shape) * scale, 88).astype(np.float32)
         want = function(x.astype(np.float64))
         results = {passes: run(artifact, {"x": x})[0] for passes, artifact in artifacts.items()}
         allowed = relative * np.abs(want) + (absolute(x) if callable(absolute) else absolute)
