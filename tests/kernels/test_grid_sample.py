@@ -34,7 +34,7 @@ def test_volumes(padding, types, random):
     got, declared = results(padding, inputs)
     want = ReferenceEvaluator(declared).run(None, inputs)[0]
     assert got.dtype == inputs["x"].dtype and np.abs(want).max() > 0.1
-    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=3e-5)  # places between pixels are rounded, too
 
 
 def test_what_lies_outside_is_not_read(random):

@@ -28,8 +28,8 @@ def rows(random, count):
 def expect(session, x, results):
     for got, want in zip(results, session.run(None, {"x": x}), strict=True):
         assert got.shape == want.shape and got.dtype == want.dtype
-        # Other sizes may be summed in another order.
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+        # Other sizes may be summed in another order, and what is summed has magnitudes of 10 and more.
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=5e-5)
 
 
 @pytest.mark.parametrize("max_batch", [1, 8])
