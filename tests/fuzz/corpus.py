@@ -1,4 +1,6 @@
-"""Writes tests/fuzz/corpus: where libFuzzer begins, and what every build replays. Small, and from both ends: sound files and broken ones."""
+"""Writes tests/fuzz/corpus: where libFuzzer begins, and what every build replays. Small, and from both ends: sound files and broken ones.
+
+corpus.py [KIND ...]: those kinds, or all."""
 import io
 import struct
 import sys
@@ -73,6 +75,21 @@ def plan():
     yield "deep", b"[" * 300
 
 
+def program():
+    """The examples, and the small well- and ill-typed ones of the tests, some of them cut."""
+    for path in sorted((HERE.parents[1] / "examples/functional").glob("*.fir")):
+        text = path.read_bytes()
+        yield path.stem, text
+        yield f"{path.stem}-cut", text[: len(text) // 2]
+    lines = (HERE.parents[1] / "tests/functional/typing.txt").read_text().splitlines()
+    cases = [line.split(" | ", 1)[1] for line in lines if " | " in line and not line.startswith("#")]
+    for number, text in enumerate(cases[::8]):
+        yield f"typing-{number}", text.encode()
+    yield "deep", b"fn main(x: Tensor[f32]) { " + b"(" * 3000
+    yield "empty", b""
+    yield "bytes", bytes(range(256))
+
+
 def machine():
     for path in sorted((HERE.parents[1] / "compiler/target/machines").glob("*.yaml"))[:4]:
         yield path.stem, path.read_bytes()
@@ -82,7 +99,8 @@ def machine():
 
 
 def main():
-    for make in (importer, artifact, npy, plan, machine):
+    kinds = {make.__name__: make for make in (importer, program, artifact, npy, plan, machine)}
+    for make in [kinds[name] for name in sys.argv[1:] or kinds]:
         folder = HERE / "corpus" / make.__name__
         folder.mkdir(parents=True, exist_ok=True)
         # What libFuzzer once found stays.

@@ -23,7 +23,7 @@ import mutate
 import reduce
 
 ROOT = Path(__file__).parents[2]
-TARGETS = ["importer", "artifact", "npy", "plan", "machine"]
+TARGETS = ["importer", "program", "artifact", "npy", "plan", "machine"]
 REDUCE_SECONDS = 60
 
 
