@@ -36,9 +36,9 @@ const KernelClass *commonClassOf(Operation *anchor) {
       .Case<ScatterElementsOp, ScatterNDOp, TopKOp, NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp,
             ConvTransposeOp>([](auto) { return &sequentialClass; })
       .Case([](TreeEnsembleOp) { return &treesClass; })
-      .Case<ConcatOp, MatMulOp, ConvOp, WinogradConvOp, StrassenOp, MatMulNBitsOp>(
-          [](auto) -> const KernelClass * { return nullptr; })
-      .Default([](Operation *op) { return op->hasTrait<Reduction>() ? &reduceClass : &mapClass; });
+      .Default([](Operation *op) -> const KernelClass * {
+        return op->hasTrait<Reduction>() ? &reduceClass : isAnchor(op) ? nullptr : &mapClass;
+      });
 }
 
 } // namespace fathom
