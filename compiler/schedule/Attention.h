@@ -24,8 +24,8 @@ inline llvm::ArrayRef<Field<AttentionSchedule>> AttentionSchedule::fields() {
       {"tile_m", &S::tileM, 1, 32, "query rows whose scores are kept together, and rows of the register tile"},
       Field<S>{"tile_n", &S::tileN, 1, 256, "columns of the register tile: of a packed panel of keys, then of values"}
           .inVectors(),
-      {"unroll_k", &S::unrollK, 1, 16, "steps of a reduction per iteration"},
-      {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
+      Field<S>{"unroll_k", &S::unrollK, 1, 16, "steps of a reduction per iteration"}.at(Level::Registers),
+      Field<S>{"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning}.at(Level::Registers),
       Field<S>{"block_n", &S::blockN, 1, 1 << 20, "keys whose scores are kept together"}
           .inUnitsOf("tile_n")
           .wholeOf("keys")
@@ -35,9 +35,9 @@ inline llvm::ArrayRef<Field<AttentionSchedule>> AttentionSchedule::fields() {
        "are not full do); 0: none does"},
       {"score_apart", &S::scoreApart, 0, 1024, "elements between rows of scores, where these do not lie side by side",
        2},
-      {"exp_together", &S::expTogether, 1, 16,
+      Field<S>{"exp_together", &S::expTogether, 1, 16,
        "vectors of scores whose exponentials, each a chain of operations that wait for one another, are taken together",
-       3},
+       3}.at(Level::Registers),
       Field<S>{"task_m", &S::taskM, 1, mostPerTask, "query rows of a task"}.inUnitsOf("tile_m").partOf("rows")};
   return table;
 }

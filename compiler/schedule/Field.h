@@ -4,6 +4,7 @@
 
 #include "compiler/schedule/Schedule.h"
 #include "llvm/ADT/ArrayRef.h"
+#include <optional>
 
 namespace fathom {
 
@@ -23,6 +24,15 @@ struct Relation {
   llvm::StringLiteral with = "";   // the knob that says how many elements one of it takes there
 };
 
+// Which tile a knob makes larger.
+enum class Level {
+  Form,      // which loops there are; none is larger than another
+  Registers, // what is computed together
+  Cache,     // what stays in the first-level cache
+  Tasks,     // what a thread takes at a time, which stays in the second-level cache
+  Manner,    // how, where all tiles are known: what is fetched or loaded ahead, where rows lie
+};
+
 struct Knob {
   llvm::StringLiteral name;
   int64_t min, max;
@@ -31,16 +41,25 @@ struct Knob {
   // The knob whose value this one's is a multiple of; empty: none.
   llvm::StringLiteral unit = "";
   Relation relation = {};
+  std::optional<Level> ownLevel = std::nullopt;
+
+  // Its own where it states one, else by its name.
+  Level level() const;
 };
 
 // A field of the schedule type S, which has a table of all of them: S::fields().
 template <typename S> struct Field : Knob {
   constexpr Field(llvm::StringLiteral name, int64_t S::*number, int64_t min, int64_t max, llvm::StringLiteral meaning,
                   int since = 1)
-      : Knob{name, min, max, meaning, since, "", {}}, number(number) {}
+      : Knob{name, min, max, meaning, since}, number(number) {}
   constexpr Field(llvm::StringLiteral name, bool S::*flag, llvm::StringLiteral meaning, int since = 1)
-      : Knob{name, 0, 1, meaning, since, "", {}}, flag(flag) {}
+      : Knob{name, 0, 1, meaning, since}, flag(flag) {}
 
+  constexpr Field at(Level level) const {
+    Field field = *this;
+    field.ownLevel = level;
+    return field;
+  }
   constexpr Field inUnitsOf(llvm::StringLiteral other) const {
     Field field = *this;
     field.unit = other;

@@ -20,15 +20,15 @@ struct StrassenSchedule {
 inline llvm::ArrayRef<Field<StrassenSchedule>> StrassenSchedule::fields() {
   using S = StrassenSchedule;
   static constexpr Field<S> table[] = {
-      {"stored", &S::stored, 4, 7,
-       "factors of the weights that are stored; the others are added up while the kernel runs"},
+      Field<S>{"stored", &S::stored, 4, 7,
+       "factors of the weights that are stored; the others are added up while the kernel runs"}.at(Level::Form),
       {"tile_m", &S::tileM, 1, 32, "pairs of rows of the register tile"},
       Field<S>{"tile_n", &S::tileN, 1, 256,
                "columns of the register tile and of a packed panel, both of half the product"}
           .inVectors(),
-      {"unroll_k", &S::unrollK, 1, 16, "steps of the reduction per iteration"},
-      {"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning},
-      {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
+      Field<S>{"unroll_k", &S::unrollK, 1, 16, "steps of the reduction per iteration"}.at(Level::Registers),
+      Field<S>{"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning}.at(Level::Registers),
+      Field<S>{"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning}.at(Level::Registers),
       {"fetch_ahead", &S::fetchAhead, "1: tiles that pass a panel fetch the next one meanwhile; 0: they do not"},
       {"factor_apart", &S::factorApart, 0, 1024,
        "elements between the factors of the left side, which are written together", 2},

@@ -16,9 +16,9 @@ struct TreesSchedule {
 inline llvm::ArrayRef<Field<TreesSchedule>> TreesSchedule::fields() {
   using S = TreesSchedule;
   static constexpr Field<S> table[] = {
-      {"rows", &S::rows, 1, 32, "rows that descend a tree together"},
-      {"trees", &S::trees, 1, 32, "trees that a single row descends together"},
-      {"steps", &S::steps, 1, 32, "levels that are descended before it is seen whether all have reached a leaf"},
+      Field<S>{"rows", &S::rows, 1, 32, "rows that descend a tree together"}.at(Level::Registers),
+      Field<S>{"trees", &S::trees, 1, 32, "trees that a single row descends together"}.at(Level::Registers),
+      Field<S>{"steps", &S::steps, 1, 32, "levels that are descended before it is seen whether all have reached a leaf"}.at(Level::Registers),
       Field<S>{"block", &S::block, 1, 1 << 20, "rows that pass a tree before the next one is taken"}.inUnitsOf("rows"),
       Field<S>{"grain", &S::grain, 1, mostPerTask, "rows of a task"}.partOf("rows")};
   return table;

@@ -24,9 +24,9 @@ inline llvm::ArrayRef<Field<WinogradSchedule>> WinogradSchedule::fields() {
       {"tile_m", &S::tileM, 1, 32, "tiles of the register tile"},
       Field<S>{"tile_n", &S::tileN, 1, 256, "columns (channels) of the register tile and of a packed panel"}
           .inVectors(),
-      {"unroll_k", &S::unrollK, 1, 16, "steps of the reduction per iteration"},
-      {"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning},
-      {"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning},
+      Field<S>{"unroll_k", &S::unrollK, 1, 16, "steps of the reduction per iteration"}.at(Level::Registers),
+      Field<S>{"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning}.at(Level::Registers),
+      Field<S>{"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning}.at(Level::Registers),
       {"fetch_ahead", &S::fetchAhead,
        "1: tiles that pass the weights of a position fetch the next ones meanwhile; 0: they do not"},
       {"position_apart", &S::positionApart, 0, 1024,

@@ -2,7 +2,6 @@
 // grown level by level, one knob at a time, by what the level's memory is then waited for, as the draft has it. Nothing
 // is enumerated: of every level a bounded number of tiles is visited, and the best are what the next one begins with.
 // The judge is asked last, for the best of all.
-#include "compiler/tune/search/Levels.h"
 #include "compiler/tune/search/Searches.h"
 
 #include <map>
@@ -66,7 +65,7 @@ private:
   };
 
   bool isOf(size_t dimension, Level level) const {
-    Level own = levelOf(space.nameOf(dimension)).value_or(Level::Manner);
+    Level own = space.knobOf(dimension).level();
     return own == level || (own == without.level && int(level) == int(own) + 1);
   }
 
@@ -89,7 +88,7 @@ private:
   }
 
   bool isBeyond(size_t dimension, Level level) const {
-    Level own = levelOf(space.nameOf(dimension)).value_or(Level::Manner);
+    Level own = space.knobOf(dimension).level();
     return own > level && own != Level::Manner && !isOf(dimension, level);
   }
 
@@ -179,11 +178,12 @@ private:
   // The next legal value of a knob that the draft can tell from this one: of those that count a vector's elements an
   // aligned one, where there is any.
   std::optional<Tile> grown(const Tile &tile, size_t dimension, Level level) const {
-    bool isAligned = countsLanes(space.nameOf(dimension)) && !without.alignment;
+    const Knob &knob = space.knobOf(dimension);
+    bool isAligned = knob.relation.inVectors && !without.alignment;
     std::optional<Tile> partial;
     for (Point point = tile.point; point[dimension] + 1u < space.valuesOf(dimension);) {
       ++point[dimension];
-      bool isTaken = !isAligned || isWhole(space.scheduleAt(point).value(space.nameOf(dimension)));
+      bool isTaken = !isAligned || isWhole(space.scheduleAt(point).value(knob.name));
       if (partial && !isTaken)
         continue;
       std::optional<Point> legal = isLegal(point) ? point : within(point, level);

@@ -19,7 +19,7 @@ public:
 
   size_t dimensions() const { return dims.size(); }
   size_t valuesOf(size_t dimension) const { return dims[dimension].values.size(); }
-  llvm::StringRef nameOf(size_t dimension) const { return dims[dimension].knob.name; }
+  const Knob &knobOf(size_t dimension) const { return dims[dimension].knob; }
   // How many points there are, legal or not.
   double points() const;
 

@@ -1,9 +1,9 @@
 // Searches over the whole space, by a judge that is known: they stay within their trials, ask for legal schedules only,
 // and find more than chance does.
 #include "compiler/tune/judge/Judges.h"
-#include "compiler/tune/search/Levels.h"
 #include "tests/unit/tune/TestProgram.h"
 #include "llvm/ADT/StringSet.h"
+#include <map>
 #include <set>
 
 namespace fathom::tune {
@@ -174,11 +174,21 @@ TEST_P(SearchTest, ConstructionTellsWhatItVisits) {
   }
 }
 
-TEST(Levels, EveryKnobHasOne) {
+// The names that decide, and fields that state another level than their names'.
+TEST(Levels, AreOfNamesOrStated) {
+  std::map<std::string, Level> levels;
   for (const KernelClass *klass : allKernelClasses())
-    for (const Knob &knob : klass->family.knobs())
-      EXPECT_TRUE(levelOf(knob.name)) << klass->name.str() << ": " << knob.name.str();
-  EXPECT_FALSE(levelOf("luck"));
+    for (const Knob &knob : klass->family.knobs()) {
+      auto [known, isNew] = levels.try_emplace(knob.name.str(), knob.level());
+      EXPECT_EQ(known->second, knob.level()) << knob.name.str() << " of " << klass->name.str();
+    }
+  const std::pair<const char *, Level> expected[] = {
+      {"tile_m", Level::Registers}, {"lanes", Level::Registers},      {"item_n", Level::Registers},
+      {"block_k", Level::Cache},    {"stages", Level::Cache},         {"task_m", Level::Tasks},
+      {"grain", Level::Tasks},      {"pack_a", Level::Form},          {"load_ahead", Level::Registers},
+      {"row_apart", Level::Manner}, {"fetch_ahead", Level::Manner}};
+  for (const auto &[name, level] : expected)
+    EXPECT_EQ(levels.at(name), level) << name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Machines, SearchTest, testing::Values("neoverse-n1", "sapphirerapids"));
