@@ -239,6 +239,13 @@ private:
            typeOf(scale).hasStaticShape() && (isSingle(scale) || typeOf(scale).getNumElements() == columns);
   }
 
+  // Whether weights have a scale for each output channel, and not along another axis that is as long.
+  static bool isOfOutputs(Value scale, int64_t rank, int64_t columns) {
+    RankedTensorType type = typeOf(scale);
+    return type.hasStaticShape() && type.getRank() == rank && type.getDimSize(0) == columns &&
+           type.getNumElements() == columns;
+  }
+
   void convolve(ConvOp conv) {
     auto left = conv.getInput().getDefiningOp<DequantizeLinearOp>(),
          right = conv.getWeight().getDefiningOp<DequantizeLinearOp>();
@@ -249,9 +256,9 @@ private:
              void();
     ByteFactors factors{left.getInput(), left.getZeroPoint(), right.getInput(), right.getZeroPoint()};
     int64_t rank = conv.getType().getRank(), columns = typeOf(factors.right).getDimSize(0);
-    bool isScaled = isScaledBySums(left, right, columns) &&
+    bool isScaled = !ShapedType::isDynamic(columns) && isScaledBySums(left, right, columns) &&
                     (isAbsent(factors.leftZero) || isSingle(factors.leftZero)) &&
-                    (isSingle(right.getScale()) || typeOf(right.getScale()).getDimSize(0) == columns);
+                    (isSingle(right.getScale()) || isOfOutputs(right.getScale(), rank, columns));
     if (!isScaled || !takes(conv, factors, 1, conv.getGroup()))
       return;
     if (isFasterInTiles(conv))
@@ -337,7 +344,7 @@ private:
     ByteFactors factors{conv.getInput(), conv.getInputZeroPoint(), conv.getWeight(), conv.getWeightZeroPoint()};
     int64_t rank = conv.getType().getRank(), columns = typeOf(factors.right).getDimSize(0);
     Value scale = conv.getWeightScale();
-    bool isScaled = elementOf(scale).isF32() && (isSingle(scale) || typeOf(scale).getDimSize(0) == columns) &&
+    bool isScaled = elementOf(scale).isF32() && (isSingle(scale) || isOfOutputs(scale, rank, columns)) &&
                     isSingle(conv.getInputScale()) && isSingle(conv.getScale()) && isSingle(conv.getZeroPoint()) &&
                     isSingle(factors.leftZero);
     if (!isScaled || !takes(conv, factors, 1, conv.getGroup()))
@@ -354,7 +361,10 @@ private:
     ByteFactors factors{op.getLhs(), op.getLhsZeroPoint(), op.getRhs(), op.getRhsZeroPoint()};
     int64_t rank = typeOf(factors.right).getRank(), columns = rank ? typeOf(factors.right).getShape().back() : 1;
     Value scale = op.getRhsScale();
-    bool isScaled = elementOf(scale).isF32() && (isSingle(scale) || typeOf(scale).getShape().back() == columns) &&
+    auto isOfColumns = [&](RankedTensorType type) {
+      return type.hasStaticShape() && type.getNumElements() == columns && type.getShape().back() == columns;
+    };
+    bool isScaled = elementOf(scale).isF32() && (isSingle(scale) || isOfColumns(typeOf(scale))) &&
                     isSingle(op.getLhsScale()) && isSingle(op.getScale()) && isSingle(op.getZeroPoint());
     if (!isScaled || !takesMatrices(op, factors))
       return;

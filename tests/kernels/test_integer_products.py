@@ -91,6 +91,21 @@ def test_convolution_between_quantisations(seed, group, per_channel):
     assert_rounded(got, exact, y_zero)
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2, 3])
+def test_scales_along_each_axis_of_weights(axis):
+    """As many as there are output channels, whose they are along the first axis only."""
+    random = np.random.default_rng(axis)
+    x, w = numbers(random, np.uint8, 1, 3, 7, 7), numbers(random, np.int8, 3, 3, 3, 3)
+    x_scale, w_scale = np.float32(0.02), np.asarray([0.01, 0.02, 0.03], np.float32)
+    nodes = [node("DequantizeLinear", "x xs xz", "xd"), node("DequantizeLinear", ["w", "ws"], "wd", axis=axis), node("Conv", "xd wd", "y")]
+    proto = models.model(nodes, [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.FLOAT)],
+                         {"xs": x_scale, "xz": np.uint8(7), "w": w, "ws": w_scale})
+    along = [3 if d == axis else 1 for d in range(4)]
+    want = exact_conv(x.astype(np.int64) - 7, w * w_scale.astype(np.float64).reshape(along), {}) * float(x_scale)
+    [got] = run(fathom.compile(proto), {"x": x})
+    assert np.abs(got - want).max() <= 1e-5 * np.abs(want).max()
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("signed_weights", [True, False])
 def test_integer_convolution(seed, signed_weights):
