@@ -195,14 +195,18 @@ private:
     return createNamed<MulOp>(b, like, ".scale", asScalar(like, left, ".left.scale"), shaped);
   }
 
-  // The numbers of a bias that has the scale of the sums; null for any other.
-  Value numbersOf(Value bias, Value left, Value right) {
+  // The numbers of a bias that has the scale of the sums, column by column; null for any other, and where a sum with
+  // them might need more than 32 bits, as with those that a quantiser has clipped.
+  Value numbersOf(Value bias, Value left, Value right, Value weights, int64_t depth) {
     auto dequantize = isAbsent(bias) ? DequantizeLinearOp() : bias.getDefiningOp<DequantizeLinearOp>();
     if (!dequantize || !elementOf(dequantize.getInput()).isSignlessInteger(32) ||
         onlyNumber(dequantize.getZeroPoint()) != 0)
       return {};
     auto mine = constantFloats(dequantize.getScale()), one = constantFloats(left), each = constantFloats(right);
     if (!mine || !one || !each || mine->empty() || each->empty() || one->size() != 1)
+      return {};
+    bool isByColumns = mine->size() == 1 || typeOf(dequantize.getScale()).getShape().back() != 1;
+    if (!isByColumns || !fitsSums(dequantize.getInput(), weights, depth))
       return {};
     for (size_t i = 0; i < std::max(mine->size(), each->size()); ++i) {
       float scale = one->front() * each->at(each->size() == 1 ? 0 : i % each->size());
@@ -265,7 +269,7 @@ private:
       return conv->setAttr(whyFloatAttribute, b.getStringAttr("Winograd's tiles take fewer instructions than the "
                                                               "target has for products of bytes")),
              void();
-    Value bias = numbersOf(conv.getBias(), left.getScale(), right.getScale());
+    Value bias = numbersOf(conv.getBias(), left.getScale(), right.getScale(), factors.right, 1);
     Value sums = byteConv(b, conv, factors, bias, conv.getGroup(), target);
     SmallVector<int64_t> shape(rank - 1, 1);
     shape[0] = columns;
@@ -310,7 +314,7 @@ private:
     }
     if (op->hasAttr(whyFloatAttribute) || typeOf(factors.left).getRank() < 2)
       return;
-    Value bias = numbersOf(given, left.getScale(), right.getScale());
+    Value bias = numbersOf(given, left.getScale(), right.getScale(), factors.right, 0);
     Value sums = byteMatMul(b, op, factors, target);
     if (bias)
       sums = createNamed<AddOp>(b, op, ".biased", sums, bias);

@@ -160,6 +160,18 @@ public:
   bool isNarrow = false;
 };
 
+// A product of a byte without a sign and one with a sign is no larger.
+constexpr int64_t largestProduct = 255 * 128;
+
+// How many products a sum has; 0 where that is not known.
+int64_t stepsOf(Value weights, int64_t depth) {
+  Sizes sizes = sizesOf(weights);
+  int64_t steps = constantSize(sizes[depth]).value_or(0);
+  for (AffineExpr size : ArrayRef(sizes).drop_front(std::max<int64_t>(2, depth + 1)))
+    steps *= constantSize(size).value_or(0);
+  return steps;
+}
+
 // How many elements are missing to whole quads.
 int64_t missing(AffineExpr size) { return llvm::alignTo(*constantSize(size), bytesOfQuad) - *constantSize(size); }
 
@@ -200,7 +212,7 @@ std::optional<std::vector<float>> constantFloats(Value value) {
 
 std::string whyNotBytes(const ByteFactors &factors, int64_t depth, int64_t group) {
   // Of a deeper sum 32 bits would not hold every result.
-  constexpr int64_t deepest = INT32_MAX / (255 * 128);
+  constexpr int64_t deepest = INT32_MAX / largestProduct;
   auto isByte = [](Value value) { return typeOf(value).getElementType().isInteger(8); };
   if (!isByte(factors.left) || !isByte(factors.right))
     return "its operands are not numbers of 8 bits";
@@ -208,16 +220,24 @@ std::string whyNotBytes(const ByteFactors &factors, int64_t depth, int64_t group
     return "its weights are not constant";
   if (!fitsSigned(factors.right, factors.rightZero))
     return "its weights less their zero points are not numbers of 8 bits";
-  Sizes sizes = sizesOf(factors.right);
-  std::optional<int64_t> channels = constantSize(sizes[depth]);
-  int64_t steps = channels.value_or(0);
-  for (AffineExpr size : ArrayRef(sizes).drop_front(std::max<int64_t>(2, depth + 1)))
-    steps *= constantSize(size).value_or(0);
+  int64_t steps = stepsOf(factors.right, depth);
   if (steps <= 0 || steps > deepest)
     return "it has no known depth of at most " + std::to_string(deepest);
-  if (group > 1 && *channels % bytesOfQuad)
+  if (group > 1 && *constantSize(sizesOf(factors.right)[depth]) % bytesOfQuad)
     return "its groups have no multiple of four channels";
   return "";
+}
+
+bool fitsSums(Value bias, Value weights, int64_t depth) {
+  std::optional<ArrayRef<char>> bytes = bytesOf(bias);
+  int64_t most = INT32_MAX - largestProduct * stepsOf(weights, depth);
+  for (ArrayRef<char> rest = bytes.value_or(ArrayRef<char>()); !rest.empty(); rest = rest.drop_front(sizeof(int32_t))) {
+    int32_t number;
+    std::memcpy(&number, rest.data(), sizeof number);
+    if (std::abs(int64_t(number)) > most)
+      return false;
+  }
+  return bytes.has_value();
 }
 
 Value byteMatMul(OpBuilder &b, Operation *like, const ByteFactors &given, const Target &target) {

@@ -25,6 +25,9 @@ std::optional<std::vector<float>> constantFloats(mlir::Value value);
 // summed up, or the first of several; `group` is that of a convolution.
 std::string whyNotBytes(const ByteFactors &factors, int64_t depth, int64_t group);
 
+// Whether numbers of 32 bits are known, and stay such whatever sum of products is added to them. `depth` is as above.
+bool fitsSums(mlir::Value bias, mlir::Value weights, int64_t depth);
+
 // The sums of 32 bits. A bias is of 32 bits, or null; the window of a convolution is that of `like`.
 mlir::Value byteMatMul(mlir::OpBuilder &b, mlir::Operation *like, const ByteFactors &factors, const Target &target);
 mlir::Value byteConv(mlir::OpBuilder &b, mlir::Operation *like, const ByteFactors &factors, mlir::Value bias,

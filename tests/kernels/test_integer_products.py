@@ -231,6 +231,36 @@ def test_product_between_quantisations(seed, op):
     assert_rounded(got, exact, y_zero)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("op", ["Conv", "Gemm"])
+def test_sums_that_do_not_fit_beside_the_bias(op, sign):
+    """A quantiser clips numbers of a bias whose scale is too small for it."""
+    x, w = np.full((3, 8), 255, np.uint8), np.full((5, 8), sign * 127, np.int8)
+    bias = np.full(5, sign * (2**31 - 1), np.int32)
+    exact = (x.astype(np.int64) @ w.astype(np.int64).T + bias) * 0.25
+    if op == "Conv":
+        x, w, exact = x.reshape(3, 8, 1, 1), w.reshape(5, 8, 1, 1), exact.reshape(3, 5, 1, 1)
+    nodes = [node("DequantizeLinear", "x s", "xd"), node("DequantizeLinear", "w s", "wd"), node("DequantizeLinear", "b bs", "bd"),
+             node("Conv", "xd wd bd", "y") if op == "Conv" else node("Gemm", "xd wd bd", "y", transB=1)]
+    proto = models.model(nodes, [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.FLOAT)],
+                         {"s": np.float32(0.5), "bs": np.float32(0.25), "w": w, "b": bias})
+    [got] = run(fathom.compile(proto), {"x": x})
+    assert np.abs(got - exact).max() <= 1e-6 * np.abs(exact).max()
+
+
+def test_bias_with_scales_along_rows():
+    """As many as there are columns, and equal to those of the sums: still not theirs."""
+    x, w, bias = np.arange(16, dtype=np.uint8).reshape(2, 8), np.ones((2, 8), np.int8), np.full((2, 2), 1000, np.int32)
+    w_scale = np.asarray([1, 2], np.float32)
+    nodes = [node("DequantizeLinear", "x s", "xd"), node("DequantizeLinear", "w ws", "wd", axis=0),
+             node("DequantizeLinear", "b bs", "bd", axis=0), node("Gemm", "xd wd bd", "y", transB=1)]
+    proto = models.model(nodes, [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.FLOAT)],
+                         {"s": np.float32(0.5), "ws": w_scale, "bs": w_scale / 2, "w": w, "b": bias})
+    want = x.astype(np.float64) @ w.T * 0.5 * w_scale + bias * (w_scale / 2).reshape(2, 1)
+    [got] = run(fathom.compile(proto), {"x": x})
+    assert np.abs(got - want).max() <= 1e-6 * np.abs(want).max()
+
+
 def test_numbers_move_without_being_dequantised():
     """A pool and a reshape between two convolutions of one scale: what is between them is of bytes."""
     random = np.random.default_rng(7)
