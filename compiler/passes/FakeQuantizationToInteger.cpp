@@ -87,13 +87,14 @@ private:
     auto type = RankedTensorType::get(typeOf(quantize.getZeroPoint()).getShape(), ui8);
     Value moved = makeConstant(b, op, DenseElementsAttr::get(type, b.getIntegerAttr(ui8, *zero + 128)));
     auto made = createNamed<QuantizeLinearOp>(b, op, "", quantize.getInput(), quantize.getScale(), moved);
+    // Readers go first: what has another user is not divided ahead.
+    dead.push_back(op);
     for (Operation *reader : readers) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPoint(reader);
       Value scale = cast<DequantizeLinearOp>(reader).getScale();
       replace(reader, createNamed<DequantizeLinearOp>(b, reader, "", made, scale, moved));
     }
-    dead.push_back(op);
   }
 
   // What moves elements, or takes the largest of them, does so with numbers of one scale.

@@ -52,6 +52,27 @@ func.func @between(%x: tensor<3x8xf32>) -> tensor<3x5xi8> {
   return %5 : tensor<3x5xi8>
 }
 
+// Numbers with a sign between two products lose it as well, and their scale is divided ahead.
+// CHECK-LABEL: func @chain
+// CHECK: graph.MatMul(
+// CHECK: graph.Mul({{.*}}graph.name = "q.requantized"
+// CHECK: graph.QuantizeLinear({{.*}} -> tensor<3x8xui8>
+// CHECK-NOT: graph.QuantizeLinear
+// CHECK: graph.MatMul(
+func.func @chain(%x: tensor<3x8xui8>) -> tensor<3x8xf32> {
+  %s = graph.Constant dense<0.5> : tensor<f32> as tensor<f32>
+  %z = graph.Constant dense<-3> : tensor<i8> as tensor<i8>
+  %n = graph.None
+  %w = graph.Constant dense<3> : tensor<8x8xi8> as tensor<8x8xi8>
+  %0 = graph.DequantizeLinear(%x, %s, %n) : (tensor<3x8xui8>, tensor<f32>, none) -> tensor<3x8xf32>
+  %1 = graph.DequantizeLinear(%w, %s, %n) : (tensor<8x8xi8>, tensor<f32>, none) -> tensor<8x8xf32>
+  %2 = graph.MatMul(%0, %1) {graph.name = "y"} : (tensor<3x8xf32>, tensor<8x8xf32>) -> tensor<3x8xf32>
+  %3 = graph.QuantizeLinear(%2, %s, %z) {graph.name = "q"} : (tensor<3x8xf32>, tensor<f32>, tensor<i8>) -> tensor<3x8xi8>
+  %4 = graph.DequantizeLinear(%3, %s, %z) : (tensor<3x8xi8>, tensor<f32>, tensor<i8>) -> tensor<3x8xf32>
+  %5 = graph.MatMul(%4, %1) {graph.name = "v"} : (tensor<3x8xf32>, tensor<8x8xf32>) -> tensor<3x8xf32>
+  return %5 : tensor<3x8xf32>
+}
+
 // Weights that the run makes, and weights too large for 8 bits with a sign, stay.
 // CHECK-LABEL: func @others
 // CHECK: graph.MatMulInteger({{.*}}graph.why_float = "its weights are not constant"
