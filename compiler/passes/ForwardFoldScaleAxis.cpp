@@ -1,4 +1,5 @@
 // Moves per-channel scales and shifts after a convolution into its weights and bias.
+#include "compiler/graph/ByteProducts.h"
 #include "compiler/passes/Passes.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -76,7 +77,8 @@ struct FoldScale : OpRewritePattern<MulOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(MulOp op, PatternRewriter &rewriter) const override {
     auto [conv, factor] = convAndFactor(op);
-    if (!conv)
+    // A quad is no number that can be multiplied.
+    if (!conv || quadsOf(conv))
       return failure();
     rewriter.setInsertionPoint(op);
     SmallVector<int64_t> shape(cast<RankedTensorType>(conv->getResult(0).getType()).getRank(), 1);

@@ -136,6 +136,21 @@ def test_linear_convolution(seed, fp):
     assert_rounded(got, (case.sums + weights["b"].reshape(1, -1, 1, 1)) * scale, weights["yz"])
 
 
+def test_whole_factor_behind_sums():
+    """Where folding finds a size, the passes go over the graph once more: weights are quads of bytes by then, and no numbers."""
+    random = np.random.default_rng(5)
+    x, w = numbers(random, np.uint8, 1, 4, 5, 5), numbers(random, np.int8, 3, 4, 3, 3)
+    nodes = [
+        node("ConvInteger", "x w", "c"), node("Mul", "c factor", "m"), node("NonZero", "mask", "found"), node("Shape", "found", "sizes"),
+        node("Slice", "sizes one two", "count"), node("ConstantOfShape", "count", "zeros"), node("Cast", "zeros", "whole", to=TensorProto.INT32),
+        node("ReduceSum", "whole", "zero"), node("Add", "m zero", "y"),
+    ]
+    proto = models.model(nodes, [("x", TensorProto.UINT8, x.shape)], [("y", TensorProto.INT32)],
+                         {"w": w, "factor": np.int32(3), "mask": np.asarray([1, 0, 1], np.float32), "one": np.asarray([1]), "two": np.asarray([2])})
+    [got] = run(fathom.compile(proto), {"x": x})
+    assert np.array_equal(got, 3 * exact_conv(x, w, {}))
+
+
 class Product:
     def __init__(self, seed, depth=None, leading=None):
         self.random = random = np.random.default_rng(seed)

@@ -61,3 +61,18 @@ func.func @transposed_groups(%x: tensor<1x4x5x5xf32>) -> tensor<1x4x10x10xf32> {
   %m = graph.Mul(%c, %s) : (tensor<1x4x10x10xf32>, tensor<4x1x1xf32>) -> tensor<1x4x10x10xf32>
   return %m : tensor<1x4x10x10xf32>
 }
+
+// -----
+
+// Four bytes in an element of the weights are not multiplied as one number.
+// CHECK-LABEL: func @quads
+// CHECK: graph.Conv(%arg0
+// CHECK: graph.Mul({{.*}} -> tensor<1x2x4x4xi32>
+func.func @quads(%x: tensor<1x4x5x5xui8>) -> tensor<1x2x4x4xi32> {
+  %s = graph.Constant dense<3> : tensor<i32> as tensor<i32>
+  %b = graph.Constant dense<0> : tensor<2xi32> as tensor<2xi32>
+  %w = graph.Constant dense<-1> : tensor<2x1x2x2xi32> as tensor<2x1x2x2xi32>
+  %c = graph.Conv(%x, %w, %b) {graph.quads = "plain"} : (tensor<1x4x5x5xui8>, tensor<2x1x2x2xi32>, tensor<2xi32>) -> tensor<1x2x4x4xi32>
+  %m = graph.Mul(%c, %s) : (tensor<1x2x4x4xi32>, tensor<i32>) -> tensor<1x2x4x4xi32>
+  return %m : tensor<1x2x4x4xi32>
+}
