@@ -3,6 +3,7 @@
 #include "compiler/passes/Passes.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -13,15 +14,26 @@ namespace fathom {
 
 namespace {
 
-// Whether the value depends on constants only, so that folding will make a constant of it.
+// Whether the value depends on constants only, so that folding will make a constant of it. Every op is looked at once,
+// and not too many of them: there may be far more ways to a constant than ops.
 bool isConstantExpression(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op)
+  constexpr size_t most = 64;
+  llvm::SmallSetVector<Operation *, 8> ops;
+  auto isMade = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && (ops.insert(op), true);
+  };
+  if (!isMade(value))
     return false;
-  if (isa<ConstantOp, NoneOp>(op))
-    return true;
-  return (op->hasTrait<Elementwise>() || isa<ReshapeOp, UnsqueezeOp, SqueezeOp, TransposeOp, ExpandOp>(op)) &&
-         llvm::all_of(op->getOperands(), isConstantExpression);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    Operation *op = ops[i];
+    if (isa<ConstantOp, NoneOp>(op))
+      continue;
+    bool goesOn = op->hasTrait<Elementwise>() || isa<ReshapeOp, UnsqueezeOp, SqueezeOp, TransposeOp, ExpandOp>(op);
+    if (!goesOn || i >= most || !llvm::all_of(op->getOperands(), isMade))
+      return false;
+  }
+  return true;
 }
 
 // Whether `value` is a constant with one element, or one per channel of a convolution's result of this rank.

@@ -349,3 +349,12 @@ def test_a_plan_whose_code_would_be_exponential_is_refused(tmp_path):
     plan.write_text(head + last.replace(listed, "".join(f"      - {op}\n" for op in ops)))
     with pytest.raises(fathom.Error, match="than a kernel may have"):
         fathom.compile(model, plan=str(plan))
+
+
+def test_many_ways_to_the_weights_of_a_convolution(random):
+    """More than a compiler can follow, through few nodes."""
+    count = 48
+    nodes = [helper.make_node("Add", [f"w{i}"] * 2, [f"w{i + 1}"]) for i in range(count)]
+    nodes += [helper.make_node("Conv", ["x", f"w{count}"], ["c"]), helper.make_node("Mul", ["c", "scale"], ["y"])]
+    weights = {"w0": (random.standard_normal((3, 2, 1, 1)) * 2.0**-count).astype(np.float32), "scale": np.float32(3)}
+    compare(nodes, {"x": random.standard_normal((1, 2, 5, 5)).astype(np.float32)}, weights)
