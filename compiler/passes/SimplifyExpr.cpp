@@ -42,6 +42,9 @@ bool isPowerOfTwo(double number) {
   return std::isfinite(number) && std::abs(std::frexp(number, &exponent)) == 0.5 && std::abs(exponent) < 64;
 }
 
+// In the range of single precision, and normal.
+bool isOrdinary(double factor) { return std::abs(factor) < 1e38 && std::abs(factor) > 1e-37; }
+
 // The factor that a product with a constant, or a quotient by one, has; and what it multiplies.
 std::optional<std::pair<Value, double>> scaledBy(Operation *op) {
   if (!isa_and_nonnull<MulOp, DivOp>(op) || !elementOf(op->getResult(0)).isF32())
@@ -99,8 +102,7 @@ LogicalResult joinFactors(Operation *op, PatternRewriter &rewriter, bool isStric
     x = inner->first, factor *= inner->second;
   else if (!isa<DivOp>(op) || (isStrict && !isPowerOfTwo(factor)))
     return failure();
-  // In the type's own range, and of normal numbers.
-  if (!(std::abs(factor) < 1e38 && std::abs(factor) > 1e-37))
+  if (!isOrdinary(factor))
     return failure();
   rewriter.replaceOp(op, createNamed<MulOp>(rewriter, op, "", x, makeScalar(rewriter, op, elementOf(x), factor)));
   return success();
@@ -143,7 +145,7 @@ std::optional<ScaledChain> chainTo(Value value) {
 LogicalResult scaleWeights(Operation *op, PatternRewriter &rewriter) {
   auto scaled = scaledBy(op);
   auto product = scaled ? scaled->first.getDefiningOp<MatMulOp>() : MatMulOp();
-  if (!product || !product->hasOneUse())
+  if (!product || !product->hasOneUse() || !isOrdinary(scaled->second))
     return failure();
   std::optional<ScaledChain> chain = chainTo(product);
   for (Value factor : product->getOperands())

@@ -125,3 +125,17 @@ func.func @shapes(%x: tensor<2x6xf32>) -> (tensor<3x4xf32>, tensor<2x6xf32>, ten
   %3 = graph.Slice(%x, %last, %front, %one, %last) : (tensor<2x6xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<2x6xf32>
   return %1, %2, %3 : tensor<3x4xf32>, tensor<2x6xf32>, tensor<2x6xf32>
 }
+
+// -----
+
+// One over a number that is not normal is no factor of weights: results may be finite all the same.
+// CHECK-LABEL: func @huge_factor
+// CHECK: graph.MatMul(%arg0
+// CHECK-NEXT: graph.Div
+func.func @huge_factor(%x: tensor<3x4xf32>) -> tensor<3x4xf32> {
+  %w = graph.Constant dense<2.0> : tensor<4x4xf32> as tensor<4x4xf32>
+  %d = graph.Constant dense<1.0e-39> : tensor<f32> as tensor<f32>
+  %0 = graph.MatMul(%x, %w) : (tensor<3x4xf32>, tensor<4x4xf32>) -> tensor<3x4xf32>
+  %1 = graph.Div(%0, %d) : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x4xf32>
+  return %1 : tensor<3x4xf32>
+}
