@@ -223,6 +223,14 @@ def test_types_of_scales_and_results(random):
         same(run(model_of([node], integers, to), integers), want)
 
 
+@pytest.mark.parametrize("to", ["float16", "bfloat16"])
+def test_numbers_that_are_no_halves(to):
+    """Larger, or longer, than halves are, of which the scale makes some."""
+    inputs = {"x": np.array([100000, -(2**24), 65537, 257, 7], np.int32), "scale": np.array(2.0**-10).astype(dtype_of(to))}
+    node = helper.make_node("DequantizeLinear", ["x", "scale"], ["y"])
+    same(run(model_of([node], inputs, to), inputs), (inputs["x"].astype(np.float32) * np.float32(2.0**-10)).astype(dtype_of(to)))
+
+
 @pytest.mark.parametrize(
     "pair", [("float32", "int32"), ("uint64", "float64"), ("float16", "int16"), ("bfloat16", "uint16"), ("int8", "float8_e5m2"), ("float8_e4m3fn", "uint8")], ids=str
 )

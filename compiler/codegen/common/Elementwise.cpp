@@ -172,6 +172,9 @@ Value emitQuantize(QuantizeLinearOp op, Arithmetic &in, ValueRange x) {
   return emitCast(c, in.min(in.max(scaled, in.k(low)), in.k(high)), in.element, to);
 }
 
+bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16; }
+
+// Halves are rounded once, from single precision: the numbers themselves may be larger than any half.
 Value emitDequantize(DequantizeLinearOp op, Code &c, ValueRange x) {
   Type from = cast<RankedTensorType>(op.getInput().getType()).getElementType();
   Type to = cast<RankedTensorType>(op.getType()).getElementType();
@@ -179,7 +182,9 @@ Value emitDequantize(DequantizeLinearOp op, Code &c, ValueRange x) {
   Value value = emitCast(c, x[0], from, wide);
   if (x[2])
     value = arith::SubIOp::create(c.b, c.loc, value, emitCast(c, x[2], from, wide));
-  return arith::MulFOp::create(c.b, c.loc, emitCast(c, value, wide, to), x[1]);
+  Type real = isHalf(to) ? Type(c.b.getF32Type()) : to;
+  Value product = arith::MulFOp::create(c.b, c.loc, emitCast(c, value, wide, real), emitCast(c, x[1], to, real));
+  return emitCast(c, product, real, to);
 }
 
 // The arithmetic itself; operands are at least single precision.
@@ -316,8 +321,6 @@ Value emitOp(Emitter &e, Operation *op, Arithmetic a, ValueRange x) {
       .Case([&](QuantizeLinearOp op) { return emitQuantize(op, a, x); })
       .Default([](Operation *) { return Value(); });
 }
-
-bool isHalf(Type type) { return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 16; }
 
 } // namespace
 
