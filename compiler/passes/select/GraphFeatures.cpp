@@ -131,7 +131,8 @@ GraphFeatures featuresOfKind(Operation *op) {
           [](auto op) { return op.getTrainingMode() || op->getNumResults() != 1 ? Composite : Normalization; })
       .Case<MatMulIntegerOp, QLinearMatMulOp, ConvIntegerOp, QLinearConvOp, DynamicQuantizeLinearOp>(
           [](auto) { return Quantized; })
-      .Case([](DequantizeLinearOp) { return Dequantized; })
+      // Scaled sums that are quantised need not come from numbers that are.
+      .Case<DequantizeLinearOp, QuantizeLinearOp>([](auto) { return Dequantized; })
       .Case<AddOp, MulOp>([](auto op) { return scalesConvolution(op) ? GraphFeatures(ScaledConv) : GraphFeatures(); })
       .Case<CastOp>(featuresOfCast)
       .Case<PadOp>([](auto) { return Padding; })
@@ -185,7 +186,7 @@ ArrayRef<FeatureText> featureTable() {
       {Composite, "operator that others express"},
       {KnownElements, "integers that are known"},
       {Quantized, "quantised product or convolution"},
-      {Dequantized, "numbers that are dequantised"},
+      {Dequantized, "numbers that are quantised or dequantised"},
       {Normalization, "normalisation with fixed statistics"},
       {ScaledConv, "scale or shift behind a convolution"},
       {Padding, "Pad"},
