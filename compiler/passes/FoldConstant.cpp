@@ -117,9 +117,10 @@ private:
       value.replaceAllUsesWith(constant);
     }
     // Also constants that nothing else reads, so that their bytes do not count any more.
+    llvm::DenseSet<Value> constants = constantsIn(main.getBody().front());
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(main.getBody().front())))
       if (op.use_empty() &&
-          (folded.contains(&op) || isa<ConstantOp>(op) || (isView(&op) && isConstantValue(op.getResult(0)))))
+          (folded.contains(&op) || isa<ConstantOp>(op) || (isView(&op) && constants.contains(op.getResult(0)))))
         op.erase();
   }
 

@@ -17,6 +17,14 @@ static constexpr int64_t largestPerByte = 8;         // what others consume may 
 static constexpr int64_t freeBytes = 4096;           // axes, sizes and scales are always known
 static constexpr int64_t multiplyAddsPerElement = 8; // products are faster than anything else
 
+llvm::DenseSet<Value> constantsIn(Block &block) {
+  llvm::DenseSet<Value> constants;
+  for (Operation &op : block)
+    if (isa<ConstantOp>(op) || (isView(&op) && constants.contains(op.getOperand(0))))
+      constants.insert(op.getResult(0));
+  return constants;
+}
+
 FoldBudget FoldBudget::forModel(ModuleOp module, double factor) {
   double given = constantBytes(module);
   auto scaled = [&](double amount) { return int64_t(std::min(factor * amount, double(int64_t(1) << 60))); };
@@ -68,7 +76,8 @@ int64_t workOf(Operation *op) {
 
 class Planner {
 public:
-  Planner(func::FuncOp main, FoldBudget &budget) : main(main), budget(budget) {}
+  Planner(func::FuncOp main, FoldBudget &budget)
+      : main(main), budget(budget), constants(constantsIn(main.getBody().front())) {}
 
   std::vector<Operation *> run() {
     collect();
@@ -90,12 +99,12 @@ private:
           op.getNumRegions() || op.getNumOperands() == 0)
         continue;
       // A view of a constant costs nothing, unless a pass wants its elements.
-      if (isConstantValue(op.getResult(0)) && !op.hasAttr("graph.ahead"))
+      if (constants.contains(op.getResult(0)) && !op.hasAttr("graph.ahead"))
         continue;
       bool isKnown = llvm::all_of(op.getOperands(), [&](Value operand) {
         Operation *def = operand.getDefiningOp();
         // A view of a constant may have sizes that only the run knows.
-        return def && (isa<NoneOp>(def) || (isConstantValue(operand) && isStatic(operand)) || folded.contains(def));
+        return def && (isa<NoneOp>(def) || (constants.contains(operand) && isStatic(operand)) || folded.contains(def));
       });
       if (!isKnown || !llvm::all_of(op.getResults(), isStatic))
         continue;
@@ -117,11 +126,16 @@ private:
 
   // A value has to be stored if something reads it that is not folded itself.
   bool isStored(Value value) {
-    return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      if (folded.contains(user))
-        return false;
-      return !isView(user) || !isConstantValue(user->getResult(0)) || isStored(user->getResult(0));
-    });
+    SmallVector<Value> open{value};
+    while (!open.empty())
+      for (Operation *user : open.pop_back_val().getUsers()) {
+        if (folded.contains(user))
+          continue;
+        if (!isView(user) || !constants.contains(user->getResult(0)))
+          return true;
+        open.push_back(user->getResult(0));
+      }
+    return false;
   }
 
   // Bytes that are stored beyond those that were there.
@@ -163,7 +177,7 @@ private:
       // What it reads is stored from now on.
       llvm::SmallSetVector<Value, 4> read;
       for (Value operand : op->getOperands())
-        read.insert(isConstantValue(operand) ? bufferRoot(operand) : operand);
+        read.insert(constants.contains(operand) ? bufferRoot(operand) : operand);
       for (Value operand : read)
         now.saved -= isStored(operand) ? 0 : bytesOf(operand);
       folded.erase(op);
@@ -220,6 +234,7 @@ private:
 
   func::FuncOp main;
   FoldBudget &budget;
+  llvm::DenseSet<Value> constants;
   llvm::DenseSet<Operation *> folded;
 };
 

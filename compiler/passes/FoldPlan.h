@@ -3,9 +3,13 @@
 
 #include "compiler/graph/Graph.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseSet.h"
 #include <vector>
 
 namespace fathom {
+
+// The constants of a block, and views of them: each op is asked once, however many views follow each other.
+llvm::DenseSet<mlir::Value> constantsIn(mlir::Block &block);
 
 // What folding may still cost. It grows with the model, so that weights can always be brought into another form, and
 // has a base, so that small models can have tables; a small model cannot become a large artifact.

@@ -111,6 +111,18 @@ def test_a_long_chain(random):
     assert_close(fathom.Session(artifact).run(None, {"x": x})[0], want, "convolution")
 
 
+@pytest.mark.parametrize("first", ["x", "w"])
+def test_a_long_chain_of_views(first, random):
+    """Of an input and of a weight: none of them asks all of those before it."""
+    names = [first] + [f"v{i}" for i in range(20000)]
+    nodes = [helper.make_node("Reshape", [a, ("tall", "flat")[i % 2]], [b]) for i, (a, b) in enumerate(zip(names, names[1:]))]
+    nodes.append(helper.make_node("Add", ["x", names[-1]], ["y"]))
+    x, w = random.standard_normal((2, 6)).astype(np.float32)
+    weights = {"tall": np.array([3, 2]), "flat": np.array([6]), **({"w": w} if first == "w" else {})}
+    [got] = fathom.Session(fathom.compile(model_of(nodes, {"x": x}, weights))).run(None, {"x": x})
+    np.testing.assert_array_equal(got, x + (w if first == "w" else x))
+
+
 def in_small_thread(call):
     """What the call returns in a thread with a stack of 256 KiB."""
     results = []
