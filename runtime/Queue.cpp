@@ -52,9 +52,12 @@ fathom_status *fathom_queue::startWorkers() {
   for (; Started < Workers.size(); ++Started) {
     Worker &W = Workers[Started];
     W.Queue = this;
-    if (int Error = pthread_create(&W.Thread, nullptr, workerMain, &W))
+    References.fetch_add(1);
+    if (int Error = pthread_create(&W.Thread, nullptr, workerMain, &W)) {
+      References.fetch_sub(1);
       return makeStatus(FATHOM_ERROR_MEMORY, "cannot start thread %zu of %zu of the queue: %s", Started + 1,
                         Workers.size(), strerror(Error));
+    }
   }
   return nullptr;
 }
@@ -254,13 +257,53 @@ void fathom_queue::close(bool Drain) {
     Changed.broadcast();
   }
   finishCancelled(Cancelled);
-  for (; Started; --Started)
-    pthread_join(Workers[Started - 1].Thread, nullptr);
+  if (!isWorker())
+    joinWorkers();
+}
+
+// Whether a request's function asks, in a thread of the queue's.
+bool fathom_queue::isWorker() {
+  Guard Held(Lock);
+  for (size_t I = 0; I < Started; ++I)
+    if (!Workers[I].HasEnded && pthread_equal(Workers[I].Thread, pthread_self()))
+      return true;
+  return false;
+}
+
+// Of threads that ask at the same time, all return when the last worker has ended.
+void fathom_queue::joinWorkers() {
+  Guard Held(Lock);
+  while (Claimed < Started) {
+    pthread_t Thread = Workers[Claimed++].Thread;
+    Lock.unlock();
+    pthread_join(Thread, nullptr);
+    Lock.lock();
+    if (++Joined == Started)
+      AllJoined.broadcast();
+  }
+  while (Joined < Started)
+    AllJoined.wait(Lock);
+}
+
+void fathom_queue::abandon() {
+  {
+    Guard Held(Lock);
+    for (; Claimed < Started; ++Claimed)
+      pthread_detach(Workers[Claimed].Thread);
+  }
+  release();
 }
 
 void *fathom_queue::workerMain(void *Argument) {
   auto *Self = static_cast<Worker *>(Argument);
+  fathom_queue *Queue = Self->Queue;
   pthread_setname_np(pthread_self(), "fathom-queue");
-  Self->Queue->workerLoop(*Self->Runner);
+  Queue->workerLoop(*Self->Runner);
+  {
+    Guard Held(Queue->Lock);
+    Self->HasEnded = true;
+  }
+  // The last one where a request's function has freed the queue.
+  Queue->release();
   return nullptr;
 }

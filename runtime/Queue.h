@@ -20,10 +20,13 @@ struct fathom_queue {
   void cancel(fathom_request *Request);
   // Returns when the request is done; at its deadline it is, unless it runs.
   void wait(fathom_request *Request);
-  // Takes no more. What waits is run first, or else cancelled; what runs comes to its end.
+  // Takes no more. What waits is run first, or else cancelled; what runs comes to its end. Waits for that, unless a
+  // worker asks, which would wait for itself.
   void close(bool Drain);
+  // Gives up the caller's reference. Workers that nobody has waited for end by themselves.
+  void abandon();
 
-  // The caller's and one of each request.
+  // The caller's, one of each request and one of each worker.
   std::atomic<uint32_t> References{1};
   void release();
 
@@ -37,10 +40,13 @@ private:
     fathom_queue *Queue;
     pthread_t Thread;
     fathom::BatchRunner *Runner;
+    bool HasEnded; // guarded by Lock; until then nobody else has its thread's id
   };
   static void *workerMain(void *Self);
   void workerLoop(fathom::BatchRunner &Runner);
   [[nodiscard]] fathom_status *startWorkers();
+  bool isWorker();
+  void joinWorkers();
 
   // What to do next, which is waited for; false when there is nothing left to do.
   bool take(fathom::RequestList &Run, fathom::RequestList &Expired);
@@ -57,10 +63,11 @@ private:
   fathom::RequestList Waiting;
   fathom_queue_stats Stats = {};
   bool Closed = false;
-  fathom::Condition Changed;
+  fathom::Condition Changed, AllJoined;
 
   fathom::Array<Worker> Workers;
   size_t Started = 0;
+  size_t Claimed = 0, Joined = 0; // guarded by Lock: workers that somebody waits for, and has waited for
 };
 
 #endif

@@ -70,7 +70,7 @@ void fathom_queue_free(fathom_queue *queue) {
   if (!queue)
     return;
   queue->close(false);
-  queue->release();
+  queue->abandon();
 }
 
 fathom_status *fathom_queue_submit(fathom_queue *queue, const fathom_tensor *inputs, size_t input_count,

@@ -279,9 +279,10 @@ typedef struct fathom_queue_options {
 FATHOM_API fathom_status *fathom_queue_create(fathom_model *model, const fathom_queue_options *options,
                                               fathom_queue **queue);
 // Takes no more requests and returns when those that run are done. What waits is run first where `drain` is not 0, or
-// else ends with FATHOM_ERROR_CANCELLED. Not from a function of a request, and from one thread at a time.
+// else ends with FATHOM_ERROR_CANCELLED. From a function of a request that the queue's own thread calls it returns at
+// once, as that thread cannot wait for itself.
 FATHOM_API void fathom_queue_close(fathom_queue *queue, int32_t drain);
-// Closes it without draining. What is kept of its requests stays. NULL is allowed.
+// Closes it without draining, and as that does. What is kept of its requests stays. NULL is allowed.
 FATHOM_API void fathom_queue_free(fathom_queue *queue);
 
 typedef struct fathom_request_options {

@@ -112,7 +112,8 @@ class Queue:
         return self._queue.stats()
 
     def close(self, drain: bool = True) -> None:
-        """Takes no more requests; those that wait are run first, or with drain=False end with F5004. Returns when nothing runs."""
+        """Takes no more requests; those that wait are run first, or with drain=False end with F5004. Returns when nothing runs, in a
+        future's callback at once."""
         self._queue.close(drain)
 
     def __enter__(self) -> Queue:

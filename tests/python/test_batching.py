@@ -147,6 +147,34 @@ def test_what_is_left_alone_goes(loaded):
     assert future.exception().code == "F5004"
 
 
+@pytest.mark.parametrize("drops", [False, True])
+def test_a_callback_may_end_the_queue(loaded, drops):
+    """In a thread of the queue's, which cannot wait for itself."""
+    for _ in range(20):
+        queues, ended = [fathom.Queue(loaded, max_batch=2, max_wait=3600, contexts=2, threads=1)], threading.Event()
+
+        def end(_):
+            queues.clear() if drops else queues[0].close()
+            ended.set()
+
+        first = queues[0].submit({"x": np.ones((1, 16), np.float32)})
+        first.add_done_callback(end)
+        second = queues[0].submit({"x": np.ones((1, 16), np.float32)})  # which fills the run
+        assert ended.wait(60)
+        assert len(first.result()) == len(second.result()) == 2
+
+
+def test_a_queue_that_several_threads_close(loaded):
+    queue = fathom.Queue(loaded, contexts=3, threads=1)
+    future = queue.submit({"x": np.ones((1, 16), np.float32)})
+    closing = [threading.Thread(target=queue.close) for _ in range(4)]
+    for thread in closing:
+        thread.start()
+    for thread in closing:
+        thread.join()
+    assert len(future.result()) == 2 and queue.stats()["running"] == 0
+
+
 def test_a_program_that_ends_with_requests_in_its_queue(tmp_path):
     fathom.compile(perceptron(), str(tmp_path / "m.fathom"))
     script = """if True:

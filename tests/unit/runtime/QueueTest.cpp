@@ -365,6 +365,69 @@ TEST(Queue, DrainsOrCancelsWhenItIsClosed) {
   }
 }
 
+// The thread that calls a request's function cannot wait for itself.
+TEST(Queue, IsClosedAndFreedByAFunctionOfARequest) {
+  std::mt19937 Random = seeded();
+  ModelPtr Model = load("rows");
+  for (bool Frees : {false, true})
+    for (int Round = 0; Round < 20; ++Round) {
+      struct Ended {
+        fathom_queue *Queue;
+        bool Frees;
+        std::atomic<int> Calls{0};
+      };
+      fathom_queue_options Options = joining(2, 3600000000);
+      Options.contexts = 2;
+      fathom_queue *Queue = nullptr;
+      expectOk(fathom_queue_create(Model.get(), &Options, &Queue));
+      Ended Last{Queue, Frees};
+      fathom_request_options Given = FATHOM_REQUEST_OPTIONS_INIT;
+      Given.done_user = &Last;
+      Given.done = [](void *User, fathom_request *) {
+        auto *L = static_cast<Ended *>(User);
+        if (L->Frees)
+          fathom_queue_free(L->Queue);
+        else
+          fathom_queue_close(L->Queue, 1);
+        ++L->Calls;
+      };
+      Rows First(1, 3, Random), Second(1, 3, Random);
+      {
+        QueuePtr Lent(Queue);
+        expectOk(First.submit(Lent, &Given));
+        expectOk(Second.submit(Lent)); // which fills the run
+        (void)Lent.release();
+      }
+      First.expectRight();
+      Second.expectRight();
+      while (!Last.Calls)
+        std::this_thread::yield();
+      if (!Frees)
+        fathom_queue_free(Queue);
+    }
+}
+
+TEST(Queue, IsClosedBySeveralThreads) {
+  std::mt19937 Random = seeded();
+  ModelPtr Model = load("rows");
+  for (int Round = 0; Round < 20; ++Round) {
+    fathom_queue_options Options = joining(1);
+    Options.contexts = 3;
+    QueuePtr Queue = makeQueue(Model, Options);
+    Rows Request(1, 3, Random);
+    expectOk(Request.submit(Queue));
+    std::vector<std::thread> Closing;
+    for (int I = 0; I < 4; ++I)
+      Closing.emplace_back([&] {
+        fathom_queue_close(Queue.get(), 1);
+        EXPECT_EQ(statsOf(Queue).running, 0);
+      });
+    for (std::thread &T : Closing)
+      T.join();
+    Request.expectRight();
+  }
+}
+
 TEST(Queue, LeavesResultsBehind) {
   std::mt19937 Random = seeded();
   ModelPtr Model = load("rows");
