@@ -1,6 +1,7 @@
 // Contexts of one model, lent to the calls that run it.
 #include "python/bind/Runtime.h"
 #include "runtime/CpuCount.h"
+#include "runtime/Model.h"
 
 #include <algorithm>
 #include <chrono>
@@ -251,26 +252,74 @@ void Runner::runArrays(const nb::list &inputs, const nb::list &outputs) {
   runAll(tensors, nb::len(inputs));
 }
 
+// Whether elements are of the model's type. Those of a byte or less have names in few libraries: their size tells.
+static bool isOfType(nb::dlpack::dtype given, int32_t dtype) {
+  using Code = nb::dlpack::dtype_code;
+  auto is = [&](Code code) {
+    return given.lanes == 1 && given.code == uint8_t(code) && given.bits == 8 * fathom_dtype_bytes(dtype);
+  };
+  switch (dtype) {
+  case FATHOM_F16:
+  case FATHOM_F32:
+  case FATHOM_F64:
+    return is(Code::Float);
+  case FATHOM_BF16:
+    return is(Code::Bfloat);
+  case FATHOM_I8:
+  case FATHOM_I16:
+  case FATHOM_I32:
+  case FATHOM_I64:
+    return is(Code::Int);
+  case FATHOM_U8:
+  case FATHOM_U16:
+  case FATHOM_U32:
+  case FATHOM_U64:
+    return is(Code::UInt);
+  case FATHOM_BOOL:
+    return is(Code::Bool) || is(Code::UInt); // as older libraries have it
+  case FATHOM_STRING:
+    return false; // addresses, which no other library has
+  default:
+    return given.lanes == 1 && given.bits == 8;
+  }
+}
+
+// Whether the model's code, or the copies before and behind it, can get at memory of this kind.
+static bool isWithinReach(int deviceType, const fathom_model &model) {
+  switch (deviceType) {
+  case nb::device::cpu::value:
+  case nb::device::cuda_host::value:
+  case nb::device::cuda_managed::value:
+    return true;
+  case nb::device::cuda::value:
+    return model.Artifact->arena_space == FATHOM_ABI_SPACE_CUDA;
+  }
+  return false;
+}
+
 void Runner::runInto(const nb::list &inputs, const nb::list &outputs) {
   checkCounts(nb::len(inputs), nb::len(outputs));
   std::vector<nb::ndarray<nb::ro, nb::c_contig>> read;
   std::vector<nb::ndarray<nb::c_contig>> written;
   std::vector<fathom_tensor> tensors;
   auto add = [&](const auto &array, const fathom_tensor_info &info) {
-    if (array.itemsize() != fathom_dtype_bytes(info.dtype))
-      throw nb::type_error(("an array for '" + std::string(info.name) + "' has elements of another size").c_str());
+    if (!isOfType(array.dtype(), info.dtype))
+      throw nb::type_error(("the array for '" + std::string(info.name) + "' has elements of another type").c_str());
+    if (!isWithinReach(array.device_type(), *model))
+      throw nb::type_error(("the array for '" + std::string(info.name) + "' is on a device").c_str());
     tensors.push_back({const_cast<void *>(static_cast<const void *>(array.data())), info.dtype, int32_t(array.ndim()),
                        array.shape_ptr(), array.nbytes()});
   };
   fathom_tensor_info info;
   for (size_t i = 0; i < nb::len(inputs); ++i) {
     check(fathom_model_input(model.get(), i, &info));
-    read.push_back(nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(inputs[i]));
+    // Not converted: what is written into a copy would be lost.
+    read.push_back(nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(inputs[i], /*convert=*/false));
     add(read.back(), info);
   }
   for (size_t i = 0; i < nb::len(outputs); ++i) {
     check(fathom_model_output(model.get(), i, &info));
-    written.push_back(nb::cast<nb::ndarray<nb::c_contig>>(outputs[i]));
+    written.push_back(nb::cast<nb::ndarray<nb::c_contig>>(outputs[i], /*convert=*/false));
     add(written.back(), info);
   }
   runAll(tensors, read.size());

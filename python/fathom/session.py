@@ -136,7 +136,9 @@ class Session:
         try:
             self._runner.run_into(inputs, outputs)
         except (TypeError, RuntimeError) as error:
-            raise bad_input("an array is not contiguous, not of the model's type, or cannot be written") from error
+            raise bad_input(
+                "an array is not contiguous, not of the model's type, in memory that the model cannot reach, or cannot be written"
+            ) from error
 
     def start_profiling(self) -> None:
         """Notes from now on what the threads of each run do, until end_profiling. Costs two readings of a clock for each kernel."""

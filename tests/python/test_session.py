@@ -1,5 +1,6 @@
 """Session against ONNX Runtime: values, shapes, types, memory and threads."""
 
+import ctypes
 import pickle
 import struct
 import threading
@@ -354,3 +355,43 @@ def test_an_output_that_does_not_fit_into_memory_is_an_error():
     # More than any address space has: what a machine would lend is its own affair.
     with pytest.raises(fathom.Error, match=r"\[F5001\] output 'y' of sizes \[70368744177664\] does not fit into memory"):
         fathom.session._room([1 << 46], session._results[0])
+
+
+class Elsewhere:
+    """An array that says that it lies in a GPU's memory."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        capsule = self.array.__dlpack__()
+        address = ctypes.pythonapi.PyCapsule_GetPointer
+        address.restype, address.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        ctypes.c_int32.from_address(address(capsule, b"dltensor") + 8).value = 2  # behind the data's address
+        return capsule
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+def test_arrays_to_run_into(model):
+    session = fathom.Session(fathom.compile(model))
+    x, y, r = randn(3, 16), np.empty((3, 8), np.float32), np.empty((3, 24), np.float32)
+    session.run_into({"x": x}, {"y": y, "r": r})
+    for got, want in zip((y, r), session.run(None, {"x": x})):
+        np.testing.assert_array_equal(got, want)
+    fixed = np.empty_like(y)
+    fixed.flags.writeable = False
+    for wrong in (
+        {"x": x.view(np.int32)},  # of the same size
+        {"x": np.asfortranarray(x)},
+        {"x": Elsewhere(x)},
+        {"y": np.empty((3, 16), np.float32)[:, ::2]},
+        {"y": np.empty((8, 3), np.float32).T},
+        {"y": y.view(np.uint32)},
+        {"y": Elsewhere(y)},
+        {"y": fixed},
+    ):
+        given = {"x": x, "y": y, "r": r, **wrong}
+        with pytest.raises(fathom.Error, match="F1012.*not contiguous"):
+            session.run_into({"x": given["x"]}, {"y": given["y"], "r": given["r"]})
