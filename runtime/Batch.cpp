@@ -39,6 +39,7 @@ fathom_status *BatchRunner::init(fathom_model *SharedModel, const fathom_context
     Ranks += size_t(Artifact.inputs[I].rank);
   if (!Inputs.allocate(Artifact.input_count) || !Outputs.allocate(Artifact.output_count) ||
       !InputDims.allocate(Ranks) || !OutputDims.allocate(Model->OutputRanks) ||
+      !DimsAlone.allocate(Model->OutputRanks) ||
       !InputDimsOf.allocate(Artifact.input_count) || !OutputDimsOf.allocate(Artifact.output_count))
     return outOfMemory("the queue", sizeof(BatchRunner));
   int64_t *Dims = OutputDims.data();
@@ -107,16 +108,32 @@ fathom_status *BatchRunner::keepDataSized(fathom_request &Request) {
   return nullptr;
 }
 
+// Whether outputs have a row for each item, and rows of one size, whatever number of items a run has. One run does not
+// tell: other dimensions may be as large by chance.
+bool BatchRunner::haveRowsOfItems(int64_t Items, int64_t Alone) const {
+  const fathom_artifact &Artifact = *Model->Artifact;
+  const int64_t *Joined = OutputDims.data(), *One = DimsAlone.data();
+  for (uint32_t I = 0; I < Artifact.output_count; ++I) {
+    int32_t Rank = Artifact.outputs[I].rank;
+    if (Joined[0] != Items || One[0] != Alone || !std::equal(Joined + 1, Joined + Rank, One + 1))
+      return false;
+    Joined += Rank, One += Rank;
+  }
+  return true;
+}
+
 fathom_status *BatchRunner::runJoined(const RequestList &Requests) {
   int64_t Items = 0;
   for (fathom_request *Request = Requests.First; Request; Request = Request->Next)
     Items += Request->items();
   if (fathom_status *Status = gather(Requests, Items))
     return Status;
+  if (fathom_status *Status = planOutputs(Requests.First->Inputs.data()))
+    return Status;
+  std::copy_n(OutputDims.data(), OutputDims.size(), DimsAlone.data());
   if (fathom_status *Status = planOutputs(Inputs.data()))
     return Status;
-  Unfit |= std::any_of(OutputDimsOf.data(), OutputDimsOf.data() + Outputs.size(),
-                       [&](const int64_t *Dims) { return Dims[0] != Items; });
+  Unfit |= !haveRowsOfItems(Items, Requests.First->items());
   if (Unfit)
     return makeStatus(FATHOM_ERROR_SHAPE, "an output has no row for each item");
   if (fathom_status *Status = placeJoined())

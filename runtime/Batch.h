@@ -24,8 +24,7 @@ public:
   // there were.
   int64_t run(const RequestList &Requests);
 
-  // Whether an output turned out to have another first dimension than the inputs: nothing of this model is to be
-  // joined.
+  // Whether an output turned out to have other rows than one for each item: nothing of this model is to be joined.
   bool isUnfit() const { return Unfit; }
   int32_t threads() const { return fathom_context_threads(Context); }
 
@@ -33,6 +32,7 @@ private:
   [[nodiscard]] fathom_status *runAlone(fathom_request &Request);
   [[nodiscard]] fathom_status *runJoined(const RequestList &Requests);
   [[nodiscard]] fathom_status *planOutputs(const fathom_tensor *Inputs);
+  bool haveRowsOfItems(int64_t Items, int64_t Alone) const;
   [[nodiscard]] fathom_status *keepDataSized(fathom_request &Request);
   [[nodiscard]] fathom_status *gather(const RequestList &Requests, int64_t Items);
   [[nodiscard]] fathom_status *placeJoined();
@@ -44,7 +44,7 @@ private:
 
   // Of the joined run; kept, so that runs of sizes that were there before allocate nothing here.
   Array<fathom_tensor> Inputs, Outputs;
-  Array<int64_t> InputDims, OutputDims;
+  Array<int64_t> InputDims, OutputDims, DimsAlone; // of the outputs of a request by itself
   Array<const int64_t *> InputDimsOf;
   Array<int64_t *> OutputDimsOf;
   Buffer InputMemory, OutputMemory;

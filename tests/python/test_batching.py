@@ -207,6 +207,21 @@ def test_only_the_request_that_is_wrong_fails(random):
         assert error.code == "F1012" and error.node == "look" and "an index is outside" in error.message
 
 
+@pytest.mark.parametrize(
+    "nodes, sizes",
+    [([node("Transpose", "x", "y")], ["n", "batch"]), ([node("Transpose", "x", "t"), node("MatMul", "x t", "y")], ["batch", "other"])],
+)
+def test_sizes_that_are_those_of_a_batch_by_chance(nodes, sizes):
+    model = make_model(nodes, [value("x", ["batch", "n"])], [value("y", sizes)])
+    model = fathom.Model(fathom.compile(model, dim={"batch": (1, 8), "n": (1, 8)}))
+    session = fathom.Session(model)
+    with fathom.Queue(model, max_batch=2, max_wait=3600) as queue:
+        inputs = [np.arange(2, dtype=np.float32).reshape(1, 2) + start for start in (0, 10)]
+        futures = [queue.submit({"x": x}) for x in inputs]
+        for x, future in zip(inputs, futures):
+            np.testing.assert_array_equal(future.result()[0], session.run(None, {"x": x})[0], strict=True)
+
+
 def test_wrong_inputs(loaded):
     with fathom.Queue(loaded) as queue:
         x = np.ones((1, 16), np.float32)
