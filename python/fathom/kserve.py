@@ -61,9 +61,10 @@ def parse(body: bytes, header_length: int | None, dtypes: dict[str, np.dtype], o
     if "id" in request:
         asked.id = _expect(request["id"], str, "id")
     if "timeout" in parameters:  # in microseconds
-        asked.timeout = _expect(parameters["timeout"], int, "parameters.timeout") / 1e6
-        if asked.timeout <= 0:
+        timeout = _expect(parameters["timeout"], int, "parameters.timeout")
+        if timeout <= 0:
             raise bad_input("parameters.timeout is not above 0")
+        asked.timeout = min(timeout, 1 << 62) / 1e6  # more than a float can be is for ever as well
     if request.get("outputs"):
         asked.outputs = {}
         for entry in _entries(request, "outputs"):
@@ -150,6 +151,9 @@ def _tensor(entry: dict, dtype: np.dtype, rest: memoryview) -> tuple[np.ndarray,
     shape = _expect(entry.get("shape"), list, f"the shape of {what}")
     if any(not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 1 << 62 for size in shape) or len(shape) > 32:
         raise bad_input(f"{what} has the shape {shape!r}")
+    # An array without elements has a shape that must not overflow either.
+    if math.prod(size or 1 for size in shape) * dtype.itemsize >= 1 << 62:
+        raise bad_input(f"{what} has the shape {shape!r}, which is too large")
     size = _parameters(entry, what).get("binary_data_size")
     if (size is None) == ("data" not in entry):
         raise bad_input(f"{what} needs either data or parameters.binary_data_size")

@@ -119,7 +119,9 @@ def test_bad_requests(body, message):
         ({"shape": [-1, 2]}, "has the shape [-1, 2]"),
         ({"shape": [True, 2]}, "has the shape [True, 2]"),
         ({"shape": [1 << 62, 2]}, "has the shape"),
-        ({"shape": [1 << 61, 1 << 61]}, "has 2 elements, its shape has"),
+        ({"shape": [1 << 61, 1 << 61]}, "which is too large"),
+        ({"shape": [0, 1 << 61, 8], "data": []}, "which is too large"),
+        ({"shape": [0, 1 << 61, 8], "data": ..., "parameters": {"binary_data_size": 0}}, "which is too large"),
         ({"shape": [1] * 33}, "has the shape"),
         ({"shape": [3]}, "has 2 elements, its shape has 3"),
         ({"data": 3}, "data of input 'x' is not a list"),
@@ -144,6 +146,11 @@ def test_bad_tensors(change, message):
     with pytest.raises(fathom.Error, match="F1012") as caught:
         parse(json.dumps({"inputs": [entry]}).encode())
     assert message in caught.value.message
+
+
+def test_a_timeout_of_ages():
+    asked = parse(json.dumps({"inputs": [GOOD], "parameters": {"timeout": 10**400}}).encode())
+    assert asked.timeout > 1e12
 
 
 def test_bad_bytes():
