@@ -99,21 +99,27 @@ def _identity(path) -> list:
 def _database(given: str | None) -> list:
     """What schedules are looked up in changes what the compiler makes."""
     path = given or os.environ.get("FATHOM_DB")
+    if path and path.startswith(("postgresql:", "postgres:")):
+        raise ValueError("what a server has may change at any time")
     if not path:
-        data = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
-        path = os.path.join(data, "fathom", "schedules.db")
+        data = os.environ.get("XDG_DATA_HOME", "")
+        path = os.path.join(data if os.path.isabs(data) else os.path.expanduser("~/.local/share"), "fathom", "schedules.db")
     return [fact for file in (path, path + "-wal") for fact in (_identity(file) if os.path.exists(file) else [file])]
 
 
 def _compiler() -> list:
     spec = importlib.util.find_spec("fathom._compiler")
-    return _identity(spec.origin) if spec and spec.origin else []
+    if not spec or not spec.origin:
+        return []
+    # A wheel has the compiler itself in a library beside the module.
+    libraries = sorted(pathlib.Path(spec.origin).parent.glob("lib/*.so*"))
+    return [_identity(file) for file in (spec.origin, *libraries)]
 
 
-def key(source: tuple[str, bytes, str], name: str, options: list[tuple[str, str]]) -> str:
+def key(source: tuple[str, bytes, str], name: str, options: list[tuple[str, str]], files: dict[str, list] | None = None) -> str:
     """What tells a compilation from all others: the model with its data, the options, the compiler and the machine.
 
-    OSError or ValueError where it cannot be told; the compiler then says what is wrong.
+    `files` gets what was read, for are_unchanged. OSError or ValueError where it cannot be told; the compiler then says what is wrong.
     """
     path, data, base = source
     digest = hashlib.sha256()
@@ -122,18 +128,25 @@ def key(source: tuple[str, bytes, str], name: str, options: list[tuple[str, str]
         digest.update(f"{what}:{len(content)}:".encode())
         digest.update(content)
 
-    def add_file(what: str, where: str) -> None:
+    def note(where: str) -> None:
         if not os.path.isfile(where):  # a device has no end
             raise ValueError(f"{where} is not a file")
+        if files is not None:
+            files[where] = _identity(where)
+
+    def add_file(what: str, where: str) -> None:
+        note(where)
         with open(where, "rb") as file:
             add(what, hashlib.file_digest(file, "sha256").digest())
 
-    if path and not os.path.isfile(path):
-        raise ValueError(f"{path} is not a file")
+    if path:
+        note(path)
     model = pathlib.Path(path).read_bytes() if path else data
     add("model", model)
     base = os.path.dirname(path) if path else base
     for location in sorted(external_files(model)):
+        if not path and not base:
+            raise ValueError("the model has data outside, and no folder")
         if os.path.isabs(location) or ".." in pathlib.Path(location).parts:
             raise ValueError(f"{location} is not beneath the model")
         add("location", location.encode("utf-8", "surrogateescape"))
@@ -141,6 +154,9 @@ def key(source: tuple[str, bytes, str], name: str, options: list[tuple[str, str]
     # How many threads compile changes nothing.
     options = [option for option in options if option[0] != "jobs"]
     given = dict(options)
+    # The CPU of a device's host code may be a description too.
+    if os.path.isfile(host := given.get("target", "").partition("@")[2]):
+        add_file("host", host)
     for option in _FILES:
         if option in given and os.path.isfile(given[option]):
             add_file(option, given[option])
@@ -152,6 +168,14 @@ def key(source: tuple[str, bytes, str], name: str, options: list[tuple[str, str]
     return digest.hexdigest()
 
 
+def are_unchanged(files: dict[str, list]) -> bool:
+    """Whether the files that a key was made of are the same still."""
+    try:
+        return all(_identity(file) == before for file, before in files.items())
+    except OSError:
+        return False
+
+
 @contextlib.contextmanager
 def _turn(home: pathlib.Path, name: str):
     """One process and thread at a time makes what has this name; without locks all make it, which costs time only."""
@@ -161,7 +185,11 @@ def _turn(home: pathlib.Path, name: str):
     with open(locks / name[:2], "w") as lock:
         with contextlib.suppress(OSError):
             fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        try:
+            yield
+        finally:  # closing it is not enough where a process was forked meanwhile, which has it open too
+            with contextlib.suppress(OSError):
+                fcntl.flock(lock, fcntl.LOCK_UN)
 
 
 def _open_sound(path: pathlib.Path) -> int | None:
@@ -182,11 +210,18 @@ def _open_sound(path: pathlib.Path) -> int | None:
     return fd
 
 
-def fetch(name: str, make: Callable[[str], object]) -> int | None:
-    """A descriptor of the artifact that is kept under this name, which `make(path)` writes where there is none. None: nothing is kept."""
-    home = folder()
+def fetch(name: str, make: Callable[[str], object], is_right: Callable[[], bool] = lambda: True) -> int | None:
+    """A descriptor of the artifact that is kept under this name, which `make(path)` writes where there is none. None: nothing is kept.
+
+    `is_right()` says whether what was made is what the name stands for: else it is not kept.
+    """
     most = limit()
     if not most:
+        return None
+    try:
+        home = folder()
+    except RuntimeError as error:  # there is no home
+        _log.warning("compiled models cannot be kept: %s", error)
         return None
     path = home / (name + _SUFFIX)
     try:
@@ -201,7 +236,14 @@ def fetch(name: str, make: Callable[[str], object]) -> int | None:
             try:
                 make(os.fspath(temporary))
                 fd = os.open(temporary, os.O_RDONLY | os.O_CLOEXEC)
-                os.replace(temporary, path)
+                try:
+                    if not is_right():
+                        _log.info("a file was changed while it was compiled: the result is not kept")
+                        return fd
+                    os.replace(temporary, path)
+                except BaseException:
+                    os.close(fd)
+                    raise
             finally:
                 temporary.unlink(missing_ok=True)
     except OSError as error:

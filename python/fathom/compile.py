@@ -223,11 +223,12 @@ def _from_cache(source, texts, name: str) -> Artifact | None:
     from . import cache
 
     outcome: dict = {}
+    files: dict = {}
     try:
-        kept_as = cache.key(source, name, texts)
+        kept_as = cache.key(source, name, texts, files)
     except (OSError, ValueError):
         return None  # the compiler says what is wrong
-    fd = cache.fetch(kept_as, lambda path: outcome.update(_compile(source, path, texts, name)))
+    fd = cache.fetch(kept_as, lambda path: outcome.update(_compile(source, path, texts, name)), lambda: cache.are_unchanged(files))
     if fd is None:
         return None
     return Artifact(fd, {**(_report(outcome) if outcome else {}), "was_kept": not outcome})

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import types
 
 import fathom
 import fathom.cache
@@ -117,6 +118,76 @@ def test_data_that_is_no_file_beneath_the_model(tmp_path, location):
     path.write_bytes(proto.SerializeToString())
     with pytest.raises(ValueError):
         fathom.cache.key((str(path), b"", ""), "", [])
+
+
+def test_data_of_a_model_without_a_folder(tmp_path, monkeypatch):
+    """Not what happens to lie in the current one."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "model.data").write_bytes(bytes(16))
+    tensor = TensorProto(name="w", data_type=1, dims=[4], data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="model.data")
+    nodes = [helper.make_node("Add", ["x", "w"], ["y"])]
+    data = make_model(nodes, [value("x", [4])], [value("y", [4])], [tensor]).SerializeToString()
+    assert was_kept(data, base_folder=tmp_path) is False
+    with pytest.raises(fathom.Error):
+        fathom.compile(data, cache=True)
+
+
+def test_a_file_that_changes_while_it_is_compiled(model, tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    files = {}
+    name = fathom.cache.key((str(path), b"", ""), "", [], files)
+
+    def make(where):
+        path.write_bytes(perceptron(width=40).SerializeToString())
+        fathom.compile(path, where)
+
+    with open(fathom.cache.fetch(name, make, lambda: fathom.cache.are_unchanged(files)), "rb") as made:
+        assert made.read(4) == b"\x7fELF"
+    assert fathom.cache.entries() == []
+
+
+@pytest.mark.parametrize("address", ["postgresql://host/schedules", "postgres://host/schedules"])
+def test_schedules_of_a_server(monkeypatch, address):
+    with pytest.raises(ValueError, match="server"):
+        fathom.cache.key(("", b"", ""), "", [("db", address)])
+    monkeypatch.setenv("FATHOM_DB", address)
+    with pytest.raises(ValueError, match="server"):
+        fathom.cache.key(("", b"", ""), "", [])
+    fathom.cache.key(("", b"", ""), "", [("db", "none")])
+
+
+def test_the_cpu_of_a_devices_host_code(tmp_path):
+    machine = tmp_path / "machine.yaml"
+    keys = set()
+    for text in ("one", "another"):
+        machine.write_text(text)
+        keys.add(fathom.cache.key(("", b"", ""), "", [("target", f"cuda@{machine}")]))
+    assert len(keys) == 2
+
+
+def test_the_compiler_of_a_wheel(tmp_path, monkeypatch):
+    """What compiles is a library beside the module."""
+    (tmp_path / "lib").mkdir()
+    for name in ("_compiler.so", "lib/libfathom_compiler.so.1"):
+        (tmp_path / name).write_bytes(b"one")
+    found = types.SimpleNamespace(origin=str(tmp_path / "_compiler.so"))
+    monkeypatch.setattr(fathom.cache.importlib.util, "find_spec", lambda name: found)
+    before = fathom.cache._compiler()
+    (tmp_path / "lib/libfathom_compiler.so.1").write_bytes(b"another")
+    assert fathom.cache._compiler() != before
+
+
+def test_a_user_without_a_home(model, monkeypatch, caplog):
+    def home():
+        raise RuntimeError("there is no home")
+
+    monkeypatch.delenv("FATHOM_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    monkeypatch.setattr(pathlib.Path, "home", home)
+    assert "was_kept" not in fathom.compile(model, cache=True).report
+    assert "there is no home" in caplog.text
 
 
 def test_what_is_no_model(random):
