@@ -46,8 +46,8 @@ def write_wheel(path, info, files):
         wheel.writestr(entry, "\n".join([*records, f"{info}/RECORD,,", ""]))
 
 
-def make(folder, name, summary, version, requirements, scripts, files):
-    """A wheel for this machine alone."""
+def make(folder, name, summary, version, requirements, entry_points, files):
+    """A wheel for this machine alone; `entry_points` are lines by their groups."""
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
     info = f"{name}-{version}.dist-info"
@@ -55,7 +55,7 @@ def make(folder, name, summary, version, requirements, scripts, files):
     texts = {
         "METADATA": metadata(name.replace("_", "-"), summary, version, requirements),
         "WHEEL": head,
-        "entry_points.txt": "[console_scripts]\n" + "".join(f"{script}\n" for script in scripts),
+        "entry_points.txt": "\n".join(f"[{group}]\n" + "".join(f"{line}\n" for line in lines) for group, lines in entry_points.items()),
         "LICENSE": (ROOT / "LICENSE").read_text(),
     }
     path = folder / f"{name}-{version}-{python}-{python}-{platform}.whl"
@@ -104,12 +104,18 @@ def main():
         "fathom/bin/fathom-measure": stripped(options.build / "bin" / "fathom-measure", raw),
     }
     numpy = ["numpy>=1.24", "ml_dtypes>=0.5"]
+    # As pyproject.toml has them.
+    serve = ["aiohttp>=3.10; extra == 'serve'"]
     verify = [f"{name}; extra == 'verify'" for name in ("onnx>=1.23,<1.24", "onnxruntime>=1.20")]
+    torch = {"torch_dynamo_backends": ["fathom = fathom.dynamo:backend"]}
     wheels = [
-        make(raw, "fathom_runtime", "Runs models that Fathom compiled", version, numpy, ["fathom-run = fathom.run:main"], runtime),
+        make(
+            raw, "fathom_runtime", "Runs models that Fathom compiled", version, [*numpy, *serve],
+            {"console_scripts": ["fathom-run = fathom.run:main"]}, runtime,
+        ),
         make(
             raw, "fathom_compiler", "A deep-learning compiler: an ONNX model in, native code out", version,
-            [f"fathom-runtime=={version}", *verify], ["fathom = fathom.__main__:main"], compiler,
+            [f"fathom-runtime=={version}", *serve, *verify], {"console_scripts": ["fathom = fathom.__main__:main"], **torch}, compiler,
         ),
     ]  # fmt: skip
     for path in wheels:

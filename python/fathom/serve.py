@@ -120,7 +120,7 @@ def main(words: list[str] | None = None) -> int:
         try:
             import aiohttp  # noqa: F401
         except ImportError:
-            raise Error("aiohttp is not installed", "F5001", 5, hint="pip install fathom[serve]") from None
+            raise Error("aiohttp is not installed", "F5001", 5, hint="pip install 'aiohttp>=3.10'") from None
         asyncio.run(serve(given, open_models(given)))
     except Error as error:
         print(f"error: {error}", file=sys.stderr)

@@ -40,6 +40,19 @@ def test_there_are_two_and_their_tags_are_those_within(wheels):
         assert not any("_compiler.c" in name or "/bin/" in name for name in wheel.namelist())
 
 
+def test_what_pip_is_told(wheels):
+    """Extras and names that the documentation has."""
+    told = {}
+    for path in ours(wheels):
+        with zipfile.ZipFile(path) as wheel:
+            texts = {name.rpartition("/")[2]: wheel.read(name).decode() for name in wheel.namelist() if ".dist-info/" in name}
+        told[path.name.split("-")[0]] = texts
+    assert "Provides-Extra: serve\n" in told["fathom_runtime"]["METADATA"]
+    assert all(f"Provides-Extra: {extra}\n" in told["fathom_compiler"]["METADATA"] for extra in ("serve", "verify"))
+    assert "[console_scripts]\nfathom = fathom.__main__:main\n" in told["fathom_compiler"]["entry_points.txt"]
+    assert "[torch_dynamo_backends]\nfathom = fathom.dynamo:backend\n" in told["fathom_compiler"]["entry_points.txt"]
+
+
 def test_the_readme_has_the_example():
     text = (ROOT / "README.md").read_text()
     assert all(line in text for line in README.strip().splitlines())
