@@ -46,6 +46,27 @@ def test_a_module():
         program({"x": args[0]["x"].double(), "y": args[0]["y"]}, **kwargs)
 
 
+def test_arguments_that_are_no_tensors():
+    """They are part of the program: another one is another program."""
+
+    class Module(torch.nn.Module):
+        def forward(self, x, power, scale=1.5):
+            return x**power * scale
+
+    program = fathom.torch.compile(Module(), (torch.zeros(3), 2), {"scale": 2.5}, tune="off")
+    x = torch.randn(3)
+    check(program(x, 2, scale=2.5), x**2 * 2.5)
+    for arguments, keywords in (((x, 3), {"scale": 2.5}), ((x, 2.0), {"scale": 2.5}), ((x, 2), {"scale": 0.5})):
+        with pytest.raises(fathom.Error, match="F1012.*are not those that the program was exported for"):
+            program(*arguments, **keywords)
+
+
+def test_a_module_that_is_in_training_stays_so():
+    module = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3).eval())
+    fathom.torch.compile(module, (torch.randn(4, 3),), tune="off")
+    assert [part.training for part in module.modules()] == [True, True, False]
+
+
 def test_an_exported_program_of_any_batch():
     module = Two().eval()
     batch = torch.export.Dim("batch", min=2, max=64)
