@@ -196,10 +196,11 @@ public:
   void dispose() override {
     {
       Current Here(Of->Context);
-      if (Usual)
-        Driver.waitFor(Usual);
-      if (Own)
+      // The caller's may be gone by now; each run has waited for what it asked for there.
+      if (Own) {
+        Driver.waitFor(Own);
         Driver.destroyStream(Own);
+      }
       for (size_t I = 0; I < Events.size(); ++I)
         Driver.destroyEvent(Events[I]);
     }

@@ -211,12 +211,13 @@ fathom_status *DeviceContext::bringInputs(fathom_context &Context) {
 fathom_status *DeviceContext::fetchOutputs(fathom_context &Context) {
   for (uint32_t I = 0; I < Outputs.size(); ++I) {
     const Port &At = Outputs[I];
-    fathom_status *Status = nullptr;
-    if (At.IsOnDevice)
-      Status = Work->copy(addressOf(Context.OutputData[I]), At.Buffer->address(), At.Bytes);
-    else if (!At.IsKnown)
-      Status = Work->read(Context.OutputData[I], At.Buffer->address(),
-                          codeBytes(Model->Artifact->outputs[I], Context.outputDims(int32_t(I))));
+    size_t Bytes = At.IsKnown ? At.Bytes : codeBytes(Model->Artifact->outputs[I], Context.outputDims(int32_t(I)));
+    bool IsOnDevice = At.IsOnDevice;
+    fathom_status *Status = At.IsKnown ? nullptr : Shared->On->isOwn(Context.OutputData[I], IsOnDevice);
+    if (!Status && IsOnDevice)
+      Status = Work->copy(addressOf(Context.OutputData[I]), At.Buffer->address(), Bytes);
+    else if (!Status && !At.IsKnown)
+      Status = Work->read(Context.OutputData[I], At.Buffer->address(), Bytes);
     if (Status)
       return Status;
   }
@@ -360,6 +361,8 @@ fathom_status *DeviceContext::run(fathom_context &Context, int32_t &Fault) {
   Tensors.releaseAll();
   if (Status) {
     fathom_status_free(Waited);
+    // What a service failed with, such as a launch of a run that was to be recorded, is not the next run's failure.
+    fathom_status_free(std::exchange(Failure, nullptr));
     return Status;
   }
   if (Failure) {
