@@ -54,7 +54,11 @@ private:
 
 } // namespace
 
-// A context for one call, without the GIL: waits for one where as many as are allowed are in use.
+// How long somebody waits for a context before signals are looked for.
+static constexpr std::chrono::milliseconds beforeLooking(50);
+
+// A context for one call, without the GIL: waits for one where as many as are allowed are in use. There is none where a
+// signal's handler has raised something meanwhile, which is then the thread's exception.
 class Runner::Lease {
 public:
   explicit Lease(Runner &runner) : runner(runner) {
@@ -80,12 +84,21 @@ public:
         runner.limit = runner.all.size();
         continue;
       }
-      runner.returned.wait(lock);
+      if (runner.returned.wait_for(lock, beforeLooking) == std::cv_status::no_timeout)
+        continue;
+      // The handler may run the session itself.
+      lock.unlock();
+      bool isInterrupted = lookForSignals(nullptr) != 0;
+      lock.lock();
+      if (isInterrupted)
+        break;
     }
     isProfiled = runner.isProfiled;
   }
   Lease(const Lease &) = delete;
   ~Lease() {
+    if (!context)
+      return;
     {
       std::lock_guard<std::mutex> lock(runner.mutex);
       runner.idle.push_back(context);
@@ -137,6 +150,13 @@ size_t Runner::contexts() {
   return all.size();
 }
 
+// After a lease: raises what a handler did, or what went wrong.
+static void check(bool isInterrupted, fathom_status *status) {
+  if (isInterrupted)
+    throw nb::python_error();
+  check(status);
+}
+
 Dims Runner::outputDims(const Dims &inputDims) {
   if (inputDims.size() != fathom_model_input_count(model.get()))
     throw nb::value_error("as many shapes as inputs are needed");
@@ -156,13 +176,16 @@ Dims Runner::outputDims(const Dims &inputDims) {
   }
   for (std::vector<int64_t> &dims : result)
     outputs.push_back(dims.data());
-  fathom_status *status;
+  fathom_status *status = nullptr;
+  bool isInterrupted;
   {
     nb::gil_scoped_release release;
     Lease lease(*this);
-    status = fathom_context_output_dims(lease.context, inputs.data(), outputs.data());
+    isInterrupted = !lease.context;
+    if (!isInterrupted)
+      status = fathom_context_output_dims(lease.context, inputs.data(), outputs.data());
   }
-  check(status);
+  check(isInterrupted, status);
   return result;
 }
 
@@ -182,13 +205,16 @@ fathom_status *Runner::runIn(Lease &lease, const std::vector<fathom_tensor> &ten
 }
 
 void Runner::runAll(const std::vector<fathom_tensor> &tensors, size_t inputCount) {
-  fathom_status *status;
+  fathom_status *status = nullptr;
+  bool isInterrupted;
   {
     nb::gil_scoped_release release;
     Lease lease(*this);
-    status = runIn(lease, tensors, inputCount);
+    isInterrupted = !lease.context;
+    if (!isInterrupted)
+      status = runIn(lease, tensors, inputCount);
   }
-  check(status);
+  check(isInterrupted, status);
 }
 
 static bool isUnknown(const std::vector<int64_t> &dims) {
@@ -215,13 +241,16 @@ nb::list Runner::run(const std::vector<ConstBytes> &inputs, const Dims &inputDim
           {outputs[i].data(), info.dtype, int32_t(outputDims[i].size()), outputDims[i].data(), outputs[i].size()});
   }
   std::vector<std::pair<std::vector<int64_t>, std::vector<uint8_t>>> made;
-  fathom_status *status;
+  fathom_status *status = nullptr;
+  bool isInterrupted;
   {
     nb::gil_scoped_release release;
     Lease lease(*this);
-    status = runIn(lease, tensors, inputs.size());
+    isInterrupted = !lease.context;
+    if (!isInterrupted)
+      status = runIn(lease, tensors, inputs.size());
     // Copied before the next run in this context overwrites them.
-    for (size_t i = 0; !status && i < outputs.size(); ++i) {
+    for (size_t i = 0; !isInterrupted && !status && i < outputs.size(); ++i) {
       fathom_tensor output;
       if (!isUnknown(outputDims[i]) || (status = fathom_context_output(lease.context, i, &output)))
         continue;
@@ -229,7 +258,7 @@ nb::list Runner::run(const std::vector<ConstBytes> &inputs, const Dims &inputDim
       made.push_back({{output.dims, output.dims + output.rank}, {bytes, bytes + output.bytes}});
     }
   }
-  check(status);
+  check(isInterrupted, status);
   nb::list results;
   for (auto &[dims, bytes] : made)
     results.append(nb::make_tuple(dims, nb::bytes(bytes.data(), bytes.size())));

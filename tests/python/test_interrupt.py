@@ -77,8 +77,8 @@ def test_a_handler_that_raises_nothing():
     assert fathom.Session(artifact).outputs
 
 
-def test_a_run(interrupt):
-    """A loop of a thousand million iterations; the session can be used again."""
+def loop():
+    """A model that multiplies as often as it is told to, and an input that stays what it is."""
     infos = [("i", TensorProto.INT64, []), ("go", TensorProto.BOOL, []), ("state", TensorProto.FLOAT, [64, 64])]
     body = helper.make_graph(
         [helper.make_node("Identity", ["go"], ["still"]), helper.make_node("MatMul", ["state", "w"], ["next"])],
@@ -94,13 +94,36 @@ def test_a_run(interrupt):
         [numpy_helper.from_array(np.eye(64, dtype=np.float32), "w")],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    x = np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+    return model, np.random.default_rng(0).standard_normal((64, 64)).astype(np.float32)
+
+
+def test_a_run(interrupt):
+    """A loop of a thousand million iterations; the session can be used again."""
+    model, x = loop()
     for threads in (1, 2):
         session = fathom.Session(fathom.compile(model), threads=threads)
         interrupt()
         with pytest.raises(KeyboardInterrupt):
             session.run(None, {"times": np.array(10**9), "x": x})
         np.testing.assert_array_equal(session.run(None, {"times": np.array(3), "x": x})[0], x)
+
+
+def test_a_run_that_waits_for_its_turn(interrupt):
+    """Until another thread's, which signals do not reach, has ended."""
+    model, x = loop()
+    session = fathom.Session(fathom.compile(model), threads=1, concurrency=1)
+    start = time.monotonic()
+    session.run(None, {"times": np.array(20000), "x": x})
+    times = int(20000 * 3 / (time.monotonic() - start))  # of three seconds
+    other = threading.Thread(target=session.run, args=(None, {"times": np.array(times), "x": x}))
+    other.start()
+    time.sleep(0.2)
+    interrupt()
+    with pytest.raises(KeyboardInterrupt):
+        session.run(None, {"times": np.array(3), "x": x})
+    assert other.is_alive()
+    other.join()
+    np.testing.assert_array_equal(session.run(None, {"times": np.array(3), "x": x})[0], x)
 
 
 def test_a_process_ends_by_it(tmp_path):
