@@ -108,7 +108,7 @@ class InferenceSession:
         return [_describe(found) for found in self._session.groups]
 
     def get_outputs(self) -> list[NodeArg]:
-        return [_describe(found) for found in self._session.model.output_groups]
+        return [_describe(found) for found in self._session._output_groups]
 
     def get_overridable_initializers(self) -> list[NodeArg]:
         """None: weights are compiled into the code."""

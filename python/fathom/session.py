@@ -15,7 +15,7 @@ from .strings import PAIR, pack, unpack
 
 
 class _Closed:
-    """What a session has in place of a runner when it is closed."""
+    """What a session has in place of its model and a runner when it is closed."""
 
     def __getattr__(self, name: str):
         raise bad_input("the session is closed")
@@ -41,14 +41,14 @@ class Session:
         `stream` is a CUDA stream to run in (torch.cuda.current_stream().cuda_stream); 0: one of the session's own.
         With `check`, code and weights are compared with the artifact's checksum first.
         """
-        self.model = artifact if isinstance(artifact, Model) else Model(artifact, check)
+        self.model: Any = artifact if isinstance(artifact, Model) else Model(artifact, check)
         if threads not in range(1 << 31):  # the runtime says what it takes of those
             raise Error(f"threads is {threads}: expected 0 for the default, or their number", "F1012", 1)
         if concurrency not in range(1 << 31):
             raise Error(f"concurrency is {concurrency}: expected 0 for the default, or a number of runs", "F1012", 1)
         if device is not None and device not in range(1 << 31):
             raise Error(f"device is {device}: expected the number of a device, from 0", "F1012", 1)
-        self._runner = self.model.runner(threads, -1 if device is None else device, stream, concurrency)
+        self._runner: Any = self.model.runner(threads, -1 if device is None else device, stream, concurrency)
         self.manifest = self.model.manifest
         self._tensors, self._results = self.model.tensors, self.model.results
         self.groups, self._output_groups = self.model.groups, self.model.output_groups
@@ -67,7 +67,7 @@ class Session:
 
     def close(self) -> None:
         """Frees what runs need, and the model where nobody else has it. Runs that go on come to their end first."""
-        self._runner: Any = _Closed()
+        self.model = self._runner = _Closed()
 
     def __enter__(self) -> Session:
         return self

@@ -1,5 +1,6 @@
 """Models apart from what runs them: several sessions of one, several runs of one session, and sessions that are closed."""
 
+import os
 import threading
 
 import fathom
@@ -86,6 +87,18 @@ def test_closing():
         session.close()
     # Others go on.
     np.testing.assert_array_equal(fathom.Session(model).run(None, {"x": x})[0], want[0])
+
+
+def test_a_closed_session_has_no_model():
+    """Its file and its weights are freed, whoever still has the session; what it was can be asked."""
+    session = fathom.Session(fathom.compile(perceptron()))
+    path, before = session.model._artifact.path, repr(session)
+    there = os.stat(path).st_ino
+    session.close()
+    assert not os.path.exists(path) or os.stat(path).st_ino != there
+    assert repr(session) == before and [info.name for info in session.outputs] == ["y", "r"]
+    with pytest.raises(fathom.Error, match="F1012.*the session is closed"):
+        session.model.kernels
 
 
 def test_kernels_and_texts_for_people():
