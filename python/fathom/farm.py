@@ -92,6 +92,11 @@ def files_of(model: pathlib.Path) -> dict[str, bytes]:
             path = pathlib.PurePath(name)
             if path.is_absolute() or ".." in path.parts:
                 raise Error(f"'{model}' names a file outside of its folder: '{name}'", "F1005", 1)
+            # As the compiler has it, which would not see there that it was a link here.
+            if any((model.parent / part).is_symlink() for part in (path, *path.parents[:-1])):
+                raise Error(f"'{model}' names a link, which may lead outside of its folder: '{name}'", "F1005", 1)
+            if (model.parent / path).exists() and not (model.parent / path).is_file():
+                raise Error(f"'{model}' names what is no plain file: '{name}'", "F1005", 1)
             files[name] = (model.parent / path).read_bytes()
     except OSError as error:
         raise Error(f"cannot read '{error.filename}': {error.strerror}", "F1001", 1) from None

@@ -142,3 +142,11 @@ def test_files_of_a_model_are_sent_along(tmp_path):
     path.write_bytes(outside.SerializeToString())
     with pytest.raises(fathom_package.Error, match="outside of its folder"):
         files_of(path)
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "linked.bin").symlink_to("constant.bin")
+    os.mkfifo(tmp_path / "pipe")
+    for name, message in (("linked.bin", "names a link"), ("link/constant.bin", "names a link"), ("pipe", "no plain file")):
+        constant.attribute[0].t.external_data[0].value = name
+        path.write_bytes(models.model([constant], [], [("c", models.FLOAT, [1])]).SerializeToString())
+        with pytest.raises(fathom_package.Error, match=message):
+            files_of(path)
