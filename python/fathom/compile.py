@@ -60,9 +60,10 @@ class Artifact:
     @property
     def manifest(self) -> dict:
         """What the artifact says of itself."""
-        from .session import Session
+        from .model import Model
 
-        return Session(self, threads=1).manifest
+        # A session needs what it runs on, such as a device.
+        return Model(self).manifest
 
     def save(self, path) -> str:
         """Writes the artifact to a file, which appears when it is whole."""

@@ -33,6 +33,13 @@ def test_what_a_model_may_be(model, tmp_path):
         fathom.compile(3)
 
 
+@pytest.mark.parametrize("target", ["cuda", "opencl"])
+def test_what_an_artifact_for_a_device_says_of_itself(model, target):
+    """Wherever the device is."""
+    manifest = fathom.compile(model, target=target).manifest
+    assert manifest["inputs"][0]["name"] == "x" and manifest["target"]["host"]
+
+
 def test_warnings(tmp_path):
     node = helper.make_node("MatMul", ["x", "y"], ["z"], name="product")
     model = make_model([node], [value("x", [2, "n"]), value("y", [5, 3])], [value("z", None)])
