@@ -36,10 +36,15 @@ def is_tensor(value) -> bool:
 
 def as_given(array: np.ndarray, likes):
     """A result as the kind that the inputs are of, without a copy."""
-    if not any(is_tensor(like) for like in likes):
+    # Of a sequence each; texts, and what is absent, are no tensors.
+    if isinstance(array, list):
+        return [as_given(each, likes) for each in array]
+    if not isinstance(array, np.ndarray) or array.dtype == object or not any(is_tensor(like) for like in likes):
         return array
     import torch
 
+    if array.dtype.name == "bfloat16":  # not NumPy's own, so that it does not hand it on
+        return torch.from_numpy(array.view(np.uint16)).view(torch.bfloat16)
     return torch.from_dlpack(array)
 
 

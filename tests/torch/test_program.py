@@ -1,7 +1,10 @@
 """fathom.torch.compile of modules and exported programs."""
 
 import fathom
+import fathom.hf
 import fathom.torch
+import ml_dtypes
+import numpy as np
 import pytest
 import torch
 
@@ -110,6 +113,17 @@ def test_what_cannot_be_compiled():
 
     with pytest.raises(fathom.Error, match="F1003.*cannot be compiled: it changes x in place"):
         fathom.torch.compile(Module(), (torch.zeros(3),))
+
+
+def test_results_as_tensors():
+    likes = [torch.zeros(1)]
+    array = np.array([[1, 2.5]], ml_dtypes.bfloat16)
+    got = fathom.hf.as_given(array, likes)
+    check(got, torch.tensor([[1, 2.5]], dtype=torch.bfloat16))
+    assert got.data_ptr() == array.ctypes.data
+    check(fathom.hf.as_given([np.ones(2), np.zeros(1)], likes), [torch.ones(2, dtype=torch.double), torch.zeros(1, dtype=torch.double)])
+    texts = np.array(["a"], object)
+    assert fathom.hf.as_given(texts, likes) is texts and fathom.hf.as_given(None, likes) is None
 
 
 def test_tensors_into_sessions(random):
