@@ -101,12 +101,21 @@ std::shared_ptr<Request> Queue::submit(std::vector<ConstBytes> inputs, Dims inpu
   options.done = [](void *user, fathom_request *) {
     nb::gil_scoped_acquire acquire;
     std::unique_ptr<Flight> landed(static_cast<Flight *>(user));
+    nb::object failure;
+    nb::object results = nb::list();
+    // Whatever happens, somebody waits to be told, and the runtime takes no exception.
     try {
-      nb::object failure = failureOf(landed->request->request);
-      size_t outputs = failure.is_none() ? landed->request->outputs : 0;
-      landed->done(failure, resultsOf(landed->request, outputs));
+      failure = failureOf(landed->request->request);
+      if (failure.is_none())
+        results = resultsOf(landed->request, landed->request->outputs);
+    } catch (const std::exception &error) {
+      failure = nb::make_tuple(fathom_code_number(FATHOM_ERROR_MEMORY), text(error.what()), text(""), false);
+    }
+    try {
+      landed->done(failure, results);
     } catch (nb::python_error &error) {
       error.discard_as_unraisable("a request's function");
+    } catch (const std::exception &) {
     }
   };
   request->outputs = fathom_model_output_count(model.get());

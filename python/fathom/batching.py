@@ -89,10 +89,13 @@ class Queue:
                 return
             if failure:
                 future.set_exception(status_error(*failure))
+                return
+            try:
+                arrays = [data.view(info.dtype).reshape(dims) for info, (dims, data) in zip(infos, results)]
+            except BaseException as error:  # such as no memory: somebody waits to be told
+                future.set_exception(error)
             else:
-                future.set_result(
-                    [data.view(info.dtype).reshape(dims) for info, (dims, data) in zip(infos, results)]
-                )
+                future.set_result(arrays)
 
         request = self._queue.submit(
             [array.reshape(-1).view(np.uint8) for array in arrays],

@@ -249,6 +249,20 @@ def test_impossible_options(loaded, options):
         fathom.Pool(-5)
 
 
+def test_results_that_cannot_be_made(loaded, monkeypatch):
+    """Whoever waits is told."""
+
+    class Full(list):
+        def __iter__(self):
+            raise MemoryError("no room")
+
+    model = fathom.Model(loaded._artifact)
+    with fathom.Queue(model) as queue:
+        monkeypatch.setattr(model, "results", Full(model.results))
+        with pytest.raises(MemoryError, match="no room"):
+            queue.submit({"x": np.ones((1, 16), np.float32)}).result(60)
+
+
 def test_strings_are_for_sessions():
     nodes = [node("Identity", "x", "y")]
     model = make_model(nodes, [value("x", ["n"], TensorProto.STRING)], [value("y", ["n"], TensorProto.STRING)])
