@@ -217,22 +217,26 @@ void fathom_queue::cancel(fathom_request *Request) {
 }
 
 void fathom_queue::wait(fathom_request *Request) {
-  RequestList Expired;
-  {
-    Guard Held(Lock);
-    while (Request->At != fathom_request::Done) {
-      if (Request->At == fathom_request::Running || Request->Deadline == INT64_MAX) {
-        Request->IsDone.wait(Lock);
-        continue;
+  for (;;) {
+    RequestList Expired;
+    {
+      Guard Held(Lock);
+      while (Request->At != fathom_request::Done && !Expired.Count) {
+        if (Request->At == fathom_request::Running || Request->Deadline == INT64_MAX) {
+          Request->IsDone.wait(Lock);
+          continue;
+        }
+        // All workers may be busy for longer.
+        moveExpired(nowNs(), Expired);
+        if (!Expired.Count)
+          Request->IsDone.waitUntil(Lock, Request->Deadline);
       }
-      // All workers may be busy for longer.
-      moveExpired(nowNs(), Expired);
-      if (Request->At == fathom_request::Running)
-        break;
-      Request->IsDone.waitUntil(Lock, Request->Deadline);
     }
+    if (!Expired.Count)
+      return;
+    // It is among them, or those are others, which must not wait for this one.
+    finish(Expired);
   }
-  finish(Expired);
 }
 
 fathom_queue_stats fathom_queue::stats() {

@@ -2,6 +2,7 @@
 // when the queue goes.
 #include "QueueSupport.h"
 
+#include <chrono>
 #include <thread>
 
 using namespace fathom::test;
@@ -281,6 +282,27 @@ TEST(Queue, AnswersWhatIsTooLateWithoutRunningIt) {
   fathom_queue_stats Stats = statsOf(Held.Queue);
   EXPECT_EQ(Stats.expired, 3);
   EXPECT_EQ(Stats.runs, 2);
+}
+
+TEST(Queue, AnswersWhatIsTooLateWhileAnotherIsWaitedFor) {
+  HeldQueue Held("rows", joining(8));
+  Held.hold();
+  Rows Late(1, 3, Held.Random), Patient(1, 3, Held.Random);
+  std::atomic<int> Calls{0};
+  fathom_request_options Short = withTimeout(1000), Long = withTimeout(600000000);
+  Short.done_user = &Calls;
+  Short.done = [](void *User, fathom_request *) { ++*static_cast<std::atomic<int> *>(User); };
+  expectOk(Late.submit(Held.Queue, &Short));
+  expectOk(Patient.submit(Held.Queue, &Long));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // It finds the other's deadline passed, and its own is far off.
+  std::thread Waiting([&] { Patient.expectRight(); });
+  for (int I = 0; I < 3000 && !Calls; ++I)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(Calls, 1);
+  Held.Held.open();
+  Waiting.join();
+  Late.expectFailure(FATHOM_ERROR_DEADLINE, "the request's deadline passed after ");
 }
 
 TEST(Queue, CancelsWhatWaits) {
