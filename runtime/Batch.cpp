@@ -1,8 +1,10 @@
 // Joining and splitting: rows of the first dimension lie one behind the other, so that both are copies of whole blocks.
 #include "Batch.h"
 
+#include "Context.h"
 #include "Shapes.h"
 #include "Status.h"
+#include "device/DeviceContext.h"
 
 #include <algorithm>
 #include <cstring>
@@ -153,8 +155,16 @@ fathom_status *BatchRunner::gather(const RequestList &Requests, int64_t Items) {
     Inputs[I].dims = Dims;
     Dims = Next;
     Inputs[I].bytes = 0;
-    for (fathom_request *Request = Requests.First; Request; Request = Request->Next)
+    for (fathom_request *Request = Requests.First; Request; Request = Request->Next) {
       Inputs[I].bytes += Request->Inputs[I].bytes;
+      // They are put together in the host's memory: what is on the device runs by itself.
+      bool IsOnDevice = false;
+      if (Context->OnDevice)
+        if (fathom_status *Status = Context->OnDevice->isOwn(Request->Inputs[I].data, IsOnDevice))
+          return Status;
+      if (IsOnDevice)
+        return makeStatus(FATHOM_ERROR_INVALID_ARGUMENT, "an input to be joined is in the device's memory");
+    }
     Bytes += alignUp(Inputs[I].bytes, Alignment);
   }
   if (fathom_status *Status = InputMemory.reserve("joined inputs", std::max(Bytes, Alignment)))

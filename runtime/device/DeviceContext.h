@@ -22,6 +22,9 @@ public:
   // that of the code or of a kernel.
   [[nodiscard]] fathom_status *run(fathom_context &Context, int32_t &Fault);
 
+  // Whether a caller's buffer is in the device's memory.
+  [[nodiscard]] fathom_status *isOwn(const void *Buffer, bool &Own) const { return Shared->On->isOwn(Buffer, Own); }
+
   // Services of the artifact's code (abi.h).
   int32_t launch(fathom_context &Context, int32_t Kernel, int32_t Entry, const int64_t *Env, int64_t Groups);
   void *allocate(int64_t Bytes) { return Tensors.allocate(Bytes); }
