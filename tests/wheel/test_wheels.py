@@ -11,16 +11,11 @@ import numpy as np
 import onnx
 import pytest
 from support.networks import add_model
+from support.pages import blocks
 from support.tool import ROOT, fill
 from wheel_tools import call
 
-README = """
-import fathom, numpy
-artifact = fathom.compile("model.onnx", target="host")
-session = fathom.Session(artifact, threads=2)
-x = numpy.zeros(session.inputs[0].shape, session.inputs[0].dtype)
-[y] = session.run(None, {session.inputs[0].name: x})
-"""
+[README] = [block.text for block in blocks("README.md") if block.language == "python"]
 
 
 def ours(wheels):
@@ -40,15 +35,11 @@ def test_there_are_two_and_their_tags_are_those_within(wheels):
         assert not any("_compiler.c" in name or "/bin/" in name for name in wheel.namelist())
 
 
-def test_the_readme_has_the_example():
-    text = (ROOT / "README.md").read_text()
-    assert all(line in text for line in README.strip().splitlines())
-
-
 def test_clean_environment(clean, tmp_path):
     model = fill("mobilenet_v2")
     shutil.copy(model, tmp_path / "model.onnx")
     shutil.copy(model.with_suffix(".data"), tmp_path)
+    np.save(tmp_path / "x.npy", np.zeros((1, 3, 224, 224), np.float32))
     environment = {"PATH": f"{clean}:/usr/bin:/bin", "FATHOM_DB": "none", "HOME": str(tmp_path)}
     options = {"cwd": tmp_path, "env": environment}
     call("python", "-c", README, **options)
@@ -88,6 +79,7 @@ def test_bare_root(bare, installed):
     for library in ("LLVM", "MLIR", "protobuf"):
         assert not list(bare.root.rglob(f"lib{library}*")), library
     onnx.save(add_model(), bare.root / "root/model.onnx")
+    np.save(bare.root / "root/x.npy", np.zeros((2, 1024), np.float32))
     installed("fathom-runtime")
     without = 'import fathom\ntry:\n  fathom.compile("/root/model.onnx")\nexcept fathom.Error as error: print(error)'
     assert "F5001" in bare("python3", "-c", without)
