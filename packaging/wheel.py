@@ -101,6 +101,7 @@ def main():
         f"fathom/_compiler{suffix}": product / "python" / f"_compiler{suffix}",
         f"fathom/lib/{library.name}": library,
         "fathom/bin/fathom": product / "bin" / "fathom",
+        f"fathom_compiler-{version}.data/scripts/fathom": ROOT / "packaging" / "fathom",
         "fathom/bin/fathom-measure": stripped(options.build / "bin" / "fathom-measure", raw),
     }
     numpy = ["numpy>=1.24", "ml_dtypes>=0.5"]
@@ -109,7 +110,7 @@ def main():
         make(raw, "fathom_runtime", "Runs models that Fathom compiled", version, numpy, ["fathom-run = fathom.run:main"], runtime),
         make(
             raw, "fathom_compiler", "A deep-learning compiler: an ONNX model in, native code out", version,
-            [f"fathom-runtime=={version}", *verify], ["fathom = fathom.__main__:main"], compiler,
+            [f"fathom-runtime=={version}", *verify], [], compiler,
         ),
     ]  # fmt: skip
     for path in wheels:

@@ -54,6 +54,9 @@ def test_clean_environment(clean, tmp_path):
         assert np.ptp(first[name]) > 0
     assert "ms median" in call("fathom-run", "m.fathom", "--bench", "--min-time", "0.1", **options)
     assert json.loads(call("fathom", "bench", "m.fathom", "--min-time", "0.1", "--json", **options))["runs"] >= 5
+    # What the tool answers at once must not wait for the package and what that imports.
+    (tmp_path / "numpy.py").write_text("raise ImportError")
+    assert re.fullmatch(r"fathom [\d.]+\n", call("fathom", "--version", cwd=tmp_path, env=environment | {"PYTHONPATH": str(tmp_path)}))
 
 
 def test_python_tests_pass_on_the_wheels(wheels, tmp_path):
