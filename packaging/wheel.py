@@ -101,6 +101,7 @@ def main():
         f"fathom/_compiler{suffix}": product / "python" / f"_compiler{suffix}",
         f"fathom/lib/{library.name}": library,
         "fathom/bin/fathom": product / "bin" / "fathom",
+        f"fathom_compiler-{version}.data/scripts/fathom": ROOT / "packaging" / "fathom",
         "fathom/bin/fathom-measure": stripped(options.build / "bin" / "fathom-measure", raw),
     }
     numpy = ["numpy>=1.24", "ml_dtypes>=0.5"]
@@ -115,7 +116,7 @@ def main():
         ),
         make(
             raw, "fathom_compiler", "A deep-learning compiler: an ONNX model in, native code out", version,
-            [f"fathom-runtime=={version}", *serve, *verify], {"console_scripts": ["fathom = fathom.__main__:main"], **torch}, compiler,
+            [f"fathom-runtime=={version}", *serve, *verify], torch, compiler,
         ),
     ]  # fmt: skip
     for path in wheels:

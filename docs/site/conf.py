@@ -16,7 +16,7 @@ myst_heading_anchors = 4
 autodoc_typehints = "description"
 autodoc_member_order = "bysource"
 copybutton_exclude = ".linenos, .gp, .go"
-# A block without a language is a command or what one prints.
+# A block without a language is what a command prints.
 highlight_language = "none"
 
 

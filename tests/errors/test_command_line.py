@@ -38,6 +38,18 @@ def test_version(fathom):
     assert re.fullmatch(r"fathom \d+\.\d+\.\d+\n", fathom("--version").out)
 
 
+def called_of_the_compiler(fathom, *arguments):
+    """What it called of LLVM's targets and MLIR's contexts: the system's loader looks a library's function up when it is called first, and tells."""
+    told = fathom(*arguments, env={"LD_DEBUG": "bindings", "LD_BIND_NOW": ""}).expect(0).err
+    return set(re.findall(r"symbol `(LLVMInitialize\w+|_ZN4mlir11MLIRContextC\w+)'", told.partition("transferring control")[2]))
+
+
+def test_version_starts_no_compiler(fathom, save):
+    if not called_of_the_compiler(fathom, "compile", save(relu_model())):
+        pytest.skip("the tool has the compiler inside, or its loader looks everything up ahead")
+    assert not called_of_the_compiler(fathom, "--version")
+
+
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c != "doctor"])
 def test_missing_operand(fathom, command):
     fathom(command).expect(2, "[F2001]", "is missing", f"fathom {command} --help")

@@ -1,13 +1,9 @@
 """The examples of the page on PyTorch run as they are written."""
 
-import re
-
 import torch
-from support.tool import ROOT
+from support.pages import Reader
 
 
-def test_examples():
-    page = (ROOT / "docs/user/torch.md").read_text()
-    names: dict = {}
-    exec("\n".join(re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)), names)
+def test_page(tmp_path, monkeypatch):
+    names = Reader(tmp_path, monkeypatch).follow("torch.md", stage="torch")
     assert names["y"].shape == (5, 8) and isinstance(names["y"], torch.Tensor)

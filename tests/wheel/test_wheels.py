@@ -11,16 +11,11 @@ import numpy as np
 import onnx
 import pytest
 from support.networks import add_model
+from support.pages import blocks
 from support.tool import ROOT, fill
 from wheel_tools import call
 
-README = """
-import fathom, numpy
-artifact = fathom.compile("model.onnx", target="host")
-session = fathom.Session(artifact, threads=2)
-x = numpy.zeros(session.inputs[0].shape, session.inputs[0].dtype)
-[y] = session.run(None, {session.inputs[0].name: x})
-"""
+[README] = [block.text for block in blocks("README.md") if block.language == "python"]
 
 
 def ours(wheels):
@@ -49,19 +44,14 @@ def test_what_pip_is_told(wheels):
         told[path.name.split("-")[0]] = texts
     assert "Provides-Extra: serve\n" in told["fathom_runtime"]["METADATA"]
     assert all(f"Provides-Extra: {extra}\n" in told["fathom_compiler"]["METADATA"] for extra in ("serve", "verify"))
-    assert "[console_scripts]\nfathom = fathom.__main__:main\n" in told["fathom_compiler"]["entry_points.txt"]
     assert "[torch_dynamo_backends]\nfathom = fathom.dynamo:backend\n" in told["fathom_compiler"]["entry_points.txt"]
-
-
-def test_the_readme_has_the_example():
-    text = (ROOT / "README.md").read_text()
-    assert all(line in text for line in README.strip().splitlines())
 
 
 def test_clean_environment(clean, tmp_path):
     model = fill("mobilenet_v2")
     shutil.copy(model, tmp_path / "model.onnx")
     shutil.copy(model.with_suffix(".data"), tmp_path)
+    np.save(tmp_path / "x.npy", np.zeros((1, 3, 224, 224), np.float32))
     environment = {"PATH": f"{clean}:/usr/bin:/bin", "FATHOM_DB": "none", "HOME": str(tmp_path)}
     options = {"cwd": tmp_path, "env": environment}
     call("python", "-c", README, **options)
@@ -76,6 +66,9 @@ def test_clean_environment(clean, tmp_path):
         assert np.ptp(first[name]) > 0
     assert "ms median" in call("fathom-run", "m.fathom", "--bench", "--min-time", "0.1", **options)
     assert json.loads(call("fathom", "bench", "m.fathom", "--min-time", "0.1", "--json", **options))["runs"] >= 5
+    # What the tool answers at once must not wait for the package and what that imports.
+    (tmp_path / "numpy.py").write_text("raise ImportError")
+    assert re.fullmatch(r"fathom [\d.]+\n", call("fathom", "--version", cwd=tmp_path, env=environment | {"PYTHONPATH": str(tmp_path)}))
 
 
 def test_python_tests_pass_on_the_wheels(wheels, tmp_path):
@@ -101,6 +94,7 @@ def test_bare_root(bare, installed):
     for library in ("LLVM", "MLIR", "protobuf"):
         assert not list(bare.root.rglob(f"lib{library}*")), library
     onnx.save(add_model(), bare.root / "root/model.onnx")
+    np.save(bare.root / "root/x.npy", np.zeros((2, 1024), np.float32))
     installed("fathom-runtime")
     without = 'import fathom\ntry:\n  fathom.compile("/root/model.onnx")\nexcept fathom.Error as error: print(error)'
     assert "F5001" in bare("python3", "-c", without)
