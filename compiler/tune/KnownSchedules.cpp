@@ -51,12 +51,21 @@ std::vector<Tuned> known(const Program &program, const Target &target, FloatMode
   return results;
 }
 
+// Weights are packed once, so that versions for smaller sizes go which want panels of another width.
+static void take(PlannedKernel &planned, const Schedule &best) {
+  planned.schedule = best;
+  const Family &family = findKernelClass(planned.kernelClass)->family;
+  llvm::erase_if(planned.versions, [&](const Version &version) {
+    return family.panelWidth(version.schedule) != family.panelWidth(best);
+  });
+}
+
 Plan planWith(const Program &program, ArrayRef<Tuned> tuned) {
   Plan plan = program.plan;
   for (const Tuned &kernel : tuned)
     for (size_t i : kernel.kernels)
       if (kernel.isBetter())
-        plan.kernels[i].schedule = kernel.best;
+        take(plan.kernels[i], kernel.best);
   return plan;
 }
 

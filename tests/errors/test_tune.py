@@ -65,6 +65,18 @@ def test_a_database_decides_and_none_does_not(fathom, product, tmp_path):
     fathom("verify", product, "--db", "x.db", "-q").expect(0)
 
 
+def test_tuning_of_a_size_that_only_the_run_knows(fathom, tmp_path):
+    """Versions for few rows share the packed weights: those that want other panels go where the best schedule has others."""
+    random = np.random.default_rng(6)
+    nodes = [models.node("MatMul", "x w", "y")]
+    for number, columns in enumerate((4, 8, 12, 20)):
+        model = models.model(nodes, [("x", models.FLOAT, ["batch", 24])], [("y", models.FLOAT, ["batch", columns])], {"w": models.floats(random, 24, columns)})
+        (tmp_path / f"{number}.onnx").write_bytes(model.SerializeToString())
+        fathom("tune", f"{number}.onnx", "--tune", "measure:16", "--apart", "--db", "x.db", "-q").expect(0)
+        fathom("verify", f"{number}.onnx", "--dim", "batch=3", "--db", "x.db", "-q").expect(0)
+        fathom("compile", f"{number}.onnx", "--tune", "static:32", "--db", "none", "-o", "m.fathom", "-q").expect(0)
+
+
 @pytest.mark.parametrize("search, levels", [("construct", "registers cache tasks manner"), ("construct:no-l1", "registers tasks manner")])
 def test_construction_tells_what_it_visits(fathom, product, search, levels):
     result = fathom("tune", product, "--tune", "measure:4", "--search", search, "--show-search", "--db", "none", "--json", "-q").expect(0)
