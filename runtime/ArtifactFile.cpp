@@ -207,10 +207,11 @@ fathom_status *fathom::openArtifact(const char *Path, void **Handle, const fatho
   else if (Table->magic != FATHOM_ABI_MAGIC)
     Status = notAnArtifact(Path, "its table does not start with the magic number");
   else if (Table->abi_version < FATHOM_ABI_OLDEST || Table->abi_version > FATHOM_ABI_VERSION)
-    Status = makeStatus(FATHOM_ERROR_FORMAT,
-                        "'%s' has artifact version %u and this runtime reads versions %u to %u: compile the model again "
-                        "with the Fathom that this runtime belongs to",
-                        Path, Table->abi_version, unsigned(FATHOM_ABI_OLDEST), unsigned(FATHOM_ABI_VERSION));
+    Status =
+        makeStatus(FATHOM_ERROR_FORMAT,
+                   "'%s' has artifact version %u and this runtime reads versions %u to %u: compile the model again "
+                   "with the Fathom that this runtime belongs to",
+                   Path, Table->abi_version, unsigned(FATHOM_ABI_OLDEST), unsigned(FATHOM_ABI_VERSION));
   if (Status) {
     dlclose(Library);
     return Status;

@@ -41,8 +41,8 @@ fathom_status *BatchRunner::init(fathom_model *SharedModel, const fathom_context
     Ranks += size_t(Artifact.inputs[I].rank);
   if (!Inputs.allocate(Artifact.input_count) || !Outputs.allocate(Artifact.output_count) ||
       !InputDims.allocate(Ranks) || !OutputDims.allocate(Model->OutputRanks) ||
-      !DimsAlone.allocate(Model->OutputRanks) ||
-      !InputDimsOf.allocate(Artifact.input_count) || !OutputDimsOf.allocate(Artifact.output_count))
+      !DimsAlone.allocate(Model->OutputRanks) || !InputDimsOf.allocate(Artifact.input_count) ||
+      !OutputDimsOf.allocate(Artifact.output_count))
     return outOfMemory("the queue", sizeof(BatchRunner));
   int64_t *Dims = OutputDims.data();
   for (uint32_t I = 0; I < Artifact.output_count; Dims += Artifact.outputs[I++].rank)

@@ -1,7 +1,7 @@
 // What an artifact and the runtime agree on: the table an artifact exports and the services it is handed.
 // Plain C, shared by the runtime (which reads the table) and the compiler (which emits it); any change raises
-// FATHOM_ABI_VERSION and comes behind what there was, as the runtime reads artifacts from FATHOM_ABI_OLDEST on: it looks
-// at what a version added only where the artifact is of it, and hands older ones the services that they know.
+// FATHOM_ABI_VERSION and comes behind what there was, as the runtime reads artifacts from FATHOM_ABI_OLDEST on: it
+// looks at what a version added only where the artifact is of it, and hands older ones the services that they know.
 #ifndef FATHOM_ABI_H
 #define FATHOM_ABI_H
 

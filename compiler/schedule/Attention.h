@@ -36,8 +36,10 @@ inline llvm::ArrayRef<Field<AttentionSchedule>> AttentionSchedule::fields() {
       {"score_apart", &S::scoreApart, 0, 1024, "elements between rows of scores, where these do not lie side by side",
        2},
       Field<S>{"exp_together", &S::expTogether, 1, 16,
-       "vectors of scores whose exponentials, each a chain of operations that wait for one another, are taken together",
-       3}.at(Level::Registers),
+               "vectors of scores whose exponentials, each a chain of operations that wait for one another, are taken "
+               "together",
+               3}
+          .at(Level::Registers),
       Field<S>{"task_m", &S::taskM, 1, mostPerTask, "query rows of a task"}.inUnitsOf("tile_m").partOf("rows")};
   return table;
 }

@@ -30,10 +30,14 @@ inline llvm::ArrayRef<Field<BlockContractSchedule>> BlockContractSchedule::field
       {"block_k", &S::blockK, 1, 128, "steps of the reduction that lie in local memory at a time"},
       {"item_m", &S::itemM, 1, 16, "rows of a work item's tile"},
       {"item_n", &S::itemN, 1, 16, "columns of a work item's tile"},
-      Field<S>{"stages", &S::stages, 1, 4,
-       "blocks of steps in local memory: the next ones are fetched while one is multiplied; 1: one after the other"}.at(Level::Cache),
+      Field<S>{
+          "stages", &S::stages, 1, 4,
+          "blocks of steps in local memory: the next ones are fetched while one is multiplied; 1: one after the other"}
+          .at(Level::Cache),
       Field<S>{"fragments", &S::fragments,
-       "1: a tile's sums are those of tensor cores' instructions, which 32 items compute together; 0: items multiply"}.at(Level::Registers)};
+               "1: a tile's sums are those of tensor cores' instructions, which 32 items compute together; 0: items "
+               "multiply"}
+          .at(Level::Registers)};
   return table;
 }
 

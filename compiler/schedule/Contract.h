@@ -40,7 +40,8 @@ inline llvm::ArrayRef<Field<ContractSchedule>> ContractSchedule::fields() {
       Field<S>{"unroll_k", &S::unrollK, 1, 16, "steps of the reduction per iteration"}.at(Level::Registers),
       Field<S>{"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning}.at(Level::Registers),
       Field<S>{"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning}.at(Level::Registers),
-      Field<S>{"pack_a", &S::packed, "1: rows are packed block by block, computing fused producers; 0: read in place"}.at(Level::Form),
+      Field<S>{"pack_a", &S::packed, "1: rows are packed block by block, computing fused producers; 0: read in place"}
+          .at(Level::Form),
       {"pack_vectors", &S::packVectors, 1, 8, "vectors of a row that are packed together", 2},
       {"row_apart", &S::rowApart, 0, 256,
        "elements between packed rows, which would share few sets of a cache; 0 where rows of a tile lie side by side",
@@ -48,12 +49,15 @@ inline llvm::ArrayRef<Field<ContractSchedule>> ContractSchedule::fields() {
       Field<S>{"block_k", &S::blockK, 1, 1 << 20, "steps of the reduction per packed block"}
           .wholeOf("depth")
           .shareOfCache(1, "tile_n"),
-      Field<S>{"rows_outer", &S::rowsOuter, "1: panels stream past a tile of rows; 0: rows stream past a panel"}.at(Level::Form),
+      Field<S>{"rows_outer", &S::rowsOuter, "1: panels stream past a tile of rows; 0: rows stream past a panel"}.at(
+          Level::Form),
       Field<S>{"through_scratch", &S::throughScratch,
-       "1: a tile is stored and read again before its consumers; 0: they take it from registers"}.at(Level::Form),
+               "1: a tile is stored and read again before its consumers; 0: they take it from registers"}
+          .at(Level::Form),
       {"store_vectors", &S::storeVectors, 1, 64, storeVectorsMeaning, 2},
       Field<S>{"streams", &S::streams, 1, 8,
-       "panels that a tile is multiplied with together, each in a part of the weights of its own"}.at(Level::Registers),
+               "panels that a tile is multiplied with together, each in a part of the weights of its own"}
+          .at(Level::Registers),
       {"fetch_ahead", &S::fetchAhead,
        "1: tiles of rows that pass a panel fetch the next one meanwhile; 0: they do not"},
       Field<S>{"task_m", &S::taskM, 1, mostPerTask, "rows of a task"}.inUnitsOf("tile_m").partOf("rows"),

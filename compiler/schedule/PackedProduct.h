@@ -20,7 +20,8 @@ inline llvm::ArrayRef<Field<PackedProductSchedule>> PackedProductSchedule::field
       {"tile_n", &S::tileN, 1, 16, "columns that such rows are multiplied with together"},
       Field<S>{"row_n", &S::rowN, 1, 16, "columns that a single row is multiplied with together"}.at(Level::Registers),
       Field<S>{"chunk", &S::chunk, 16, 32,
-       "weights of a column that are unpacked together, as far as a block has them: 16 or 32", 2}.at(Level::Registers),
+               "weights of a column that are unpacked together, as far as a block has them: 16 or 32", 2}
+          .at(Level::Registers),
       Field<S>{"grain", &S::grain, 1, mostPerTask, "columns of a task"}.partOf("columns")};
   return table;
 }

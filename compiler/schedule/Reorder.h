@@ -18,9 +18,11 @@ inline llvm::ArrayRef<Field<ReorderSchedule>> ReorderSchedule::fields() {
   using S = ReorderSchedule;
   static constexpr Field<S> table[] = {
       {"tile", &S::tile, 2, 64, "rows and columns of a square of elements that is transposed in registers"},
-      Field<S>{"run", &S::run, 2, 1 << 20, "elements that squares pass before the next ones beside them"}.at(Level::Cache),
+      Field<S>{"run", &S::run, 2, 1 << 20, "elements that squares pass before the next ones beside them"}.at(
+          Level::Cache),
       Field<S>{"along_inner", &S::alongInner,
-       "1: squares pass along the results' neighbours in memory; 0: along the operands'"}.at(Level::Form),
+               "1: squares pass along the results' neighbours in memory; 0: along the operands'"}
+          .at(Level::Form),
       Field<S>{"grain", &S::grain, 1, mostPerTask, "runs of a task"}.partOf("runs")};
   return table;
 }

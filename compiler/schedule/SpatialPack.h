@@ -28,12 +28,15 @@ inline llvm::ArrayRef<Field<SpatialPackSchedule>> SpatialPackSchedule::fields() 
       Field<S>{"tile_o", &S::tileO, 1, 256, "output channels of a group in the register tile and in a packed panel"}
           .wholeOf("columns")
           .inVectors(),
-      Field<S>{"groups", &S::groups, 1, 64, "groups in a panel; several of them are there as a whole"}.at(Level::Registers),
+      Field<S>{"groups", &S::groups, 1, 64, "groups in a panel; several of them are there as a whole"}.at(
+          Level::Registers),
       Field<S>{"tile_i", &S::tileI, 1, 64, "input channels of a group per step"}.wholeOf("channels"),
       Field<S>{"unroll_w", &S::unrollW,
-       "1: the window's pixels along a row are unrolled and share what they load; 0: they are a loop"}.at(Level::Form),
+               "1: the window's pixels along a row are unrolled and share what they load; 0: they are a loop"}
+          .at(Level::Form),
       Field<S>{"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning}.at(Level::Registers),
-      Field<S>{"rows_outer", &S::rowsOuter, "1: panels stream past a row of pixels; 0: rows stream past a panel"}.at(Level::Form),
+      Field<S>{"rows_outer", &S::rowsOuter, "1: panels stream past a row of pixels; 0: rows stream past a panel"}.at(
+          Level::Form),
       Field<S>{"task_h", &S::taskRows, 1, mostPerTask, "rows of pixels of a task"}.partOf("rows"),
       Field<S>{"task_n", &S::taskPanels, 1, mostPerTask, "panels of a task"}.partOf("panels")};
   return table;

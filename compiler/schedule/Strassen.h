@@ -21,7 +21,8 @@ inline llvm::ArrayRef<Field<StrassenSchedule>> StrassenSchedule::fields() {
   using S = StrassenSchedule;
   static constexpr Field<S> table[] = {
       Field<S>{"stored", &S::stored, 4, 7,
-       "factors of the weights that are stored; the others are added up while the kernel runs"}.at(Level::Form),
+               "factors of the weights that are stored; the others are added up while the kernel runs"}
+          .at(Level::Form),
       {"tile_m", &S::tileM, 1, 32, "pairs of rows of the register tile"},
       Field<S>{"tile_n", &S::tileN, 1, 256,
                "columns of the register tile and of a packed panel, both of half the product"}

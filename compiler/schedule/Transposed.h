@@ -22,7 +22,8 @@ inline llvm::ArrayRef<Field<TransposedSchedule>> TransposedSchedule::fields() {
       Field<S>{"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning}.at(Level::Registers),
       Field<S>{"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning}.at(Level::Registers),
       Field<S>{"through_scratch", &S::throughScratch,
-       "1: a tile is stored and read again before its consumers; 0: they take it from registers"}.at(Level::Form),
+               "1: a tile is stored and read again before its consumers; 0: they take it from registers"}
+          .at(Level::Form),
       {"store_vectors", &S::storeVectors, 1, 64, storeVectorsMeaning, 3},
       Field<S>{"task_p", &S::taskP, 1, 1 << 12, "phases of a task"}.partOf("phases"),
       Field<S>{"task_m", &S::taskM, 1, mostPerTask, "pixels of a phase in a task"}.inUnitsOf("tile_m").partOf("rows"),

@@ -18,7 +18,8 @@ inline llvm::ArrayRef<Field<TreesSchedule>> TreesSchedule::fields() {
   static constexpr Field<S> table[] = {
       Field<S>{"rows", &S::rows, 1, 32, "rows that descend a tree together"}.at(Level::Registers),
       Field<S>{"trees", &S::trees, 1, 32, "trees that a single row descends together"}.at(Level::Registers),
-      Field<S>{"steps", &S::steps, 1, 32, "levels that are descended before it is seen whether all have reached a leaf"}.at(Level::Registers),
+      Field<S>{"steps", &S::steps, 1, 32, "levels that are descended before it is seen whether all have reached a leaf"}
+          .at(Level::Registers),
       Field<S>{"block", &S::block, 1, 1 << 20, "rows that pass a tree before the next one is taken"}.inUnitsOf("rows"),
       Field<S>{"grain", &S::grain, 1, mostPerTask, "rows of a task"}.partOf("rows")};
   return table;

@@ -1,5 +1,5 @@
-// Any text as a program: printed and read back it is the same, and what types and evaluates it never ends by an internal
-// error.
+// Any text as a program: printed and read back it is the same, and what types and evaluates it never ends by an
+// internal error.
 #include "Target.h"
 
 #include "compiler/functional/lower/Evaluate.h"
@@ -42,8 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (program)
       checkPrinting(*program, source);
     Typing typing(&context);
-    bool fine = program && succeeded(infer(*program, source, typing)) &&
-                succeeded(Evaluator(source, typing, &context).run());
+    bool fine =
+        program && succeeded(infer(*program, source, typing)) && succeeded(Evaluator(source, typing, &context).run());
     if (!fine && !complained)
       fathom::fuzz::fail("refused without a word");
   });

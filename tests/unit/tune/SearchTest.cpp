@@ -183,9 +183,9 @@ TEST(Levels, AreOfNamesOrStated) {
       EXPECT_EQ(known->second, knob.level()) << knob.name.str() << " of " << klass->name.str();
     }
   const std::pair<const char *, Level> expected[] = {
-      {"tile_m", Level::Registers}, {"lanes", Level::Registers},      {"item_n", Level::Registers},
-      {"block_k", Level::Cache},    {"stages", Level::Cache},         {"task_m", Level::Tasks},
-      {"grain", Level::Tasks},      {"pack_a", Level::Form},          {"load_ahead", Level::Registers},
+      {"tile_m", Level::Registers}, {"lanes", Level::Registers},   {"item_n", Level::Registers},
+      {"block_k", Level::Cache},    {"stages", Level::Cache},      {"task_m", Level::Tasks},
+      {"grain", Level::Tasks},      {"pack_a", Level::Form},       {"load_ahead", Level::Registers},
       {"row_apart", Level::Manner}, {"fetch_ahead", Level::Manner}};
   for (const auto &[name, level] : expected)
     EXPECT_EQ(levels.at(name), level) << name;
