@@ -73,6 +73,8 @@ public:
 
   // The elements of a tensor at an index, in registers.
   mlir::Value element(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t lanes);
+  // The same, lane by lane.
+  mlir::Value scalarized(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t lanes);
   // An element of an integer tensor as an i64.
   mlir::Value integerAt(mlir::Value tensor, llvm::ArrayRef<Index> index);
   void store(const Buffer &buffer, llvm::ArrayRef<Index> index, mlir::Value value, int64_t lanes);
@@ -108,7 +110,6 @@ public:
 private:
   mlir::Value computeElement(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t lanes);
   mlir::Value compute(mlir::Operation *op, unsigned result, llvm::ArrayRef<Index> index, int64_t lanes);
-  mlir::Value scalarized(mlir::Value tensor, llvm::ArrayRef<Index> index, int64_t lanes);
   // Ops that only move data; null if the op is not one or needs one lane at a time.
   mlir::Value moved(mlir::Operation *op, llvm::ArrayRef<Index> index, int64_t lanes);
   // The offset of an index in a buffer and by how much it grows per lane, if that is known.

@@ -120,6 +120,8 @@ Value tiled(Emitter &e, TileOp op, ArrayRef<Index> index, int64_t lanes) {
   return e.element(op.getInput(), source, lanes);
 }
 
+constexpr int64_t mostPaddedLanes = 16; // at the ends of rows code has a copy of an element for each
+
 Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
   int64_t rank = index.size();
   auto pads = elementsOf(op.getPads());
@@ -130,13 +132,17 @@ Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
   Indices source = llvm::to_vector<4>(index);
   SmallVector<int64_t> padded;
   Value inside;
+  bool alongLanes = false;
   size_t count = pads->size() / 2;
   for (size_t i = 0; i < count; ++i) {
     int64_t axis = axes ? *normalizeAxis((*axes)[i], rank) : i;
     if (isConstant((*pads)[i], 0) && isConstant((*pads)[i + count], 0))
       continue;
-    if (source[axis].step)
+    // Lanes that are all inside are read together, others one by one.
+    bool isAlong = source[axis].step != 0;
+    if (isAlong && (op.getMode() != "constant" || lanes > mostPaddedLanes))
       return Value();
+    alongLanes |= isAlong;
     Value at = c.sub(index[axis].base, c.expr((*pads)[i])), size = e.size(op.getInput(), axis),
           last = c.sub(size, c.i64(1));
     padded.push_back(axis);
@@ -165,6 +171,10 @@ Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
         at = c.add(at, first);
     } else {
       Value within = c.cmp(arith::CmpIPredicate::ult, at, size);
+      if (isAlong) {
+        Value end = c.add(at, source[axis].step * (lanes - 1));
+        within = c.both(within, c.cmp(arith::CmpIPredicate::ult, end, size));
+      }
       inside = inside ? c.both(inside, within) : within;
     }
     source[axis].base = at;
@@ -180,6 +190,8 @@ Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
   return c.when(
       inside, [&] { return e.element(op.getInput(), source, lanes); },
       [&] {
+        if (alongLanes)
+          return e.scalarized(op.getResult(), index, lanes);
         Type type = vectorType(op.getType().getElementType(), lanes);
         if (isa<NoneType>(op.getConstantValue().getType()))
           return c.number(type, 0);

@@ -96,7 +96,8 @@ static bool isInterleaved(KernelBody &k, const Loop &middle, const Loop &inner, 
     return false;
   const Layout &layout = k.outputs[0].layout;
   std::optional<int64_t> few = graph::constantSize(inner.size);
-  return few && *few >= 2 && *few <= most && k.outputs[0].type.getElementTypeBitWidth() == 32 &&
+  unsigned bits = k.outputs[0].type.getElementTypeBitWidth();
+  return few && *few >= 2 && *few <= most && (bits == 32 || bits == 8) &&
          graph::isConstant(layout.strides[inner.dim], 1) && graph::isConstant(layout.strides[middle.dim], *few);
 }
 
@@ -156,14 +157,15 @@ Grid emitMap(KernelBody &k, const MapSchedule &schedule) {
     return grid;
   }
   int64_t innerSize = graph::constantSize(inner.size).value_or(grain);
-  bool interleaved = native > 1 && isInterleaved(k, loops.back(), inner, schedule.interleaved);
+  int64_t together = k.e.target.lanes(32); // of narrow elements, too: what they are computed of is mostly wider
+  bool interleaved = native > 1 && together > 1 && isInterleaved(k, loops.back(), inner, schedule.interleaved);
   std::optional<Loop> middle;
   if (innerSize < schedule.shortLoop && (loops.size() > 1 || interleaved))
     middle = loops.pop_back_val();
   auto overMiddle = [&](Value first, Value end) {
     if (interleaved) {
-      Value rest = c.sub(end, c.rem(c.sub(end, first), c.i64(native)));
-      c.loop(first, rest, native, [&](Value at) { storeInterleaved(k, index, *middle, inner, at, native); });
+      Value rest = c.sub(end, c.rem(c.sub(end, first), c.i64(together)));
+      c.loop(first, rest, together, [&](Value at) { storeInterleaved(k, index, *middle, inner, at, together); });
       first = rest;
     }
     c.loop(first, end, 1, [&](Value iv) {
