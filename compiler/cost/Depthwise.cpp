@@ -41,14 +41,16 @@ static double tile(const DepthwiseConv &conv, int64_t pixels, int64_t lanes, boo
   double missing = std::max(0.0, live - double(target.vectorRegisters));
   double loads = vectors * (pixelLoads * rows + taps) + c.depthwiseReloads * missing * rows;
   double latency = taps * double(target.fmaLatency) / std::max(1.0, double(target.fmaInFlight()) / accumulators);
-  double inner = std::max({multiplyAdds / target.fmaPerCycle, loads / (c.depthwiseLoadShare * target.loadsPerCycle),
-                           (multiplyAdds + loads) / (c.depthwiseIssueShare * target.issuedPerCycle), latency});
+  double widened = vectors * pixelLoads * rows * conv.widening;
+  double inner =
+      std::max({(multiplyAdds + widened) / target.fmaPerCycle, loads / (c.depthwiseLoadShare * target.loadsPerCycle),
+                (multiplyAdds + widened + loads) / (c.depthwiseIssueShare * target.issuedPerCycle), latency});
   // A math function is a long chain: several of them side by side hide each other's latency.
   double chains = 1 + c.depthwiseChains / vectors;
   // Lines are asked for between the results, where loads have nothing to do.
   double fetched = ahead
                        ? double(pixels * std::min(conv.stride, conv.across)) * std::min(double(conv.strideDown), rows) *
-                             std::max(1.0, double(lanes * elementBytes) / lineBytes)
+                             std::max(1.0, double(lanes * conv.imageBytes) / lineBytes)
                        : 0;
   return inner + c.depthwisePixel * double(pixels) + fetched / target.loadsPerCycle +
          accumulators * (conv.consumerCycles * chains + c.depthwiseStore / target.storesPerCycle);
@@ -58,29 +60,31 @@ static double tile(const DepthwiseConv &conv, int64_t pixels, int64_t lanes, boo
 static Movement movement(const DepthwiseConv &conv, const DepthwiseSchedule &s, const Target &target) {
   const Calibration &c = target.calibration;
   const CacheLevel &first = target.caches[0];
-  int64_t blocks = llvm::divideCeil(conv.channels, s.blockC), run = std::min(s.blockC, conv.channels) * elementBytes;
+  int64_t blocks = llvm::divideCeil(conv.channels, s.blockC), channels = std::min(s.blockC, conv.channels);
+  int64_t run = channels * conv.imageBytes, resultRun = channels * elementBytes;
   double lines = double(llvm::divideCeil(run, lineBytes)), pixels = double(conv.inputWidth);
   double rows = double(conv.rows), windowRows = double(conv.taps / conv.across);
   double down = std::min(double(conv.strideDown), windowRows); // rows that a window has and the one before had not
   double begun = std::ceil(rows / double(s.grain));            // windows at the beginnings of tasks
 
   // Bytes of all blocks from where `resident` bytes stay, as a stream.
-  auto streamed = [&](double runs, double resident) {
-    return refill(double(blocks * run) * runs, resident, target).waitedFor();
+  auto streamed = [&](double runs, double resident, int64_t runBytes) {
+    return refill(double(blocks * runBytes) * runs, resident, target).waitedFor();
   };
-  Movement moved = streamed(begun * windowRows * pixels, conv.bytes) * firstWindow(lines, target);
-  moved += streamed((rows - begun) * down * pixels, conv.bytes) * nextRow(s.fetchAhead, lines, target);
-  moved += streamed(rows * double(conv.width), conv.bytes) * c.depthwiseResults;
+  Movement moved = streamed(begun * windowRows * pixels, conv.bytes, run) * firstWindow(lines, target);
+  moved += streamed((rows - begun) * down * pixels, conv.bytes, run) * nextRow(s.fetchAhead, lines, target);
+  moved += streamed(rows * double(conv.width), conv.bytes, resultRun) * c.depthwiseResults;
 
   double inWindow = (windowRows + (s.fetchAhead ? down : 0)) * pixels;
-  double window = double(run) * (inWindow + double(conv.width + conv.taps));
+  double window = double(run) * inWindow + double(resultRun) * double(conv.width + conv.taps);
   bool kept = window <= c.depthwiseKeptShare * double(first.bytes) &&
-              setsFilled(inWindow, conv.channels * elementBytes, first, run) <= 1;
+              setsFilled(inWindow, conv.channels * conv.imageBytes, first, run) <= 1;
   if (!kept)
-    moved += streamed((rows - begun) * (windowRows - down) * pixels, std::min(conv.bytes, double(blocks) * window)) *
-             rowAgain(s.fetchAhead, target);
+    moved +=
+        streamed((rows - begun) * (windowRows - down) * pixels, std::min(conv.bytes, double(blocks) * window), run) *
+        rowAgain(s.fetchAhead, target);
   // A line that comes in several loads is waited for by each of them.
-  double pieces = std::max(1.0, double(lineBytes) / double(s.lanes * elementBytes));
+  double pieces = std::max(1.0, double(lineBytes) / double(s.lanes * conv.imageBytes));
   return moved * (1 + c.depthwisePieces * waiting(target) * (pieces - 1));
 }
 

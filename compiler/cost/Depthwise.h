@@ -14,6 +14,8 @@ struct DepthwiseConv {
   double inside = 1;                         // the share of the taps that lies in the image
   int64_t stride = 1, strideDown = 1;        // from pixel to pixel along a row, and from row to row
   bool sharesLoads = true;                   // windows of neighbouring pixels overlap
+  int64_t imageBytes = elementBytes;         // of an element of the image
+  double widening = 0;                       // instructions that make a vector of floats of what is loaded
   double consumerCycles = 0;                 // of the math functions fused behind, for a vector
   double bytes = 0;                          // of all operands
   bool unknownWidth = false;                 // pixels are counted only at run time

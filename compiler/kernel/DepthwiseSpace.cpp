@@ -49,6 +49,8 @@ cost::DepthwiseConv problemOf(Operation *op, const Target &target) {
     // Windows with gaps, or farther apart than they are wide, share nothing worth counting.
     p.sharesLoads = window->dilations.back() == 1 && p.stride < p.across;
   }
+  if (SmallVector<Operation *> widening = widenedImage(op); !widening.empty())
+    p.imageBytes = 1, p.widening = double(widening.size());
   p.consumerCycles = consumerCycles(op, target);
   p.bytes = kernelBytes(op);
   return p;
@@ -90,7 +92,10 @@ const FamilyOf<cost::DepthwiseConv, DepthwiseSchedule> family(
 
 } // namespace
 
-const KernelClass depthwiseClass{"depthwise", "convolutions of single channels", family,
-                                 "tile_w: 4, lanes: 1 vectors, block_c: 64, fetch_ahead: 0, grain: 4"};
+const KernelClass depthwiseClass{.name = "depthwise",
+                                 .meaning = "convolutions of single channels",
+                                 .family = family,
+                                 .fixed = "tile_w: 4, lanes: 1 vectors, block_c: 64, fetch_ahead: 0, grain: 4",
+                                 .widensImages = true};
 
 } // namespace fathom

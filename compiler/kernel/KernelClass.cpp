@@ -1,6 +1,7 @@
 // What classes of kernels share.
 #include "compiler/kernel/KernelClass.h"
 
+#include "compiler/graph/Layout.h"
 #include "compiler/graph/SizeMath.h"
 
 using namespace mlir;
@@ -36,6 +37,29 @@ bool leavesOutEnds(Operation *depthwise) {
   FailureOr<Window> window = getWindow(conv);
   return succeeded(window) && std::max(window->padsBegin.back(), window->padsEnd.back()) <= most &&
          constantSize(sizesOf(conv.getType()).back()) && constantSize(sizesOf(conv.getInput()).back());
+}
+
+SmallVector<Operation *> widenedImage(Operation *depthwise) {
+  constexpr size_t most = 3; // a cast, a zero point and another cast
+  SmallVector<Operation *> ops;
+  auto conv = dyn_cast_or_null<ConvOp>(depthwise);
+  if (!conv || !isDepthwise(conv) || !leavesOutEnds(conv))
+    return {};
+  auto type = cast<RankedTensorType>(conv.getInput().getType());
+  for (Value value = conv.getInput(); ops.size() <= most; value = ops.back()->getOperand(0)) {
+    auto from = cast<RankedTensorType>(value.getType());
+    if (from.getElementType().isInteger(8))
+      return ops;
+    Operation *op = value.getDefiningOp();
+    bool isPart = isa_and_nonnull<CastOp>(op) ||
+                  (isa_and_nonnull<SubOp>(op) && cast<RankedTensorType>(op->getOperand(1).getType()).getRank() == 0);
+    // Bytes lie as the floats would.
+    if (!isPart || !value.hasOneUse() || sizesOf(op->getOperand(0)) != sizesOf(type) || layoutOf(from).hasHalo() ||
+        orderOf(cast<RankedTensorType>(op->getOperand(0).getType())) != orderOf(type))
+      return {};
+    ops.push_back(op);
+  }
+  return {};
 }
 
 const KernelClass *findKernelClass(StringRef name) {

@@ -16,6 +16,7 @@ struct KernelClass {
   bool takesConsumers = true;     // whether elementwise ops behind the anchor can be computed with it
   bool takesProducers = true;     // whether an anchor that computes its first operand on demand does so about once
   bool goesByStrides = true;      // whether its operands and results may be pieces of larger tensors
+  bool widensImages = false;      // whether it reads an image of bytes and widens them itself (widenedImage)
   // The size by which versions of a kernel are told apart, and what it counts; null where there are none.
   mlir::AffineExpr (*extent)(mlir::Operation *anchor) = nullptr;
   llvm::StringLiteral extentName = "";
@@ -40,6 +41,9 @@ bool isDepthwise(mlir::Operation *op);
 // Whether such a convolution leaves out what its windows have beyond the ends of a row, without zeros in memory: the
 // tiles there are unrolled, which needs a known width, and few of them.
 bool leavesOutEnds(mlir::Operation *depthwise);
+// The ops that make floats of the bytes of such a convolution's image, the last one first, if they do nothing else and
+// nothing else reads what they make; none otherwise, or where zeros around the image stand in memory.
+llvm::SmallVector<mlir::Operation *> widenedImage(mlir::Operation *depthwise);
 
 // Checks that what a schedule names are knobs of the class, with values in their ranges.
 llvm::Error checkKnobs(const KernelClass &klass, const Schedule &schedule);

@@ -251,9 +251,40 @@ private:
            type.getNumElements() == columns;
   }
 
+  // Whose products and reciprocal are far from what single precision cannot hold.
+  static bool isOrdinary(float scale) { return scale > 1e-18f && scale < 1e18f; }
+
+  // A convolution of single channels is one of floats, but may read the numbers: their scale goes into the weights.
+  void widenImage(ConvOp conv, DequantizeLinearOp left) {
+    RankedTensorType weight = typeOf(conv.getWeight());
+    auto scale = constantFloats(left.getScale());
+    std::optional<int64_t> zero = onlyNumber(left.getZeroPoint());
+    bool isOfSingleChannels = conv.getGroup() > 1 && weight.getDimSize(1) == 1 && weight.getElementType().isF32() &&
+                              weight.getDimSize(0) == conv.getGroup();
+    bool isScaled = scale && scale->size() == 1 && isOrdinary(scale->front());
+    if (!isOfSingleChannels || !isScaled || !zero || !isByte(left.getInput()) || !isWeightValue(conv.getWeight()))
+      return;
+    auto cast = [&](Value value, Type element, StringRef suffix) {
+      return createNamed<CastOp>(b, conv, suffix, value, TypeAttr::get(element)).getResult();
+    };
+    Value numbers = left.getInput();
+    if (*zero) {
+      Type i32 = b.getI32Type();
+      auto moved = DenseElementsAttr::get(RankedTensorType::get({}, i32), int32_t(*zero));
+      numbers = createNamed<SubOp>(b, conv, ".centred", cast(numbers, i32, ".i32"), makeConstant(b, conv, moved));
+    }
+    auto scaled = createNamed<MulOp>(b, conv, ".weight.scaled", conv.getWeight(),
+                                     asScalar(conv, left.getScale(), ".image.scale"));
+    scaled->setAttr("graph.ahead", b.getUnitAttr());
+    conv.getInputMutable().assign(cast(numbers, b.getF32Type(), ".numbers"));
+    conv.getWeightMutable().assign(scaled);
+  }
+
   void convolve(ConvOp conv) {
     auto left = conv.getInput().getDefiningOp<DequantizeLinearOp>(),
          right = conv.getWeight().getDefiningOp<DequantizeLinearOp>();
+    if (left && !isStrict)
+      widenImage(conv, left);
     if (!left || !right || quadsOf(conv))
       return;
     if (isStrict)
@@ -392,7 +423,16 @@ private:
       return;
     if (auto relu = input.getDefiningOp<ReluOp>(); relu && *zero == least && relu->hasOneUse())
       input = relu.getInput();
-    // What is added to the sums is divided, too.
+    Value inSteps = dividedAhead(quantize, input);
+    if (!inSteps)
+      inSteps = timesReciprocal(quantize, input, scale->front());
+    if (inSteps)
+      replace(op, createNamed<QuantizeLinearOp>(b, op, "", inSteps, makeScalar(b, op, b.getF32Type(), 1),
+                                                quantize.getZeroPoint()));
+  }
+
+  // Scaled sums, and what is added to them, by a scale that is divided by the quantiser's; null for anything else.
+  Value dividedAhead(QuantizeLinearOp quantize, Value input) {
     auto add = input.getDefiningOp<AddOp>();
     Value shift = add && input.hasOneUse() && isWeightValue(add.getRhs()) ? add.getRhs() : Value();
     if (shift)
@@ -401,15 +441,21 @@ private:
     auto sums = scaled ? scaled.getLhs().getDefiningOp<CastOp>() : CastOp();
     if (!sums || !input.hasOneUse() || !elementOf(sums.getInput()).isSignlessInteger(32) ||
         !isWeightValue(scaled.getRhs()))
-      return;
-    Value steps = asScalar(op, quantize.getScale(), ".result.scale");
-    Value by = createNamed<DivOp>(b, op, ".requantized.scale", scaled.getRhs(), steps);
-    Value product = createNamed<MulOp>(b, op, ".requantized", sums, by);
-    if (shift)
-      product =
-          createNamed<AddOp>(b, op, ".shifted", product, createNamed<DivOp>(b, op, ".requantized.shift", shift, steps));
-    replace(op, createNamed<QuantizeLinearOp>(b, op, "", product, makeScalar(b, op, b.getF32Type(), 1),
-                                              quantize.getZeroPoint()));
+      return {};
+    Value steps = asScalar(quantize, quantize.getScale(), ".result.scale");
+    Value by = createNamed<DivOp>(b, quantize, ".requantized.scale", scaled.getRhs(), steps);
+    Value product = createNamed<MulOp>(b, quantize, ".requantized", sums, by);
+    return shift ? createNamed<AddOp>(b, quantize, ".shifted", product,
+                                      createNamed<DivOp>(b, quantize, ".requantized.shift", shift, steps))
+                       .getResult()
+                 : product;
+  }
+
+  // What was computed, which has roundings of its own, is not divided: that takes as long as ten products.
+  Value timesReciprocal(QuantizeLinearOp quantize, Value input, float scale) {
+    if (!input.getDefiningOp() || scale == 1 || !isOrdinary(scale) || !elementOf(input).isF32())
+      return {};
+    return createNamed<MulOp>(b, quantize, ".steps", input, makeScalar(b, quantize, b.getF32Type(), 1 / double(scale)));
   }
 
   // In front of the first op that reads it: what is dequantised long before would be a kernel of its own, which takes

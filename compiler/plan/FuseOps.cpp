@@ -111,7 +111,8 @@ private:
       if (!uses && !dependent)
         continue;
       bool takes = uses && !dependent && op->hasTrait<Elementwise>() && !groupOf.contains(op) &&
-                   sameIteration(op, seed) && fits(instructions + instructionsOf(op), isPlain) &&
+                   !isWidenedByItsReader(op, backend) && sameIteration(op, seed) &&
+                   fits(instructions + instructionsOf(op), isPlain) &&
                    (isPlain || group.size() > seeds || decide(op, true));
       if (!takes) {
         tainted.insert(op);
@@ -167,9 +168,11 @@ private:
       return false;
     if (isAnchor(consumer))
       return consumer->getOperand(0) == value &&
-             (consumer == takesQueries ||
+             (consumer == takesQueries || !widenedBy(consumer, backend).empty() ||
               (takesProducer(consumer) && kernelClassOf(consumer, backend).takesProducers &&
                decide(consumer, !isa<ConvOp>(consumer) || gainsFromProducer(consumer, producer.ops.size(), target))));
+    if (auto pad = dyn_cast<PadOp>(consumer))
+      return pad.getInput() == value && padsOnDemand(pad, producer.instructions);
     // Broadcast operands would be computed again for every element they spread to.
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }

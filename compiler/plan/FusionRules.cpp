@@ -2,6 +2,7 @@
 #include "compiler/plan/FusionRules.h"
 
 #include "compiler/graph/Layout.h"
+#include "compiler/kernel/Backend.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/VectorWork.h"
@@ -38,6 +39,29 @@ bool takesProducer(Operation *anchor) {
          llvm::all_of(window->strides, [](int64_t s) { return s == 1; }) &&
          llvm::all_of(window->padsBegin, [](int64_t p) { return p == 0; }) &&
          llvm::all_of(window->padsEnd, [](int64_t p) { return p == 0; });
+}
+
+SmallVector<Operation *> widenedBy(Operation *anchor, const Backend &backend) {
+  return isAnchor(anchor) && kernelClassOf(anchor, backend).widensImages ? widenedImage(anchor)
+                                                                         : SmallVector<Operation *>();
+}
+
+bool isWidenedByItsReader(Operation *op, const Backend &backend) {
+  constexpr int most = 3; // ops from bytes to floats
+  if (!isa<CastOp, SubOp>(op))
+    return false;
+  Operation *reader = op;
+  for (int i = 0; i <= most && reader->hasOneUse() && !isAnchor(reader); ++i)
+    reader = *reader->user_begin();
+  return llvm::is_contained(widenedBy(reader, backend), op);
+}
+
+bool padsOnDemand(PadOp pad, int64_t instructions) {
+  constexpr int64_t most = 32; // which are there once more for every lane of a vector at the ends of rows
+  RankedTensorType type = pad.getType();
+  int64_t dim = innermostDim(type);
+  std::optional<int64_t> channels = dim < 0 ? std::nullopt : constantSize(sizesOf(type)[dim]);
+  return pad.getMode() == "constant" && channels && *channels <= 4 && instructions <= most;
 }
 
 Operation *lastAnchor(ArrayRef<Operation *> group) {

@@ -5,9 +5,19 @@
 
 namespace fathom {
 
+class Backend;
+
 // Whether an anchor computes its first operand's elements on demand, each about once: reductions, and products that
 // pack their rows.
 bool takesProducer(mlir::Operation *anchor);
+
+// The ops that an anchor's class widens an image of bytes by (KernelClass::widensImages), and whether an op is one.
+llvm::SmallVector<mlir::Operation *> widenedBy(mlir::Operation *anchor, const Backend &backend);
+bool isWidenedByItsReader(mlir::Operation *op, const Backend &backend);
+
+// Whether a Pad computes what it pads on demand, which takes so many instructions: every element once, in vectors where
+// the pixels of an image have few channels.
+bool padsOnDemand(graph::PadOp pad, int64_t instructions);
 
 // The anchor that decides a group's loops: of an attention's, the last. Null in a map.
 mlir::Operation *lastAnchor(llvm::ArrayRef<mlir::Operation *> group);

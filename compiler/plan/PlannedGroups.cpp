@@ -77,6 +77,7 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Backe
                                   "' in one kernel: it is not elementwise");
     for (Operation *op : group)
       if (anchor && op != anchor && position[op] < position[anchor] && !takesProducer(anchor) && !attention &&
+          !llvm::is_contained(widenedBy(anchor, backend), op) &&
           llvm::is_contained(op->getResult(0).getUsers(), anchor))
         return refuse(kernel, "'" + opName(op) + "' cannot be computed inside '" + opName(anchor) + "'");
     // Keys and values are read from memory, packed.

@@ -8,6 +8,7 @@ import fathom
 from support import models
 from support.compare import run
 from support.models import node, prime
+from support.plans import Plan
 
 BYTES = {"uint8": np.uint8, "int8": np.int8}
 SEEDS = range(4)
@@ -89,6 +90,47 @@ def test_convolution_between_quantisations(seed, group, per_channel):
     exact = (case.sums + bias.reshape(1, -1, 1, 1)) * float(x_scale) * by_channel / float(y_scale)
     [got] = run(fathom.compile(proto), {"x": x})
     assert_rounded(got, exact, y_zero)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("zero_is", ["any", "none", "least"])
+def test_single_channels_between_quantisations(seed, zero_is):
+    """An image of bytes that the convolution widens itself, beside another reader; zeros around it are zero points."""
+    random = np.random.default_rng(seed)
+    dtype = BYTES[random.choice(list(BYTES))]
+    channels, least = prime(random, least=2), np.iinfo(dtype).min
+    zero = {"any": zero_point(random, dtype), "none": np.asarray(0, dtype), "least": np.asarray(least, dtype)}[zero_is]
+    kernel = [int(random.choice([1, 2, 3, 5])) for _ in range(2)]
+    attributes = {"strides": [int(s) for s in random.integers(1, 3, 2)], "pads": [int(p) for p in random.integers(0, 3, 4)],
+                  "dilations": [int(s) for s in random.integers(1, 3, 2)], "group": channels, "kernel_shape": kernel}
+    image = numbers(random, dtype, int(random.integers(1, 3)), channels, prime(random, least=11), prime(random, least=11))
+    w, x_scale = random.standard_normal((channels, 1, *kernel)).astype(np.float32), np.float32(0.02)
+    nodes = [node("QuantizeLinear", "x xs xz", "xq"), node("DequantizeLinear", "xq xs xz", "xd"), node("Conv", "xd w", "y", **attributes),
+             node("Neg", "xd", "other")]
+    x = quantised(image, x_scale, zero)
+    outputs = [("y", TensorProto.FLOAT), ("other", TensorProto.FLOAT)]
+    proto = models.model(nodes, [("x", TensorProto.FLOAT, x.shape)], outputs, {"xs": x_scale, "xz": zero, "w": w})
+    exact, bound = (exact_conv(a, b, attributes) for a, b in ((x, w), (np.abs(x), np.abs(w))))
+    got, other = run(fathom.compile(proto), {"x": x})
+    assert (np.abs(got - exact) <= 8 * np.finfo(np.float32).eps * bound).all()
+    np.testing.assert_array_equal(other, -x)
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "cascadelake", "neoverse-n1"])
+def test_bytes_between_convolutions_stay_bytes(target):
+    """What a convolution of single channels reads is stored as bytes, and widened in its kernel."""
+    random = np.random.default_rng(3)
+    scale, zero = np.float32(0.1), np.uint8(0)
+    nodes = [node("QuantizeLinear", "x s z", "xq"), node("DequantizeLinear", "xq s z", "xd"), node("DequantizeLinear", "w s", "wd"),
+             node("Conv", "xd wd", "c"), node("QuantizeLinear", "c s z", "cq"), node("DequantizeLinear", "cq s z", "cd"),
+             node("Conv", "cd d", "y", group=16, pads=[1, 1, 1, 1])]
+    weights = {"s": scale, "z": zero, "w": numbers(random, np.int8, 16, 8, 1, 1), "d": random.standard_normal((16, 1, 3, 3)).astype(np.float32)}
+    proto = models.model(nodes, [("x", TensorProto.FLOAT, [1, 8, 12, 12])], [("y", TensorProto.FLOAT)], weights)
+    kernels = Plan(fathom.compile(proto, emit="plan", target=target)).kernels
+    [single] = [kernel for kernel in kernels if "class:           depthwise" in kernel]
+    assert "- y.numbers" in single
+    # Another chooser may have the floats stored.
+    assert not any("y.numbers" in kernel for kernel in kernels if kernel is not single)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, 3])

@@ -27,6 +27,8 @@ struct DepthwiseConvolution {
   bool tileIsInside(int64_t x) const { return isInside(x, 0) && isInside(x + tileW - 1, window.kernel.back() - 1); }
   // `count` pixels of the row at `index` from `x` on, whose windows begin at `corner`, for a vector of channels.
   void tile(Indices index, Value x, int64_t count, Value corner, Value channel, int64_t lanes);
+  // Elements of the image, made floats where it is of bytes.
+  Value pixelsAt(Value at, int64_t lanes);
   // What one row of the windows' taps adds to the sums; it begins at `corner`. `tap` says which row it is.
   void rowOfTaps(Value corner, Value x, Indices tap, int64_t lanes, SmallVectorImpl<Value> &sums);
   // The first row of pixels that windows of the row below have and those of a row have not.
@@ -35,6 +37,7 @@ struct DepthwiseConvolution {
   // A line that will be needed.
   struct Line {
     Value pointer, at;
+    Type element;
     Code::CacheLevel level;
   };
   // The lines that the windows of the row below have besides those of such a tile, whose first pixel is at `pixel`.
@@ -52,7 +55,10 @@ struct DepthwiseConvolution {
   Emitter &e = k.e;
   Code &c = e.c;
   Type element = op.getType().getElementType();
-  const Buffer &input = e.buffer(op.getInput());
+  SmallVector<Operation *> widening = widenedImage(op);
+  Value image = widening.empty() ? op.getInput() : widening.back()->getOperand(0);
+  const Buffer &input = e.buffer(image);
+  Type imageElement = input.type.getElementType();
   Sizes inputSizes = sizesOf(input.type);
   ArrayRef<AffineExpr> strides = ArrayRef(input.layout.strides).drop_front(2); // of the spatial dimensions
   int64_t spatial = window.kernel.size(), last = 1 + spatial;
@@ -160,11 +166,23 @@ void DepthwiseConvolution::tile(Indices index, Value x, int64_t count, Value cor
   size_t fetched = 0;
   for (int64_t p = 0; p < count; ++p) {
     for (size_t end = ahead.size() * (p + 1) / count; fetched < end; ++fetched)
-      c.prefetch(ahead[fetched].pointer, ahead[fetched].at, element, ahead[fetched].level);
+      c.prefetch(ahead[fetched].pointer, ahead[fetched].at, ahead[fetched].element, ahead[fetched].level);
     index[1] = along;
     index[last] = {c.add(x, p), 0};
     k.storeAnchor(index, sums[p], lanes);
   }
+}
+
+Value DepthwiseConvolution::pixelsAt(Value at, int64_t lanes) {
+  auto load = [&](ArrayRef<Index>, int64_t count) { return c.load(input.pointer, at, imageElement, count); };
+  if (widening.empty())
+    return load({}, lanes);
+  Indices index = e.zeros(2 + spatial);
+  index[1].step = lanes > 1 ? 1 : 0;
+  e.bind(image, load);
+  Value pixels = e.element(op.getInput(), index, lanes);
+  e.unbind(image);
+  return pixels;
 }
 
 // All taps are unrolled: the windows of neighbouring pixels overlap, and equal loads become one.
@@ -178,7 +196,7 @@ void DepthwiseConvolution::rowOfTaps(Value corner, Value x, Indices tap, int64_t
         continue;
       int64_t pixel = p * window.strides.back() + i * window.dilations.back();
       Value at = c.add(corner, c.mul(c.expr(strides.back()), pixel));
-      sum = LLVM::FMulAddOp::create(c.b, c.loc, c.load(input.pointer, at, element, lanes), w, sum);
+      sum = LLVM::FMulAddOp::create(c.b, c.loc, pixelsAt(at, lanes), w, sum);
     }
   }
 }
@@ -190,14 +208,15 @@ void DepthwiseConvolution::linesBelow(Value pixel, int64_t count, int64_t lanes,
       if (x % window.strides[across] >= extent(across))
         continue;
       Value at = c.add(c.mul(c.expr(strides[down]), y), c.mul(c.expr(strides[across]), x));
-      for (int64_t lane = 0; lane < lanes; lane += lineBytes / elementBytes(element))
-        lines.push_back({input.pointer, c.add(c.add(c.add(pixel, below), at), lane), Code::CacheLevel::First});
+      for (int64_t lane = 0; lane < lanes; lane += lineBytes / elementBytes(imageElement))
+        lines.push_back(
+            {input.pointer, c.add(c.add(c.add(pixel, below), at), lane), imageElement, Code::CacheLevel::First});
     }
 }
 
 void DepthwiseConvolution::linesOfNextBlock(Value row, Value pixel, int64_t count, Value channel, int64_t lanes,
                                             SmallVectorImpl<Line> &lines) {
-  int64_t down = spatial - 2, across = spatial - 1, inLine = lineBytes / elementBytes(element);
+  int64_t down = spatial - 2, across = spatial - 1;
   std::optional<int64_t> channels = constantSize(sizes[1]);
   if (!channels || blockC >= *channels || schedule.grain > schedule.fetchBlock * extent(down) ||
       !e.isBuffer(op.getWeight()))
@@ -205,14 +224,15 @@ void DepthwiseConvolution::linesOfNextBlock(Value row, Value pixel, int64_t coun
   const Buffer &weight = e.buffer(op.getWeight());
   Value tap = c.add(c.expr(weight.layout.offset), c.mul(channel, c.expr(weight.layout.strides[0])));
   tap = c.add(tap, c.mul(c.rem(row, c.i64(window.kernel[down])), c.expr(weight.layout.strides[2 + down])));
-  auto add = [&](Value pointer, Value first, int64_t number, AffineExpr distance) {
+  auto add = [&](const Buffer &buffer, Value first, int64_t number, AffineExpr distance) {
+    Type of = buffer.type.getElementType();
     for (int64_t i = 0; i < number; ++i)
-      for (int64_t lane = 0; lane < lanes; lane += inLine)
-        lines.push_back(
-            {pointer, c.add(c.add(first, c.mul(c.expr(distance), i)), blockC + lane), Code::CacheLevel::Second});
+      for (int64_t lane = 0; lane < lanes; lane += lineBytes / elementBytes(of))
+        lines.push_back({buffer.pointer, c.add(c.add(first, c.mul(c.expr(distance), i)), blockC + lane), of,
+                         Code::CacheLevel::Second});
   };
-  add(input.pointer, pixel, count * window.strides[across], strides[across]);
-  add(weight.pointer, tap, window.kernel[across], weight.layout.strides[2 + across]);
+  add(input, pixel, count * window.strides[across], strides[across]);
+  add(weight, tap, window.kernel[across], weight.layout.strides[2 + across]);
 }
 
 } // namespace

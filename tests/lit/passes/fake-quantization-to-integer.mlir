@@ -28,6 +28,25 @@ func.func @zeros(%x: tensor<1x4x5x5xui8>) -> tensor<1x2x5x5xi32> {
   return %0 : tensor<1x2x5x5xi32>
 }
 
+// A convolution of single channels reads the numbers, less their zero point; the scale goes into its weights.
+// CHECK-LABEL: func @single_channels
+// CHECK: %[[I:.*]] = graph.Cast(%arg0) {{.*}}i32
+// CHECK: %[[C:.*]] = graph.Sub(%[[I]]
+// CHECK: %[[W:.*]] = graph.Mul(
+// CHECK: %[[X:.*]] = graph.Cast(%[[C]]) {{.*}}-> tensor<1x4x5x5xf32>
+// CHECK: graph.Conv(%[[X]], %[[W]]
+// STRICT-LABEL: func @single_channels
+// STRICT: graph.DequantizeLinear(%arg0
+func.func @single_channels(%x: tensor<1x4x5x5xui8>) -> tensor<1x4x5x5xf32> {
+  %n = graph.None
+  %s = graph.Constant dense<0.5> : tensor<f32> as tensor<f32>
+  %z = graph.Constant dense<3> : tensor<ui8> as tensor<ui8>
+  %w = graph.Constant dense<1.0> : tensor<4x1x3x3xf32> as tensor<4x1x3x3xf32>
+  %0 = graph.DequantizeLinear(%x, %s, %z) : (tensor<1x4x5x5xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x4x5x5xf32>
+  %1 = graph.Conv(%0, %w, %n) {graph.name = "y", group = 4 : i64, pads = array<i64: 1, 1, 1, 1>} : (tensor<1x4x5x5xf32>, tensor<4x1x3x3xf32>, none) -> tensor<1x4x5x5xf32>
+  return %1 : tensor<1x4x5x5xf32>
+}
+
 // Between a quantiser and another one: no number is dequantised. Numbers with a sign lose it, and a ReLU that the
 // quantiser implies goes.
 // CHECK-LABEL: func @between
