@@ -52,6 +52,12 @@ def test_backend(run):
     np.testing.assert_array_equal(names["z"], -names["y"])
 
 
+def test_quantizing(run, capsys):
+    save_perceptron()
+    names = run("quantizing.md")
+    assert capsys.readouterr().out.startswith("2 {'y': 0.0") and names["artifact"].manifest
+
+
 def tokenizer(texts, **options):
     """Letters as tokens, rows of one length."""
     rows = [[ord(letter) % 100 for letter in text] for text in texts]
