@@ -112,13 +112,14 @@ def _divergence(counts: np.ndarray, start: int, stop: int) -> float:
     levels = np.arange(inner.size) * LEVELS // inner.size
     # A level's numbers are spread over those of its bins that have any.
     filled = inner > 0
-    share = np.bincount(levels, inner, LEVELS) / np.maximum(np.bincount(levels, filled, LEVELS), 1)
-    spread = np.where(filled, share[levels], 0)
+    numbers, places = np.bincount(levels, inner, LEVELS), np.bincount(levels, filled, LEVELS)
+    spread = np.where(filled, (numbers / np.maximum(places, 1))[levels], 0)
     p, q = kept / kept.sum(), spread / spread.sum()
     there = p > 0
-    # What counts of bins differ by where they are equal but for chance, which would be smaller the more is cut off.
-    chance = (filled.sum() - np.count_nonzero(share)) / (2 * inner.sum())
-    return float(np.sum(p[there] * np.log(p[there] / np.maximum(q[there], 1e-12)))) - float(chance)
+    # Counts of bins differ by chance alone, the less of it the more is cut off: a half for each bin but one of a level, or for
+    # each number but one of a bin where there are few.
+    chance = np.clip(np.minimum(places - 1, numbers - places), 0, None).sum() / 2 / inner.sum()
+    return float(np.sum(p[there] * np.log(p[there] / np.maximum(q[there], 1e-12))) - chance)
 
 
 def levels_of(low: float, high: float) -> tuple[np.float32, np.uint8]:
