@@ -23,6 +23,28 @@ static const Option table[] = {
      "where the artifact goes (without it MODEL.fathom, in this folder), or text that would be printed ('-' is "
      "stdout); "
      "it appears only when it is whole"},
+    {"output", 'o', OptionType::File, "FILE", "", QuantizeBit, false, false,
+     "where the quantised model goes (without it MODEL.int8.onnx, in this folder), with weights of more than 1 GiB "
+     "beside it in FILE.data; it appears only when it is whole"},
+    {"calibrate", 0, OptionType::File, "DATA", "", QuantizeBit, false, false,
+     "samples to take ranges from: an .npz file or a folder of them, with the inputs' names as keys; a folder of .npy "
+     "files, where there is one input; or one such folder for each input, with its name"},
+    {"method", 0, OptionType::Choice, "minmax|percentile|entropy", "minmax", QuantizeBit, false, false,
+     "what of its numbers a value's range is: all, all but those that lie outermost (--percentile), or those whose "
+     "levels keep the distribution best"},
+    {"percentile", 0, OptionType::Number, "P", "99.99", QuantizeBit, false, false,
+     "with --method percentile: P percent of the numbers are within, and half of the rest beyond either end"},
+    {"max-error", 0, OptionType::Number, "E", "", QuantizeBit, false, false,
+     "leave operators in floating point, the most sensitive first, until the relative error of every output on the "
+     "samples is at most E"},
+    {"keep-float", 0, OptionType::Text, "NODE", "", QuantizeBit, true, false,
+     "leave this Conv, MatMul or Gemm in floating point; it may be given again for others"},
+    {"per-tensor", 0, OptionType::Flag, "", "", QuantizeBit, false, false,
+     "one scale for all weights of an operator instead of one for each channel"},
+    {"no-bias-correction", 0, OptionType::Flag, "", "", QuantizeBit, false, false,
+     "do not add to biases what quantised operators lack on average"},
+    {"memory", 0, OptionType::Number, "MIB", "512", QuantizeBit, false, false,
+     "how much the values may take that are looked at in one run; the model runs several times where they take more"},
     {"target", 't', OptionType::Text, "TARGET", "host", tellsPasses | DoctorBit | PlanBit, false, true,
      "the machine to compile for: host, a CPU's name, TRIPLE:CPU, a description FILE.yaml, or a device: opencl, cuda "
      "or "
@@ -147,7 +169,7 @@ static const Option table[] = {
      "sizes or ranges of all dimensions of an input"},
     {"jobs", 'j', OptionType::Integer, "N", "0", compiles | PassesBit, false, true,
      "threads of the compiler; 0: all CPUs"},
-    {"threads", 0, OptionType::Integer, "N", "0", runs, false, false,
+    {"threads", 0, OptionType::Integer, "N", "0", runs | QuantizeBit, false, false,
      "threads of a run; 0: FATHOM_NUM_THREADS, or else all CPUs; results do not depend on it"},
     {"device", 0, OptionType::Integer, "N", "", runs, false, false,
      "of a model for devices: the number of the one to run on, from 0; default: FATHOM_DEVICE, or else the first"},
@@ -207,9 +229,10 @@ static const Option table[] = {
      "run the model and tell the time of every kernel, beside what this machine could do at most; with --cost, of that "
      "kernel alone"},
     {"json", 0, OptionType::Flag, "", "",
-     compiles | PassesBit | RunBit | CheckBit | InspectBit | DoctorBit | DiffBit | DatabaseBit, false, false,
+     compiles | PassesBit | RunBit | CheckBit | InspectBit | DoctorBit | DiffBit | DatabaseBit | QuantizeBit, false,
+     false,
      "print the result as one line of JSON"},
-    {"quiet", 'q', OptionType::Flag, "", "", compiles | RunBit | DatabaseBit, false, false,
+    {"quiet", 'q', OptionType::Flag, "", "", compiles | RunBit | DatabaseBit | QuantizeBit, false, false,
      "print no report and no progress"},
 };
 

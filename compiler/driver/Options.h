@@ -27,6 +27,7 @@ enum CommandBit : unsigned {
   OptBit = 4096, // fathom-opt: what passes know of a compilation
   TuneBit = 8192,
   CalibrateBit = 16384,
+  QuantizeBit = 32768,
 };
 
 struct Option {

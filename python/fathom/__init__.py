@@ -22,6 +22,10 @@ def __getattr__(name):
         from . import inference
 
         return getattr(inference, name)
+    if name in ("Quantized", "quantize"):
+        from . import quantization
+
+        return getattr(quantization, name)
     if name == "Trainer":
         from .train import Trainer
 
@@ -30,4 +34,4 @@ def __getattr__(name):
 
 
 __version__ = "0.1.0"
-__all__ = ["Artifact", "Error", "InferenceSession", "Model", "Pool", "Queue", "Session", "SessionOptions", "TensorInfo", "Trainer", "check", "compile", "options"]
+__all__ = ["Artifact", "Error", "InferenceSession", "Model", "Pool", "Quantized", "Queue", "Session", "SessionOptions", "TensorInfo", "Trainer", "check", "compile", "options", "quantize"]

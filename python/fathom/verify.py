@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
-import traceback
 
 import numpy as np
 
 from .bisect import Bisection
+from .command import fail, print_result, run
 from .compare import compare, tensors_of
 from .compile import compile as compile_model
 from .compile import options as compile_options
@@ -132,11 +131,6 @@ def _split_dims(texts: list[str]) -> tuple[dict, list[str]]:
     return sizes, ranges
 
 
-def _fail(text: str, exit_code: int) -> int:
-    print(f"error: {text}", file=sys.stderr)
-    return exit_code
-
-
 def main(request: dict) -> int:
     quiet = request["quiet"] or not sys.stderr.isatty()
 
@@ -162,44 +156,12 @@ def main(request: dict) -> int:
         dim=ranges or None,
         **options,
     )
-    try:
-        if request["json"]:
-            print(json.dumps({"schema_version": 1} | report))
-        else:
-            _print_report(report)
-        sys.stdout.flush()
-    except OSError as error:
-        # What is still in the buffer must not be tried again when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise Error(f"cannot write to stdout: {error.strerror}", "F1014", 1) from error
+    print_result(report, request["json"], _print_report)
     if report["ok"]:
         return 0
-    return _fail(f"[F4001] the results differ from those of {report['against']} (seed {report['seed']})", 4)
-
-
-def _print_error(error: Error):
-    others = [
-        d
-        for d in error.diagnostics
-        if d["severity"] == "error" and (d["code"], d["message"]) != (error.code, error.message)
-    ]
-    print(f"error: {error}", file=sys.stderr)
-    for other in others:
-        node = f"node '{other['node']}': " if other["node"] else ""
-        print(printable(f"error: [{other['code']}] {node}{other['message']}"), file=sys.stderr)
+    return fail(f"[F4001] the results differ from those of {report['against']} (seed {report['seed']})", 4)
 
 
 def run_command(request: str) -> int:
-    """What the tool calls: main(), with every way to fail told in a line."""
-    try:
-        return main(json.loads(request))
-    except Error as error:
-        _print_error(error)
-        return error.exit_code
-    except KeyboardInterrupt:
-        return 130
-    except MemoryError:
-        return _fail("[F5001] out of memory", 5)
-    except Exception:
-        traceback.print_exc()
-        return _fail("[F7001] fathom verify failed; please report this with the model", 70)
+    """What the tool calls."""
+    return run("verify", main, request)

@@ -15,7 +15,7 @@ from support.networks import add_model, relu_model
 from support.tool import ROOT, TOOL
 from onnx import helper, numpy_helper
 
-COMMANDS = ["compile", "run", "bench", "verify", "check", "inspect", "doctor"]
+COMMANDS = ["compile", "run", "bench", "verify", "quantize", "check", "inspect", "doctor"]
 
 
 def test_no_command(fathom):

@@ -11,6 +11,12 @@ from support.tool import ROOT, fathom
 PAGES = [page for page in FILES if any(block.stage == "python" for block in blocks(page))]
 
 
+def test_quantizing(run, capsys):
+    save_perceptron()
+    names = run("quantizing.md")
+    assert capsys.readouterr().out.startswith("2 {'y': 0.0") and names["artifact"].manifest
+
+
 def tokenizer(texts, **options):
     """Letters as tokens, rows of one length."""
     rows = [[ord(letter) % 100 for letter in text] for text in texts]

@@ -26,6 +26,11 @@ static const Command commands[] = {
      "Compiles for this machine, runs on given or random inputs and prints the largest errors of every output. On a\n"
      "mismatch (exit code 4) it finds the first node whose result diverges.",
      verifyCommand},
+    {QuantizeBit, "quantize", "MODEL.onnx", "turn a model of 32-bit floats into one of 8-bit numbers",
+     "Runs the model on samples of its inputs (--calibrate) to see which range each value has, and writes ONNX with\n"
+     "QuantizeLinear and DequantizeLinear around what computes with 8 bits, which others can run too. Prints what\n"
+     "stays in floating point and why, and the error of every output on the samples.",
+     quantizeCommand},
     {CheckBit, "check", "MODEL.onnx", "list everything in a model that cannot be compiled",
      "Lists every unsupported operator, attribute and type at once (exit code 3), with the nodes' names and hints.",
      checkCommand},

@@ -49,6 +49,7 @@ llvm::Expected<int> compileCommand(const Arguments &arguments);
 llvm::Expected<int> runCommand(const Arguments &arguments);
 llvm::Expected<int> benchCommand(const Arguments &arguments);
 llvm::Expected<int> verifyCommand(const Arguments &arguments);
+llvm::Expected<int> quantizeCommand(const Arguments &arguments);
 llvm::Expected<int> checkCommand(const Arguments &arguments);
 llvm::Expected<int> inspectCommand(const Arguments &arguments);
 llvm::Expected<int> explainCommand(const Arguments &arguments);
