@@ -171,6 +171,9 @@ private:
              (consumer == takesQueries || !widenedBy(consumer, backend).empty() ||
               (takesProducer(consumer) && kernelClassOf(consumer, backend).takesProducers &&
                decide(consumer, !isa<ConvOp>(consumer) || gainsFromProducer(consumer, producer.ops.size(), target))));
+    // Bytes that are widened for a reader come from memory.
+    if (isWidenedByItsReader(consumer, backend) && !isWidenedByItsReader(value.getDefiningOp(), backend))
+      return false;
     if (auto pad = dyn_cast<PadOp>(consumer))
       return pad.getInput() == value && padsOnDemand(pad, producer.instructions);
     // Broadcast operands would be computed again for every element they spread to.

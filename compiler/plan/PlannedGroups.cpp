@@ -80,6 +80,12 @@ FailureOr<std::vector<FusionGroup>> plannedGroups(func::FuncOp main, const Backe
           !llvm::is_contained(widenedBy(anchor, backend), op) &&
           llvm::is_contained(op->getResult(0).getUsers(), anchor))
         return refuse(kernel, "'" + opName(op) + "' cannot be computed inside '" + opName(anchor) + "'");
+    // Bytes are read from memory, and widened here or not at all.
+    SmallVector<Operation *> widened = widenedBy(anchor, backend);
+    auto isHere = [&](Operation *op) { return op && llvm::is_contained(group, op); };
+    if (llvm::any_of(widened, isHere) &&
+        (!llvm::all_of(widened, isHere) || isHere(widened.back()->getOperand(0).getDefiningOp())))
+      return refuse(kernel, "'" + opName(anchor) + "' widens an image of bytes from memory, by all ops that do so");
     // Keys and values are read from memory, packed.
     for (Operation *op : group)
       for (Operation *user : op->getResult(0).getUsers())

@@ -94,8 +94,9 @@ def test_convolution_between_quantisations(seed, group, per_channel):
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("zero_is", ["any", "none", "least"])
-def test_single_channels_between_quantisations(seed, zero_is):
-    """An image of bytes that the convolution widens itself, beside another reader; zeros around it are zero points."""
+@pytest.mark.parametrize("has_other", [False, True])
+def test_single_channels_between_quantisations(seed, zero_is, has_other):
+    """An image of bytes that the convolution widens itself, and perhaps another reader; zeros around it are zero points."""
     random = np.random.default_rng(seed)
     dtype = BYTES[random.choice(list(BYTES))]
     channels, least = prime(random, least=2), np.iinfo(dtype).min
@@ -109,11 +110,14 @@ def test_single_channels_between_quantisations(seed, zero_is):
              node("Neg", "xd", "other")]
     x = quantised(image, x_scale, zero)
     outputs = [("y", TensorProto.FLOAT), ("other", TensorProto.FLOAT)]
+    if not has_other:
+        nodes.pop(), outputs.pop()
     proto = models.model(nodes, [("x", TensorProto.FLOAT, x.shape)], outputs, {"xs": x_scale, "xz": zero, "w": w})
     exact, bound = (exact_conv(a, b, attributes) for a, b in ((x, w), (np.abs(x), np.abs(w))))
-    got, other = run(fathom.compile(proto), {"x": x})
+    got, *other = run(fathom.compile(proto), {"x": x})
     assert (np.abs(got - exact) <= 8 * np.finfo(np.float32).eps * bound).all()
-    np.testing.assert_array_equal(other, -x)
+    for values in other:
+        np.testing.assert_array_equal(values, -x)
 
 
 @pytest.mark.parametrize("target", ["x86-64-v3", "cascadelake", "neoverse-n1"])
@@ -129,8 +133,21 @@ def test_bytes_between_convolutions_stay_bytes(target):
     kernels = Plan(fathom.compile(proto, emit="plan", target=target)).kernels
     [single] = [kernel for kernel in kernels if "class:           depthwise" in kernel]
     assert "- y.numbers" in single
-    # Another chooser may have the floats stored.
     assert not any("y.numbers" in kernel for kernel in kernels if kernel is not single)
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "neoverse-n1"])
+def test_bytes_to_widen_are_in_memory(target, tmp_path):
+    """A plan's kernel that makes them itself is refused."""
+    nodes = [node("QuantizeLinear", "x s z", "xq"), node("DequantizeLinear", "xq s z", "xd"), node("Conv", "xd d", "y", group=8)]
+    weights = {"s": np.float32(0.1), "z": np.uint8(0), "d": models.floats(np.random.default_rng(3), 8, 1, 3, 3)}
+    proto = models.model(nodes, [("x", TensorProto.FLOAT, [1, 8, 12, 12])], [("y", TensorProto.FLOAT)], weights)
+    plan = Plan.of(proto, target=target)
+    others = [kernel for kernel in plan.kernels if "- xq\n" not in kernel]
+    assert len(others) == len(plan.kernels) - 1
+    joined = [kernel.replace("      - y.numbers\n", "      - xq\n      - y.numbers\n") for kernel in others]
+    with pytest.raises(fathom.Error, match="F1009.*'y' widens an image of bytes from memory"):
+        plan.with_kernels(joined).compile(proto, tmp_path, target=target)
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2, 3])
