@@ -14,7 +14,7 @@ def pool(name, extra=lambda g: {}):
         if not g.takes("dilations"):
             attributes.pop("dilations")
         # With strides beyond the window ONNX Runtime pads by less than nothing here, by nothing in Conv, and refuses the other pools.
-        if name == "LpPool" and attributes["auto_pad"] in ("SAME_UPPER", "SAME_LOWER") and attributes["strides"]:
+        if name in ("LpPool", "MaxPool") and attributes["auto_pad"] in ("SAME_UPPER", "SAME_LOWER") and attributes["strides"]:
             attributes["strides"] = [min(s, k) for s, k in zip(attributes["strides"], kernel, strict=True)]
         # Windows that end in the padding, and those that lie there alone, follow different rules in different versions.
         attributes["ceil_mode"] = 1 if g.takes("ceil_mode") and attributes["auto_pad"] is None and g.chance(0.2) else None
