@@ -70,6 +70,8 @@ def provide(page, text):
             onnx.save(models[name](), name)
         elif (ROOT / "models" / name).exists():
             sparse(name.removesuffix(".onnx"), pathlib.Path())
+    if "samples.npz" in text:
+        np.savez("samples.npz", x=floats(np.random.default_rng(0), 10, 2, 16))
     if "@x.npy" in text:
         np.save("x.npy", np.ones((2, 16), np.float32))
     if page in COMPILED:
