@@ -230,8 +230,7 @@ static const Option table[] = {
      "kernel alone"},
     {"json", 0, OptionType::Flag, "", "",
      compiles | PassesBit | RunBit | CheckBit | InspectBit | DoctorBit | DiffBit | DatabaseBit | QuantizeBit, false,
-     false,
-     "print the result as one line of JSON"},
+     false, "print the result as one line of JSON"},
     {"quiet", 'q', OptionType::Flag, "", "", compiles | RunBit | DatabaseBit | QuantizeBit, false, false,
      "print no report and no progress"},
 };
