@@ -83,8 +83,8 @@ Num sigmoid(Num x) {
 }
 
 Num swish(Num x) {
-  x = clampBelow(x, pick(x, -88.0, -709.0));
-  return x / onePlusExpOfMinus(x, 0);
+  Num low = clampBelow(x, pick(x, -88.0, -709.0));
+  return select(equal(x, -kInfinity), kNan, low / onePlusExpOfMinus(low, 0));
 }
 
 Num timesExp(Num factor, Num x, Num low) {

@@ -24,8 +24,8 @@ Num fastExpAtMostZero(Num x) { return coarseExp(clampBelow(x, -88.0), 0); }
 Num fastSigmoid(Num x) { return 1.0 / (fastExp(-x) + 1.0); }
 
 Num fastSwish(Num x) {
-  x = clampBelow(x, -88.0);
-  return x / (fastExp(-x) + 1.0);
+  Num low = clampBelow(x, -88.0);
+  return select(equal(x, -kInfinity), kNan, low / (fastExp(-low) + 1.0));
 }
 
 Num fastTanh(Num x) {

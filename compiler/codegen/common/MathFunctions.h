@@ -13,7 +13,8 @@ Num exp(Num x);
 Num expAtMostZero(Num x); // for x <= 0
 // 1 / (1 + e^-x)
 Num sigmoid(Num x);
-// x / (1 + e^-x), which nears 0 towards -infinity: what is smaller than 6e-37 (f64: 1e-305) may be as large as that.
+// x / (1 + e^-x), which nears 0 towards -infinity: what is smaller than 6e-37 (f64: 1e-305) may be as large as that. Of
+// -infinity itself it is not a number, as the product of x and a sigmoid of 0 is.
 Num swish(Num x);
 // factor * e^(x + low), with the factor in [2^-30, 2^30] and low a correction below the last bits of x.
 Num timesExp(Num factor, Num x, Num low);
