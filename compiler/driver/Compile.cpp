@@ -167,18 +167,16 @@ static LogicalResult generateAll(Program &program, const CompileOptions &options
   report.weightBytes = memory.weightBytes, report.arenaBytes = memory.fixedBytes;
   report.sourceWeightBytes = program.sourceWeightBytes;
   Stopwatch watch(report, "package");
-  ArtifactInfo info{describeArtifact(program, memory, options), options.weightsSeed, {}};
+  ArtifactInfo info;
+  info.weightsSeed = options.weightsSeed;
   // Of a device, what its driver takes is printed, and nothing else.
   if (memory.space != MemorySpace::Host && options.stop != Stage::Artifact)
     return print(codes, options.text), success();
   if (memory.space != MemorySpace::Host)
     for (MachineCode &code : std::exchange(codes, {}))
       info.programs.push_back(std::move(code.text));
-  int64_t programBytes = 0;
-  for (const std::string &text : info.programs)
-    programBytes += int64_t(text.size());
-  if (programBytes)
-    info.manifest["program_bytes"] = programBytes;
+  if (options.stop == Stage::Artifact)
+    info.manifest = printManifest(program, memory, options, info.programs);
   FailureOr<MachineCode> host = generateHost(program, memory, options, parts, info);
   if (failed(host))
     return failure();

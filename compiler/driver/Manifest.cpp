@@ -5,6 +5,7 @@
 #include "compiler/explain/KernelNotes.h"
 #include "compiler/graph/SmallTypes.h"
 #include "compiler/graph/TypeText.h"
+#include "llvm/Support/JSON.h"
 #include <cmath>
 
 using namespace mlir;
@@ -157,10 +158,13 @@ llvm::json::Array describeStrings(ModuleOp module) {
 
 } // namespace
 
-llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &memory, const CompileOptions &options) {
+std::string printManifest(const Program &program, const MemoryPlan &memory, const CompileOptions &options,
+                          llvm::ArrayRef<std::string> programs) {
   func::FuncOp main = program.main;
   graph::SymbolList symbols = graph::getSymbols(program.module);
   llvm::json::Array kernels, symbolList;
+  // An array that grows copies what it has: a value's move may throw.
+  kernels.reserve(program.kernels.size());
   std::vector<KernelNotes> notes = explainKernels(program);
   for (const auto &[kernel, note] : llvm::zip_equal(program.kernels, notes)) {
     llvm::json::Array versions;
@@ -194,7 +198,7 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
       symbolList.push_back(std::move(described));
     }
   auto hash = program.module->getAttrOfType<StringAttr>("graph.model_hash");
-  return llvm::json::Object{
+  llvm::json::Object manifest{
       {"fathom", compilerVersion},
       {"fp", name(options.fp)},
       {"model_hash", hash ? hash.str() : ""},
@@ -214,6 +218,14 @@ llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &me
       {"choices", describeChoices(program)},
       {"kernels", std::move(kernels)},
       {"other_ops", describeOps(explainOthers(program))}};
+  int64_t programBytes = 0;
+  for (const std::string &text : programs)
+    programBytes += int64_t(text.size());
+  if (programBytes)
+    manifest["program_bytes"] = programBytes;
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(manifest));
+  return text;
 }
 
 } // namespace fathom

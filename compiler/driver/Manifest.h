@@ -8,6 +8,8 @@ namespace fathom {
 
 inline constexpr llvm::StringLiteral compilerVersion = "0.1.0";
 
-llvm::json::Object describeArtifact(const Program &program, const MemoryPlan &memory, const CompileOptions &options);
+// JSON; of devices with the size of the kernels' programs.
+std::string printManifest(const Program &program, const MemoryPlan &memory, const CompileOptions &options,
+                          llvm::ArrayRef<std::string> programs);
 
 } // namespace fathom

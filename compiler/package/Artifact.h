@@ -5,7 +5,6 @@
 #include "compiler/target/Target.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/JSON.h"
 
 namespace fathom {
 
@@ -13,7 +12,7 @@ namespace fathom {
 int32_t dtypeOf(mlir::Type type);
 
 struct ArtifactInfo {
-  llvm::json::Object manifest;
+  std::string manifest;                // JSON
   std::optional<uint64_t> weightsSeed; // leave the weights out and let the runtime make them up
   // Of devices: the kernels' programs in the order of the program's codes, and whether a run can be recorded.
   std::vector<std::string> programs;

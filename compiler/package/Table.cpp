@@ -206,8 +206,6 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
     base->setVisibility(GlobalValue::HiddenVisibility);
     weights = base;
   }
-  std::string manifest;
-  raw_string_ostream(manifest) << json::Value(json::Object(info.manifest));
   Constant *table = t.record({t.number(t.i64(), FATHOM_ABI_MAGIC),
                               t.number(t.i32(), FATHOM_ABI_VERSION),
                               t.number(t.i32(), inputs.size()),
@@ -220,7 +218,7 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
                               t.structs(symbols),
                               t.structs(kernels),
                               t.array(t.pointer(), features),
-                              t.text(manifest),
+                              t.text(info.manifest),
                               weights,
                               t.number(t.i64(), memory.weightBytes),
                               t.number(t.i64(), memory.scratchBytes),
@@ -248,8 +246,8 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
     if (!function.isDeclaration())
       function.setVisibility(GlobalValue::HiddenVisibility);
   // A copy of the manifest that tools find without loading the code, whatever machine it is for.
-  auto *section = new GlobalVariable(host, ConstantDataArray::getString(t.context, manifest)->getType(), true,
-                                     GlobalValue::PrivateLinkage, ConstantDataArray::getString(t.context, manifest));
+  Constant *text = ConstantDataArray::getString(t.context, info.manifest);
+  auto *section = new GlobalVariable(host, text->getType(), true, GlobalValue::PrivateLinkage, text);
   section->setSection(".fathom.manifest");
 }
 

@@ -3,6 +3,7 @@
 
 #include "compiler/driver/Options.h"
 #include "tools/fathom/Terminal.h"
+#include "llvm/Support/JSON.h"
 
 namespace fathom {
 
