@@ -145,7 +145,18 @@ def sized(g, nodes):
     return [x]
 
 
-SHAPES = {f.__name__: f for f in (chain, wide, tree, ladder, swish, doubling, layers, residual, movement, rolling, sized)}
+def branch(g, nodes):
+    """A chain within a branch that a condition of the run takes."""
+    inner = Graph()
+    (last,) = chain(inner, nodes - 3)
+    body = [helper.make_graph(inner.nodes, "body", [], [helper.make_tensor_value_info(last, TensorProto.FLOAT, None)])]
+    body.append(helper.make_graph([helper.make_node("Neg", ["x"], ["other"])], "else", [], [helper.make_tensor_value_info("other", TensorProto.FLOAT, None)]))
+    condition = g.add("Greater", g.add("ReduceMax", "x", keepdims=0), g.weight(0))
+    g.nodes.append(helper.make_node("If", [condition], ["joined"], "if", then_branch=body[0], else_branch=body[1]))
+    return ["joined"]
+
+
+SHAPES = {f.__name__: f for f in (chain, wide, tree, ladder, swish, doubling, layers, residual, movement, rolling, sized, branch)}
 
 
 def write_model(shape, nodes, path):

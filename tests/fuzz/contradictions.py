@@ -13,8 +13,8 @@ def runtime_is_wrong(node, values):
     # One element is its own mean; the difference is 0, not a rounding of it divided by a small number.
     if node.op_type == "InstanceNormalization":
         return operands[0].size == operands[0].shape[0] * operands[0].shape[1]
-    # A product of no terms is 0, and C is scaled as beside any other.
-    if node.op_type == "Gemm":
+    # A product of no terms is 0, and C is scaled as beside any other. Of a matrix and a vector it writes the first number only.
+    if node.op_type in ("Gemm", "MatMul"):
         return 0 in operands[0].shape
     # It casts -lambd to the numbers' type.
     return node.op_type == "Shrink" and operands[0].dtype in UNSIGNED

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 
 import fathom
 from support.compare import assert_close, compare
-from support.models import model_of
+from support.models import model_of, value
 from support.plans import round_trip
 
 TARGETS = ["neoverse-v1", "x86-64-v3"]
@@ -109,6 +109,19 @@ def test_a_long_chain(random):
     for i in range(20000):
         want = (np.tanh, np.negative, np.abs)[i % 3](want)
     assert_close(fathom.Session(artifact).run(None, {"x": x})[0], want, "convolution")
+
+
+def test_a_long_chain_in_a_branch(random):
+    """What a branch takes from around it is looked for once, not anew for each of its nodes."""
+    x = random.standard_normal((2, 19)).astype(np.float32)
+    bodies = [helper.make_graph(part, "body", [], [value("y", [2, 19])]) for part in (chain(20000), [helper.make_node("Neg", ["x"], ["y"])])]
+    choose = helper.make_node("If", ["c"], ["z"], then_branch=bodies[0], else_branch=bodies[1])
+    session = fathom.Session(fathom.compile(model_of([choose], {"x": x, "c": np.array(True)}, {}, ["z"])))
+    long = x.astype(np.float64)
+    for i in range(20000):
+        long = (np.tanh, np.negative, np.abs)[i % 3](long)
+    for taken, want in ((True, long), (False, -x)):
+        assert_close(session.run(None, {"x": x, "c": np.array(taken)})[0], want, "convolution")
 
 
 @pytest.mark.parametrize("first", ["x", "w"])

@@ -19,22 +19,38 @@ struct Edges {
 };
 } // namespace
 
+namespace {
+// The names that a graph defines, within those of the graphs around it: looked up level by level, as copies of them
+// for every node would be quadratic.
+struct Scope {
+  const Scope *outer;
+  llvm::StringSet<> names;
+
+  bool contains(StringRef name) const {
+    for (const Scope *scope = this; scope; scope = scope->outer)
+      if (scope->names.contains(name))
+        return true;
+    return false;
+  }
+};
+} // namespace
+
 // Names that the graphs inside a node use from around it. A graph that defines such a name itself means its own.
-static void collectCaptured(const onnx::NodeProto &node, llvm::StringSet<> hidden, llvm::StringSet<> &captured) {
+static void collectCaptured(const onnx::NodeProto &node, const Scope *outer, llvm::StringSet<> &captured) {
   auto visit = [&](const onnx::GraphProto &graph) {
-    llvm::StringSet<> local = hidden;
+    Scope local{outer, {}};
     for (const auto &input : graph.input())
-      local.insert(input.name());
+      local.names.insert(input.name());
     for (const auto &tensor : graph.initializer())
-      local.insert(tensor.name());
+      local.names.insert(tensor.name());
     for (const auto &inner : graph.node())
       for (const std::string &output : inner.output())
-        local.insert(output);
+        local.names.insert(output);
     for (const auto &inner : graph.node()) {
       for (const std::string &input : inner.input())
         if (!local.contains(input))
           captured.insert(input);
-      collectCaptured(inner, local, captured);
+      collectCaptured(inner, &local, captured);
     }
     for (const auto &output : graph.output())
       if (!local.contains(output.name()))
@@ -76,7 +92,7 @@ static FailureOr<Edges> findEdges(const Nodes &nodes, const llvm::StringSet<> &d
         return emitError(locOf(nodes[i], loc), ErrorCode::BadGraph)
                << "its input '" << input << "' is neither an input, an initializer nor the result of a node";
     llvm::StringSet<> captured;
-    collectCaptured(nodes[i], {}, captured);
+    collectCaptured(nodes[i], nullptr, captured);
     for (const auto &name : captured)
       if (!defined.contains(name.first()))
         need(name.first());
