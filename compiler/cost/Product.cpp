@@ -30,8 +30,10 @@ int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run) {
 
 int64_t unrolledSteps(int64_t run, const Target &target, unsigned bits) {
   if (!target.multipliesByLane()) {
-    // Steps that are left over load their factors in an order that the back end spills in.
-    for (int64_t steps : {2, 3, 5, 7})
+    // Steps that are left over load their factors in an order that the back end spills in. So it does with two steps of
+    // 14 x 2 vectors of AVX-512, whose four vectors of the panel it loads first (half of the speed that four steps
+    // have); of other tiles, too, four are up to a tenth faster than two.
+    for (int64_t steps : {4, 2, 3, 5, 7})
       if (run % steps == 0)
         return steps;
     return 2;
