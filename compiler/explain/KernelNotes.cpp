@@ -17,7 +17,7 @@ namespace {
 std::string shortName(Operation *op) { return op->getName().stripDialect().str(); }
 
 // An op that was taken into the kernel with the value it makes, such as axes or sizes.
-bool isInlinedOperand(Operation &op) { return isa<ConstantOp, NoneOp, SizesOp>(op); }
+bool isInlinedOperand(Operation &op) { return isKnown(&op); }
 
 size_t kernelOf(func::CallOp call) { return call->getAttrOfType<IntegerAttr>("graph.kernel").getInt(); }
 
@@ -124,7 +124,7 @@ public:
       Operation *producer = value.getDefiningOp();
       if (!producer || !seen.insert(value).second)
         continue;
-      if (isa<IfOp, LoopOp>(producer))
+      if (isControl(producer))
         notes.apart.push_back({opName(producer).str(), "it is the result of a branch or loop"});
       else if (auto other = dyn_cast<func::CallOp>(producer))
         notes.apart.push_back({names[kernelOf(other)], whyApart(other, call, i, value, operand)});

@@ -71,9 +71,7 @@ Problem concatProblem(Operation *op, const Target &) {
 }
 
 // Softmaxes and normalisations go over a row three times.
-bool hasPasses(Operation *op) {
-  return isa<SoftmaxOp, LogSoftmaxOp, HardmaxOp, LayerNormalizationOp, RMSNormalizationOp>(op);
-}
+bool hasPasses(Operation *op) { return op->hasTrait<SoftmaxLike>() || op->hasTrait<NormalizesRows>(); }
 
 Problem rowProblem(Operation *op, const Target &target) {
   auto type = operandType(op);

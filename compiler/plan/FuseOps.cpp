@@ -19,8 +19,8 @@ namespace fathom {
 #include "compiler/passes/Passes.h.inc"
 
 bool needsNoKernel(Operation *op) {
-  return isa<ConstantOp, NoneOp, SizesOp, PinOp, AssertOp, IfOp, LoopOp, YieldOp, func::ReturnOp>(op) || isView(op) ||
-         isInPlace(op) || (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
+  return isKnown(op) || op->hasTrait<OnHost>() || isa<func::ReturnOp>(op) || isView(op) || isInPlace(op) ||
+         (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
 }
 
 namespace {

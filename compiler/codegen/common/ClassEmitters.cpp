@@ -28,16 +28,18 @@ const KernelClass *commonClassOf(Operation *anchor) {
     return &mapClass;
   return TypeSwitch<Operation *, const KernelClass *>(anchor)
       .Case<ArgMaxOp, ArgMinOp>([](auto) { return &argReduceClass; })
-      .Case<SoftmaxOp, LogSoftmaxOp, HardmaxOp>([](auto) { return &softmaxClass; })
-      .Case<LayerNormalizationOp, RMSNormalizationOp>([](auto) { return &layerNormClass; })
-      .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([](auto) { return &poolClass; })
       // Which sums are independent is not known without the axis.
       .Case([](CumSumOp op) { return constantElementsOf(op.getAxis()) ? &scanClass : &sequentialClass; })
       .Case<ScatterElementsOp, ScatterNDOp, TopKOp, NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp,
             ConvTransposeOp>([](auto) { return &sequentialClass; })
       .Case([](TreeEnsembleOp) { return &treesClass; })
       .Default([](Operation *op) -> const KernelClass * {
-        return op->hasTrait<Reduction>() ? &reduceClass : isAnchor(op) ? nullptr : &mapClass;
+        return op->hasTrait<SoftmaxLike>()      ? &softmaxClass
+               : op->hasTrait<NormalizesRows>() ? &layerNormClass
+               : op->hasTrait<Pooling>()        ? &poolClass
+               : op->hasTrait<Reduction>()      ? &reduceClass
+               : isAnchor(op)                   ? nullptr
+                                                : &mapClass;
       });
 }
 

@@ -415,10 +415,11 @@ Value Emitter::moved(Operation *op, ArrayRef<Index> index, int64_t lanes) {
       .Case([&](ConcatOp op) { return concatenated(*this, op, index, lanes); })
       .Case([&](ConstantOfShapeOp op) { return filled(*this, op, lanes); })
       .Case([&](ConstantOp op) { return constant(*this, op, index, lanes); })
-      .Case<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(
-          [&](auto op) { return reshaped(*this, op.getInput(), op.getType(), index, lanes); })
       .Case<ShapeOp, SizeOp, SizesOp>([&](auto op) { return known(*this, op, index, lanes); })
-      .Default([](Operation *) { return Value(); });
+      .Default([&](Operation *op) {
+        auto type = cast<RankedTensorType>(op->getResult(0).getType());
+        return isReshape(op) ? reshaped(*this, op->getOperand(0), type, index, lanes) : Value();
+      });
 }
 
 } // namespace fathom
