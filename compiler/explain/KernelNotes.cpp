@@ -78,7 +78,7 @@ std::string describeAlgorithm(Operation *anchor, const Kernel &kernel) {
   if (auto transposed = dyn_cast_or_null<ConvTransposeOp>(anchor); transposed && hasPhases(transposed))
     return describePhases(transposed);
   auto conv = dyn_cast_or_null<ConvOp>(anchor);
-  if (!conv || kernel.kernelClass != &contractClass)
+  if (!conv || kernel.kernelClass->algorithm != Algorithm::Contract)
     return kernel.kernelClass->meaning.str();
   std::string windows =
       typed<ContractSchedule>(kernel.schedule).packed ? "windows, packed block by block," : "windows, read in place,";
@@ -216,7 +216,7 @@ private:
     if (before && behind)
       return shortName(before) + " and " + shortName(behind) + " need loops of their own";
     Operation *reader = firstReader(to, operand);
-    if (before && &kernelClassOf(before, *program.backend) == &sequentialClass)
+    if (before && kernelClassOf(before, *program.backend).goesInOrder)
       return shortName(before) + " works on whole tensors";
     if (before && reader && !reader->hasTrait<Elementwise>())
       return shortName(reader) + " is not elementwise and needs " + shortName(before) + "'s result in memory";

@@ -137,6 +137,7 @@ const KernelClass attentionClass{.name = "attention",
                                  .meaning = "products with a softmax between them, whose scores are never stored whole",
                                  .family = family,
                                  .fixed = "tile_m: 4, tile_n: 2 vectors, unroll_k: 4, block_n: 256, task_m: 64",
+                                 .algorithm = Algorithm::Attention,
                                  .extent = attentionRows,
                                  .extentName = "rows"};
 

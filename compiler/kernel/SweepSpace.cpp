@@ -239,10 +239,16 @@ static constexpr llvm::StringLiteral rows = "lanes: 1 vectors, grain: 64";
 
 const KernelClass mapClass{"map", "elements computed on demand", map, "lanes: 1 vectors, grain: 16384"};
 const KernelClass concatClass{"concat", "copies of several inputs side by side", concat, rows};
-const KernelClass reduceClass{"reduce", "elements combined along axes", row, rows};
+const KernelClass reduceClass{
+    .name = "reduce", .meaning = "elements combined along axes", .family = row, .fixed = rows, .sharesRows = true};
 const KernelClass argReduceClass{"arg_reduce", "positions of extreme elements along an axis", row, rows};
-const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a row", row, rows};
-const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", row, rows};
+const KernelClass softmaxClass{
+    .name = "softmax", .meaning = "softmaxes, in passes over a row", .family = row, .fixed = rows, .sharesRows = true};
+const KernelClass layerNormClass{.name = "layer_norm",
+                                 .meaning = "layer normalisation, in passes over a row",
+                                 .family = row,
+                                 .fixed = rows,
+                                 .sharesRows = true};
 const KernelClass poolClass{"pool", "pooling windows", pool, rows};
 const KernelClass scanClass{"scan", "running sums along an axis", scan, rows};
 const KernelClass sequentialClass{.name = "sequential",
@@ -250,6 +256,7 @@ const KernelClass sequentialClass{.name = "sequential",
                                   .family = sequential,
                                   .fixed = "grain: 64",
                                   .takesConsumers = false,
-                                  .goesByStrides = false};
+                                  .goesByStrides = false,
+                                  .goesInOrder = true};
 
 } // namespace fathom

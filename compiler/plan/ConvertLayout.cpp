@@ -300,7 +300,7 @@ private:
     Operation *anchor = attention ? attention->product : op;
     // Where its parts are kernels of their own, it ends in an ordinary product.
     bool isAlone = isa<MatMulOp>(op) && !attention;
-    const KernelClass &klass = isAlone ? contractClass : kernelClassOf(anchor, backend);
+    const KernelClass &klass = isAlone ? *backend.classFor(Algorithm::Contract) : kernelClassOf(anchor, backend);
     return chooser.panelWidth(op, klass, anchor);
   }
 

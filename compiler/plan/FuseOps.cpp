@@ -40,8 +40,8 @@ public:
     // Before others take in the ops between the products.
     for (Operation &op : block)
       if (std::optional<Attention> attention = attentionOf(&op);
-          attention && backend.has(attentionClass) && instructionsOf(attention->chain) <= maxAnchoredInstructions &&
-          decide(&op, isWorthFusing(*attention)))
+          attention && backend.has(Algorithm::Attention) &&
+          instructionsOf(attention->chain) <= maxAnchoredInstructions && decide(&op, isWorthFusing(*attention)))
         growAttention(*attention);
     for (Operation &op : block)
       if (!needsNoKernel(&op) && !groupOf.contains(&op))
