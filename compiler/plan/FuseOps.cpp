@@ -175,7 +175,7 @@ private:
     if (isWidenedByItsReader(consumer, backend) && !isWidenedByItsReader(value.getDefiningOp(), backend))
       return false;
     if (auto pad = dyn_cast<PadOp>(consumer))
-      return pad.getInput() == value && padsOnDemand(pad, producer.instructions);
+      return pad.getInput() == value && padsOnDemand(pad, producer.instructions, target);
     // Broadcast operands would be computed again for every element they spread to.
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }

@@ -120,8 +120,6 @@ Value tiled(Emitter &e, TileOp op, ArrayRef<Index> index, int64_t lanes) {
   return e.element(op.getInput(), source, lanes);
 }
 
-constexpr int64_t mostPaddedLanes = 16; // at the ends of rows code has a copy of an element for each
-
 Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
   int64_t rank = index.size();
   auto pads = elementsOf(op.getPads());
@@ -140,7 +138,7 @@ Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
       continue;
     // Lanes that are all inside are read together, others one by one.
     bool isAlong = source[axis].step != 0;
-    if (isAlong && (op.getMode() != "constant" || lanes > mostPaddedLanes))
+    if (isAlong && (op.getMode() != "constant" || lanes > e.paddedLanes))
       return Value();
     alongLanes |= isAlong;
     Value at = c.sub(index[axis].base, c.expr((*pads)[i])), size = e.size(op.getInput(), axis),
