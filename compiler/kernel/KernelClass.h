@@ -32,12 +32,13 @@ struct KernelClass {
 // All classes, each defined with its family. Which of them an op gets is a back end's choice (Backend.h).
 extern const KernelClass mapClass, reorderClass, concatClass, reduceClass, argReduceClass, softmaxClass, layerNormClass,
     poolClass, contractClass, attentionClass, depthwiseClass, winogradClass, spatialPackClass, strassenClass,
-    transposedClass, packedProductClass, productClass, treesClass, scanClass, sequentialClass, blockContractClass;
+    transposedClass, packedProductClass, productClass, treesClass, scanClass, sequentialClass, tensorScatterClass,
+    blockContractClass;
 inline constexpr const KernelClass *kernelClassList[] = {
-    &mapClass,         &reorderClass,    &concatClass,       &reduceClass,        &argReduceClass, &softmaxClass,
-    &layerNormClass,   &poolClass,       &contractClass,     &attentionClass,     &depthwiseClass, &winogradClass,
-    &spatialPackClass, &strassenClass,   &transposedClass,   &packedProductClass, &productClass,   &treesClass,
-    &scanClass,        &sequentialClass, &blockContractClass};
+    &mapClass,         &reorderClass,    &concatClass,        &reduceClass,        &argReduceClass, &softmaxClass,
+    &layerNormClass,   &poolClass,       &contractClass,      &attentionClass,     &depthwiseClass, &winogradClass,
+    &spatialPackClass, &strassenClass,   &transposedClass,    &packedProductClass, &productClass,   &treesClass,
+    &scanClass,        &sequentialClass, &tensorScatterClass, &blockContractClass};
 inline llvm::ArrayRef<const KernelClass *> allKernelClasses() { return kernelClassList; }
 const KernelClass *findKernelClass(llvm::StringRef name);
 

@@ -105,6 +105,19 @@ inline llvm::ArrayRef<Field<ScanSchedule>> ScanSchedule::fields() {
   return table;
 }
 
+// Rows that are written into a cache.
+struct TensorScatterSchedule : SweepSchedule {
+  static llvm::ArrayRef<Field<TensorScatterSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<TensorScatterSchedule>> TensorScatterSchedule::fields() {
+  using S = TensorScatterSchedule;
+  static constexpr Field<S> table[] = {
+      Field<S>{"lanes", &S::lanes, 1, mostLanes, "elements of a row that are moved together"}.inVectors(),
+      Field<S>{"grain", &S::grain, 1, mostPerTask, "independent rows of a task"}.partOf("all")};
+  return table;
+}
+
 // Scatters, sorts and others that go element by element have no lanes.
 struct SequentialSchedule : SweepSchedule {
   static llvm::ArrayRef<Field<SequentialSchedule>> fields();
