@@ -46,7 +46,7 @@ Estimate estimate(const AttentionProblem &p, const AttentionSchedule &s, const T
     Product product{.batches = p.batches, .rows = rows, .columns = columns, .run = run, .coldPanels = false};
     product.unknownRows = p.unknownRows;
     ContractSchedule schedule{.tileM = s.tileM, .tileN = s.tileN, .unrollK = s.unrollK};
-    schedule.inFlight = target.fmaInFlight(), schedule.packed = packed, schedule.blockK = run;
+    schedule.inFlight = s.inFlight, schedule.packed = packed, schedule.blockK = run;
     schedule.rowsOuter = !packed, schedule.taskM = llvm::alignTo(taskM, s.tileM);
     schedule.taskN = llvm::divideCeil(columns, s.tileN), schedule.loadAhead = s.loadAhead;
     return estimate(product, schedule, target);

@@ -15,11 +15,6 @@ struct AttentionProblem {
   bool operator==(const AttentionProblem &) const = default;
 };
 
-// Whether a tile keeps its rows side by side for every key, or one after the other.
-inline bool keepsRowsTogether(const Target &target) { return target.multipliesByLane() && target.lanes(32) == 4; }
-// Rows that a tile has at least, and its multiples: lanes run along them where they lie side by side.
-inline int64_t rowUnit(const Target &target) { return keepsRowsTogether(target) ? target.lanes(32) : 1; }
-
 // Whether tiles are so few that fetching ahead gains: every one of them does it again. Where their number is not known,
 // only the last ones do.
 bool gainsFromFetching(const AttentionProblem &problem, const AttentionSchedule &schedule, const Target &target);

@@ -6,10 +6,7 @@
 
 namespace fathom::cost {
 
-int64_t registersOf(int64_t rows, int64_t columns) {
-  // Sums are kept in pairs of vectors, for the block and in all.
-  return 2 * rows * columns + columns + 2;
-}
+int64_t registersOf(int64_t rows, int64_t columns, int64_t vectors) { return vectors * rows * columns + columns + 2; }
 
 static double tile(const PackedProduct &p, int64_t rows, int64_t columns, const Target &target) {
   double vectors = double(llvm::divideCeil(p.depth, target.lanes(32)));

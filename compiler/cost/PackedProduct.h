@@ -12,8 +12,8 @@ struct PackedProduct {
   int64_t bits = 4; // of a weight
 };
 
-// Vector registers of a tile: sums of all pairs, a vector of weights for each column and one of input.
-int64_t registersOf(int64_t rows, int64_t columns);
+// Vector registers of a tile: so many for the sums of each pair, a vector of weights for each column and one of input.
+int64_t registersOf(int64_t rows, int64_t columns, int64_t vectors);
 Estimate estimate(const PackedProduct &product, const PackedProductSchedule &schedule, const Target &target);
 
 } // namespace fathom::cost

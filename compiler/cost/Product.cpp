@@ -22,12 +22,6 @@ int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &ta
   return rows * vectors * panels + leftRegisters + vectors;
 }
 
-int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run) {
-  if (run < 32)
-    return 1;
-  return llvm::bit_floor(uint64_t(std::clamp<int64_t>(inFlight / std::max<int64_t>(1, accumulators), 1, 8)));
-}
-
 int64_t unrolledSteps(int64_t run, const Target &target, unsigned bits) {
   if (!target.multipliesByLane()) {
     // Steps that are left over load their factors in an order that the back end spills in. So it does with two steps of
@@ -50,7 +44,7 @@ static int64_t shortestOrdered(bool packed, const Target &target) {
 }
 
 bool canLoadAhead(const ContractSchedule &s, int64_t run, const Target &target) {
-  if (!canLoadAhead(target) || s.tileN % 4)
+  if (!target.multipliesByLaneOfFour() || s.tileN % 4)
     return false;
   // Packed rows lie side by side in vectors; two vectors along a row take turns.
   int64_t sets = accumulatorSets(s.tileM * (s.tileN / 4) * s.streams, s.inFlight, run);
@@ -64,7 +58,7 @@ int64_t bestLoadAhead(const ContractSchedule &s, int64_t run, const Target &targ
 
 double inOrder(int64_t loadAhead, int64_t run, bool packed, const Target &target) {
   int64_t shortest = shortestOrdered(packed, target);
-  if ((loadAhead > 0) == (canLoadAhead(target) && run >= shortest))
+  if ((loadAhead > 0) == (target.multipliesByLaneOfFour() && run >= shortest))
     return 1;
   return 1 + target.calibration.productOtherOrder * std::abs(1 - double(shortest) / double(std::max<int64_t>(1, run)));
 }

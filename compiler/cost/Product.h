@@ -29,8 +29,7 @@ struct Product {
   bool operator==(const Product &) const = default;
 };
 
-// Whether the loops of a target's 32-bit floats can be ordered ahead of LLVM: at all, and in tiles of whole vectors.
-inline bool canLoadAhead(const Target &target) { return target.multipliesByLane() && target.lanes(32) == 4; }
+// Whether the loops of a target's 32-bit floats can be ordered ahead of LLVM.
 bool canLoadAhead(const ContractSchedule &schedule, int64_t run, const Target &target);
 // How far ahead loads come best in a reduction of so many steps, where they can.
 int64_t bestLoadAhead(const ContractSchedule &schedule, int64_t run, const Target &target);
@@ -55,7 +54,5 @@ int64_t registersOf(int64_t rows, int64_t columns, bool packed, const Target &ta
                     int64_t panels = 1);
 // Steps of a reduction of so many that an iteration takes best.
 int64_t unrolledSteps(int64_t run, const Target &target, unsigned bits);
-// Sets of accumulators that a tile of few of them has.
-int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run);
 
 } // namespace fathom::cost

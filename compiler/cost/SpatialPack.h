@@ -24,9 +24,6 @@ struct SpatialPackConv {
 int64_t panelsOf(const SpatialPackConv &conv, const SpatialPackSchedule &schedule);
 // How many pixels of the input so many neighbouring pixels of the result read along a row.
 int64_t inputPixels(const SpatialPackConv &conv, int64_t pixels);
-// Whether groups side by side in a panel spread one input channel after the other over their lanes, each once for all
-// taps along a row. Tap by tap is left to lanes that are factors as they are, and to pairs that are swapped ahead.
-inline bool spreadsOnce(bool swapsPairs, const Target &target) { return !target.multipliesByLane() && !swapsPairs; }
 // Vector registers that the tile occupies.
 int64_t registersOf(const SpatialPackConv &conv, const SpatialPackSchedule &schedule, const Target &target);
 

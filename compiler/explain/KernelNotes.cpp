@@ -17,7 +17,7 @@ namespace {
 std::string shortName(Operation *op) { return op->getName().stripDialect().str(); }
 
 // An op that was taken into the kernel with the value it makes, such as axes or sizes.
-bool isInlinedOperand(Operation &op) { return isa<ConstantOp, NoneOp, SizesOp>(op); }
+bool isInlinedOperand(Operation &op) { return isKnown(&op); }
 
 size_t kernelOf(func::CallOp call) { return call->getAttrOfType<IntegerAttr>("graph.kernel").getInt(); }
 
@@ -78,7 +78,7 @@ std::string describeAlgorithm(Operation *anchor, const Kernel &kernel) {
   if (auto transposed = dyn_cast_or_null<ConvTransposeOp>(anchor); transposed && hasPhases(transposed))
     return describePhases(transposed);
   auto conv = dyn_cast_or_null<ConvOp>(anchor);
-  if (!conv || kernel.kernelClass != &contractClass)
+  if (!conv || kernel.kernelClass->algorithm != Algorithm::Contract)
     return kernel.kernelClass->meaning.str();
   std::string windows =
       typed<ContractSchedule>(kernel.schedule).packed ? "windows, packed block by block," : "windows, read in place,";
@@ -124,7 +124,7 @@ public:
       Operation *producer = value.getDefiningOp();
       if (!producer || !seen.insert(value).second)
         continue;
-      if (isa<IfOp, LoopOp>(producer))
+      if (isControl(producer))
         notes.apart.push_back({opName(producer).str(), "it is the result of a branch or loop"});
       else if (auto other = dyn_cast<func::CallOp>(producer))
         notes.apart.push_back({names[kernelOf(other)], whyApart(other, call, i, value, operand)});
@@ -216,7 +216,7 @@ private:
     if (before && behind)
       return shortName(before) + " and " + shortName(behind) + " need loops of their own";
     Operation *reader = firstReader(to, operand);
-    if (before && &kernelClassOf(before, *program.backend) == &sequentialClass)
+    if (before && kernelClassOf(before, *program.backend).goesInOrder)
       return shortName(before) + " works on whole tensors";
     if (before && reader && !reader->hasTrait<Elementwise>())
       return shortName(reader) + " is not elementwise and needs " + shortName(before) + "'s result in memory";

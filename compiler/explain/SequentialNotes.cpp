@@ -41,7 +41,7 @@ std::string whyOp(Operation *anchor) {
 } // namespace
 
 std::string whySequential(const Kernel &kernel, const KernelCode &code, Operation *anchor) {
-  std::string reason = kernel.kernelClass == &sequentialClass ? whyOp(anchor) : "";
+  std::string reason = kernel.kernelClass->goesInOrder ? whyOp(anchor) : "";
   bool isOneTask = constantSize(code.grid.tasks) == 1;
   // Every other class divides its elements, unless they are few.
   if (isOneTask && reason.empty())

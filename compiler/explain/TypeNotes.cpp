@@ -50,7 +50,7 @@ std::string explainType(Operation *op) {
   if (isa<CastOp, QuantizeLinearOp, DequantizeLinearOp>(op) && operand != result)
     return elementText(operand) + " becomes " + elementText(result) + ", as the node says";
   // Comparisons, positions of extremes and the like.
-  if (operand && operand != result && !isa<WhereOp, IfOp, LoopOp>(op))
+  if (operand && operand != result && !isa<WhereOp>(op) && !isControl(op))
     return elementText(result) + " from " + elementText(operand) + ", as the operator says";
   return whyKept(result);
 }

@@ -1,7 +1,7 @@
 // Ops that decide while the model runs: sizes read from data, branches and loops.
 include "GraphBase.td"
 
-def PinOp : Op<Graph_Dialect, "Pin", [Graph_Internal]> {
+def PinOp : Op<Graph_Dialect, "Pin", [Graph_Internal, Graph_OnHost]> {
   let summary = "elements of a small integer tensor, read when it runs, become the values of symbols";
   let description = [{
     The element at positions[i] of the input (in row-major order) is the value of symbols[i] from here on; it is checked against the symbol's
@@ -12,19 +12,19 @@ def PinOp : Op<Graph_Dialect, "Pin", [Graph_Internal]> {
   let hasVerifier = 1;
 }
 
-def AssertOp : Op<Graph_Dialect, "Assert", [Graph_Internal]> {
+def AssertOp : Op<Graph_Dialect, "Assert", [Graph_Internal, Graph_OnHost]> {
   let summary = "what was taken for granted about sizes: the run is refused where one of the conditions is negative";
   let arguments = (ins AffineMapAttr:$conditions);
   let assemblyFormat = "$conditions attr-dict";
 }
 
-def YieldOp : Op<Graph_Dialect, "Yield", [Graph_Internal, Pure, Terminator]> {
+def YieldOp : Op<Graph_Dialect, "Yield", [Graph_Internal, Graph_OnHost, Pure, Terminator]> {
   let summary = "ends a branch or a loop's body";
   let arguments = (ins Variadic<Graph_Tensor>:$values);
   let assemblyFormat = "(`(` $values^ `:` type($values) `)`)? attr-dict";
 }
 
-def IfOp : Op<Graph_Dialect, "If", [SingleBlock, NoRegionArguments]> {
+def IfOp : Op<Graph_Dialect, "If", [Graph_Control, Graph_OnHost, Graph_TakesStrings, SingleBlock, NoRegionArguments]> {
   let summary = "one of two branches, which may use values from around them";
   let description = [{
     A size in which the branches differ is a symbol of its own in the result's type; `symbols` lists those, and the branch taken gives them
@@ -37,7 +37,7 @@ def IfOp : Op<Graph_Dialect, "If", [SingleBlock, NoRegionArguments]> {
   let hasVerifier = 1;
 }
 
-def LoopOp : Op<Graph_Dialect, "Loop", [SingleBlock]> {
+def LoopOp : Op<Graph_Dialect, "Loop", [Graph_Control, Graph_OnHost, Graph_TakesStrings, SingleBlock]> {
   let summary = "repeats its body while the condition holds, at most `trip` times";
   let description = [{
     The body takes the iteration's number (a scalar i64), the condition (a scalar bool) and the carried values; it yields the next condition,
@@ -94,7 +94,7 @@ def TreeEnsembleOp : Graph_ShapedOp<"TreeEnsemble", [Graph_Anchor, Graph_Interna
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$nodes, Graph_Tensor:$trees, Graph_Tensor:$weights, Graph_Int:$targets,
       DefaultValuedAttr<StrAttr, "\"SUM\"">:$aggregate);
 }
-def UniqueOp : Graph_Op<"Unique", [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_Anchor]> {
+def UniqueOp : Graph_Op<"Unique", [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_Anchor, Graph_TakesStrings]> {
   let summary = "distinct elements of a vector, or rows of a matrix: room for as many as there are elements, and how many were found";
   let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "1">:$sorted);
   let results = (outs Graph_Tensor:$first, Graph_Tensor:$inverse, Graph_Tensor:$counts, Graph_Tensor:$count);

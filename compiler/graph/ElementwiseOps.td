@@ -43,7 +43,7 @@ class Graph_SizeBinary<string name, list<Trait> traits = []> : Graph_ShapeArithO
     ::llvm::LogicalResult $cppClass::inferTypes(::llvm::SmallVectorImpl<::mlir::Type> &types) { return inferBroadcast(*this, types, /*predicate=*/false); }
   }];
 }
-class Graph_SizePredicate<string name> : Graph_ShapeArithOp<name, [Graph_Elementwise]> {
+class Graph_SizePredicate<string name, list<Trait> traits = []> : Graph_ShapeArithOp<name, !listconcat(traits, [Graph_Elementwise])> {
   let arguments = (ins Graph_Tensor:$lhs, Graph_Tensor:$rhs);
   let extraClassDefinition = [{
     ::llvm::LogicalResult $cppClass::inferTypes(::llvm::SmallVectorImpl<::mlir::Type> &types) { return inferBroadcast(*this, types, /*predicate=*/true); }
@@ -126,7 +126,7 @@ def BitwiseXorOp : Graph_Binary<"BitwiseXor">;
 def AndOp : Graph_SizePredicate<"And">;
 def OrOp : Graph_SizePredicate<"Or">;
 def XorOp : Graph_Predicate<"Xor">;
-def EqualOp : Graph_SizePredicate<"Equal">;
+def EqualOp : Graph_SizePredicate<"Equal", [Graph_TakesStrings]>;
 def GreaterOp : Graph_SizePredicate<"Greater">;
 def GreaterOrEqualOp : Graph_SizePredicate<"GreaterOrEqual">;
 def LessOp : Graph_SizePredicate<"Less">;

@@ -60,6 +60,15 @@ def Graph_Optional : Type<Or<[CPred<"::llvm::isa<::mlir::NoneType>($_self)">, Gr
 def Graph_Anchor : NativeOpTrait<"Anchor"> { let cppNamespace = "::fathom::graph"; }
 def Graph_Internal : NativeOpTrait<"Internal"> { let cppNamespace = "::fathom::graph"; }
 def Graph_AnyElement : NativeOpTrait<"AnyElement"> { let cppNamespace = "::fathom::graph"; }
+def Graph_TakesStrings : NativeOpTrait<"TakesStrings"> { let cppNamespace = "::fathom::graph"; }
+def Graph_Reshaping : NativeOpTrait<"Reshaping"> { let cppNamespace = "::fathom::graph"; }
+def Graph_Known : NativeOpTrait<"Known"> { let cppNamespace = "::fathom::graph"; }
+def Graph_Control : NativeOpTrait<"Control"> { let cppNamespace = "::fathom::graph"; }
+def Graph_OnHost : NativeOpTrait<"OnHost"> { let cppNamespace = "::fathom::graph"; }
+def Graph_Windowed : NativeOpTrait<"Windowed"> { let cppNamespace = "::fathom::graph"; }
+def Graph_Pooling : NativeOpTrait<"Pooling"> { let cppNamespace = "::fathom::graph"; }
+def Graph_SoftmaxLike : NativeOpTrait<"SoftmaxLike"> { let cppNamespace = "::fathom::graph"; }
+def Graph_NormalizesRows : NativeOpTrait<"NormalizesRows"> { let cppNamespace = "::fathom::graph"; }
 
 class Graph_Op<string name, list<Trait> traits = []>
     : Op<Graph_Dialect, name, !listconcat(traits, [Pure])> {

@@ -1,20 +1,20 @@
 // Ops that make, move, select or reshape data without arithmetic on it.
 include "GraphBase.td"
 
-def NoneOp : Op<Graph_Dialect, "None", [Graph_Internal, Pure, ConstantLike]> {
+def NoneOp : Op<Graph_Dialect, "None", [Graph_Internal, Graph_Known, Pure, ConstantLike]> {
   let summary = "stands for an absent optional input";
   let results = (outs NoneType:$result);
   let assemblyFormat = "attr-dict";
   let hasFolder = 1;
 }
-def ConstantOp : Op<Graph_Dialect, "Constant", [Pure, ConstantLike, DeclareOpInterfaceMethods<Graph_ShapeInterface, ["elements"]>]> {
+def ConstantOp : Op<Graph_Dialect, "Constant", [Graph_Known, Pure, ConstantLike, DeclareOpInterfaceMethods<Graph_ShapeInterface, ["elements"]>]> {
   let summary = "a weight or literal; large ones are resources mapped from the model's file";
   let arguments = (ins ElementsAttr:$value);
   let results = (outs Graph_Tensor:$result);
   let assemblyFormat = "$value attr-dict `as` type($result)";
   let hasFolder = 1;
 }
-def SizesOp : Op<Graph_Dialect, "Sizes", [Graph_Internal, Pure, DeclareOpInterfaceMethods<Graph_ShapeInterface, ["elements"]>]> {
+def SizesOp : Op<Graph_Dialect, "Sizes", [Graph_Internal, Graph_Known, Pure, DeclareOpInterfaceMethods<Graph_ShapeInterface, ["elements"]>]> {
   let summary = "an integer tensor whose elements are expressions over the symbols, in row-major order";
   let arguments = (ins AffineMapAttr:$values);
   let results = (outs Graph_Tensor:$result);
@@ -31,13 +31,13 @@ def ShapeOp : Graph_ShapeArithOp<"Shape", [Graph_AnyElement]> {
   let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "0">:$start, OptionalAttr<Graph_Int>:$end);
 }
 def SizeOp : Graph_ShapeArithOp<"Size", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input); }
-def ReshapeOp : Graph_ShapeArithOp<"Reshape", [Graph_AnyElement]> {
+def ReshapeOp : Graph_ShapeArithOp<"Reshape", [Graph_AnyElement, Graph_Reshaping]> {
   let summary = "also ONNX's Flatten, Squeeze and Unsqueeze once the target sizes are known";
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$shape, DefaultValuedAttr<Graph_Int, "0">:$allowzero);
 }
-def FlattenOp : Graph_ShapedOp<"Flatten", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "1">:$axis); }
-def SqueezeOp : Graph_ShapeArithOp<"Squeeze", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Optional:$axes); }
-def UnsqueezeOp : Graph_ShapeArithOp<"Unsqueeze", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$axes); }
+def FlattenOp : Graph_ShapedOp<"Flatten", [Graph_AnyElement, Graph_Reshaping]> { let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "1">:$axis); }
+def SqueezeOp : Graph_ShapeArithOp<"Squeeze", [Graph_AnyElement, Graph_Reshaping]> { let arguments = (ins Graph_Tensor:$input, Graph_Optional:$axes); }
+def UnsqueezeOp : Graph_ShapeArithOp<"Unsqueeze", [Graph_AnyElement, Graph_Reshaping]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$axes); }
 def TransposeOp : Graph_ShapeArithOp<"Transpose", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, OptionalAttr<DenseI64ArrayAttr>:$perm); }
 def ExpandOp : Graph_ShapeArithOp<"Expand", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$shape); }
 def TileOp : Graph_ShapedOp<"Tile", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$repeats); }
@@ -75,11 +75,11 @@ def ResizeOp : Graph_ShapedOp<"Resize"> {
 def GatherOp : Graph_ShapeArithOp<"Gather", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$axis); }
 def GatherElementsOp : Graph_ShapedOp<"GatherElements", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$axis); }
 def GatherNDOp : Graph_ShapedOp<"GatherND", [Graph_AnyElement]> { let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, DefaultValuedAttr<Graph_Int, "0">:$batch_dims); }
-def ScatterElementsOp : Graph_ShapedOp<"ScatterElements", [Graph_Anchor]> {
+def ScatterElementsOp : Graph_ShapedOp<"ScatterElements", [Graph_Anchor, Graph_TakesStrings]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, Graph_Tensor:$updates, DefaultValuedAttr<Graph_Int, "0">:$axis,
       DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
 }
-def ScatterNDOp : Graph_ShapedOp<"ScatterND", [Graph_Anchor]> {
+def ScatterNDOp : Graph_ShapedOp<"ScatterND", [Graph_Anchor, Graph_TakesStrings]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$indices, Graph_Tensor:$updates, DefaultValuedAttr<StrAttr, "\"none\"">:$reduction);
 }
 def OneHotOp : Graph_ShapedOp<"OneHot"> {

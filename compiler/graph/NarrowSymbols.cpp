@@ -75,7 +75,7 @@ void narrowSymbols(Operation *op, ArrayRef<Type> types) {
   } else {
     // A window that does not fit gives a result of no size, which ONNX does not define. No images are no problem.
     FailureOr<Window> window = failure();
-    if (isa<ConvOp, ConvTransposeOp, ConvIntegerOp, QLinearConvOp, AveragePoolOp, LpPoolOp, MaxPoolOp>(op))
+    if (op->hasTrait<Windowed>())
       window = getWindow(op);
     for (Type type : types)
       for (auto [dim, size] : llvm::enumerate(sizesOf(cast<RankedTensorType>(type)))) {

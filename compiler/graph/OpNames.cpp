@@ -22,7 +22,7 @@ void nameOps(func::FuncOp main) {
   llvm::StringSet<> taken;
   OpBuilder b(main.getContext());
   main.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op->getNumResults() == 0 || isa<ConstantOp, NoneOp>(op))
+    if (op->getNumResults() == 0 || isLiteral(op))
       return;
     std::string base = opName(op).str();
     if (base.empty())

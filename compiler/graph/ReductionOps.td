@@ -29,7 +29,7 @@ class Graph_Arg<string name> : Graph_ShapedOp<name, [Graph_Reduction, Graph_Anch
 def ArgMaxOp : Graph_Arg<"ArgMax">;
 def ArgMinOp : Graph_Arg<"ArgMin">;
 
-class Graph_Softmax<string name> : Graph_Op<name, [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_Anchor]> {
+class Graph_Softmax<string name> : Graph_Op<name, [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_Anchor, Graph_SoftmaxLike]> {
   let arguments = (ins Graph_Tensor:$input, DefaultValuedAttr<Graph_Int, "-1">:$axis);
   let results = (outs Graph_Tensor:$result);
   let extraClassDefinition = [{
@@ -40,12 +40,12 @@ def SoftmaxOp : Graph_Softmax<"Softmax">;
 def LogSoftmaxOp : Graph_Softmax<"LogSoftmax">;
 def HardmaxOp : Graph_Softmax<"Hardmax">;
 
-def LayerNormalizationOp : Graph_Op<"LayerNormalization", [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_Anchor]> {
+def LayerNormalizationOp : Graph_Op<"LayerNormalization", [DeclareOpInterfaceMethods<Graph_ShapeInterface>, Graph_Anchor, Graph_NormalizesRows]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$scale, Graph_Optional:$bias, DefaultValuedAttr<Graph_Int, "-1">:$axis,
       DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon, DefaultValuedAttr<Graph_Int, "1">:$stash_type);
   let results = (outs Graph_Tensor:$result, Graph_Tensor:$mean, Graph_Tensor:$inv_std_dev);
 }
-def RMSNormalizationOp : Graph_ShapedOp<"RMSNormalization", [Graph_Anchor]> {
+def RMSNormalizationOp : Graph_ShapedOp<"RMSNormalization", [Graph_Anchor, Graph_NormalizesRows]> {
   let arguments = (ins Graph_Tensor:$input, Graph_Tensor:$scale, DefaultValuedAttr<Graph_Int, "-1">:$axis,
       DefaultValuedAttr<F32Attr, "1e-5f">:$epsilon, DefaultValuedAttr<Graph_Int, "1">:$stash_type);
 }

@@ -33,7 +33,7 @@ static LogicalResult checkAttributes(Operation *op) {
   }
   if (auto mod = dyn_cast<ModOp>(op); mod && mod.getFmod() != 0 && mod.getFmod() != 1)
     return emitError(op, ErrorCode::BadAttribute) << "fmod must be 0 or 1, but is " << mod.getFmod();
-  if (isa<SoftmaxOp, LogSoftmaxOp, HardmaxOp>(op))
+  if (op->hasTrait<SoftmaxLike>())
     return success(succeeded(checkAxis(op, intAttr(op, "axis", -1), rankOf(op->getOperand(0)))));
   return success();
 }

@@ -11,8 +11,7 @@ using namespace fathom::graph;
 namespace fathom {
 
 bool isView(Operation *op) {
-  return isa<TransposeOp, ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, IdentityOp>(op) ||
-         (isa<SliceOp>(op) && isInPlace(op));
+  return isReshape(op) || isa<TransposeOp, IdentityOp>(op) || (isa<SliceOp>(op) && isInPlace(op));
 }
 
 Value bufferRoot(Value value) {
@@ -49,7 +48,7 @@ std::optional<SmallVector<int64_t>> viewedOrder(Operation *view, RankedTensorTyp
     for (int64_t j = 0; j < result.getRank(); ++j)
       place[transpose.getPerm() ? (*transpose.getPerm())[j] : result.getRank() - 1 - j] = j;
     order = llvm::map_to_vector(layout.order, [&](int64_t d) { return place[d]; });
-  } else if (isa<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(view)) {
+  } else if (isReshape(view)) {
     order = reshapedOrder(input, layout.order, result);
   }
   // Dimensions of one element lie anywhere: orders are spelled as others expect them.

@@ -29,8 +29,7 @@ static FailureOr<SmallVector<int64_t>> readList(Operation *op, StringRef name, s
 
 static FailureOr<SmallVector<int64_t>> readKernel(Operation *op, size_t rank) {
   FailureOr<SmallVector<int64_t>> kernel = readList(op, "kernel_shape", rank, 0, 1);
-  bool isConvolution = isa<ConvOp, ConvTransposeOp, ConvIntegerOp, QLinearConvOp>(op),
-       isGiven = bool(op->getAttr("kernel_shape"));
+  bool isConvolution = !op->hasTrait<Pooling>(), isGiven = bool(op->getAttr("kernel_shape"));
   if (failed(kernel) || (!isConvolution && isGiven))
     return kernel;
   if (!isConvolution)

@@ -49,15 +49,15 @@ int64_t mostWaiting(const Problem &p) { return scratchLimit / 4 / (p.cost.depth 
 
 // Both products.
 ContractSchedule ofProduct(const AttentionSchedule &s, const Target &target) {
-  ContractSchedule product{s.tileM, s.tileN, s.unrollK, target.fmaInFlight(), cost::keepsRowsTogether(target)};
+  ContractSchedule product{s.tileM, s.tileN, s.unrollK, s.inFlight, keepsRowsTogether(target)};
   product.loadAhead = s.loadAhead;
   return product;
 }
 
 std::string violation(const Problem &p, const AttentionSchedule &s, const Target &target) {
   auto text = [](auto... parts) { return llvm::formatv(parts...).str(); };
-  int64_t unit = cost::rowUnit(target);
-  int64_t need = cost::registersOf(s.tileM, s.tileN, cost::keepsRowsTogether(target), target, 32);
+  int64_t unit = rowUnit(target);
+  int64_t need = cost::registersOf(s.tileM, s.tileN, keepsRowsTogether(target), target, 32);
   if (std::string reason = registerViolation(s.tileM, s.tileN, need, target); !reason.empty())
     return reason;
   if (!llvm::isPowerOf2_64(s.expTogether))
@@ -83,7 +83,7 @@ std::string violation(const Problem &p, const AttentionSchedule &s, const Target
 
 // The better way to fetch panels alone: which it is follows from the rest.
 void candidates(const Problem &p, const Target &target, llvm::function_ref<void(const AttentionSchedule &)> body) {
-  int64_t lanes = target.lanes(32), unit = cost::rowUnit(target);
+  int64_t lanes = target.lanes(32), unit = rowUnit(target);
   SmallVector<int64_t> widths = p.panel;
   for (int64_t vectors = 1; p.panel.empty() && vectors <= 6; ++vectors)
     widths.push_back(vectors * lanes);
@@ -101,6 +101,7 @@ void candidates(const Problem &p, const Target &target, llvm::function_ref<void(
         for (int64_t task : fractions(p.cost.rows, height)) {
           AttentionSchedule s{height, width, target.multipliesByLane() && p.cost.depth >= 32 ? 8 : 2, block,
                               p.mostKeys > block ? std::min(task, mostRows) : task};
+          s.inFlight = target.fmaInFlight();
           s.fetchAhead = cost::gainsFromFetching(p.cost, s, target);
           s.loadAhead = cost::bestLoadAhead(ofProduct(s, target), p.cost.depth, target);
           body(s);
@@ -122,6 +123,8 @@ const FamilyOf<Problem, AttentionSchedule>
                   withAndWithout(s, body, &AttentionSchedule::loadAhead);
                   s = given, s.expTogether = given.expTogether / 2;
                   body(s);
+                  s = given, s.inFlight = std::max<int64_t>(1, given.inFlight / 2);
+                  body(s);
                 },
             .extents = [](const Problem &p, const AttentionSchedule &) -> Extents {
               return {{"rows", p.cost.rows}, {"keys", p.cost.keys}};
@@ -137,6 +140,7 @@ const KernelClass attentionClass{.name = "attention",
                                  .meaning = "products with a softmax between them, whose scores are never stored whole",
                                  .family = family,
                                  .fixed = "tile_m: 4, tile_n: 2 vectors, unroll_k: 4, block_n: 256, task_m: 64",
+                                 .algorithm = Algorithm::Attention,
                                  .extent = attentionRows,
                                  .extentName = "rows"};
 

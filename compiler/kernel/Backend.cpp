@@ -9,6 +9,12 @@ namespace fathom {
 
 [[noreturn]] static void makesNone() { llvm_unreachable("a back end without artifacts is asked for a part of one"); }
 
+const KernelClass *Backend::classFor(Algorithm algorithm) const {
+  ArrayRef<const KernelClass *> classes = kernelClasses();
+  const auto *found = llvm::find_if(classes, [&](const KernelClass *klass) { return klass->algorithm == algorithm; });
+  return found == classes.end() ? nullptr : *found;
+}
+
 void Backend::declareEntry(Code &, StringRef) const { makesNone(); }
 Value Backend::entryOf(Code &, StringRef, size_t) const { makesNone(); }
 Value Backend::emitLaunch(Code &, const Launch &) const { makesNone(); }

@@ -79,7 +79,9 @@ public:
   // Kernels. A class that an op gets is one of those that the back end has; null where it has none for the op. An op
   // that is no anchor is computed on demand; so is null.
   virtual llvm::ArrayRef<const KernelClass *> kernelClasses() const = 0;
-  bool has(const KernelClass &klass) const { return llvm::is_contained(kernelClasses(), &klass); }
+  // The class of an algorithm that is chosen among others; null where the back end does not have it.
+  const KernelClass *classFor(Algorithm algorithm) const;
+  bool has(Algorithm algorithm) const { return classFor(algorithm); }
   virtual const KernelClass *classOf(mlir::Operation *anchor) const = 0;
   virtual const KernelClass *classOf(mlir::func::FuncOp kernel) const = 0;
 

@@ -315,6 +315,7 @@ const KernelClass contractClass{
     .family = family,
     .fixed = "tile_m: 4, tile_n: 2 vectors, unroll_k: 4, in_flight: 1, pack_a: 0, block_k: 256, rows_outer: 0, "
              "task_m: 64, task_n: 4",
+    .algorithm = Algorithm::Contract,
     .extent = contractRows,
     .extentName = "rows"};
 

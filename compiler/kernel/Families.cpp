@@ -28,7 +28,7 @@ std::vector<Schedule> sampleSchedules(const Space &space, size_t count, uint64_t
 std::string loadAheadViolation(const ContractSchedule &s, int64_t run, const Target &target) {
   if (!s.loadAhead || cost::canLoadAhead(s, run, target))
     return "";
-  if (!cost::canLoadAhead(target))
+  if (!target.multipliesByLaneOfFour())
     return "load_ahead must be 0: LLVM orders the loops of " + target.cpu;
   return "load_ahead must be 0: LLVM orders loops of other tiles than of whole vectors, with packed rows a multiple of "
          "4 or, in place, a multiple of 8 steps per iteration";

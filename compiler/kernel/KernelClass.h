@@ -8,15 +8,22 @@
 
 namespace fathom {
 
+// The ways of computing a product or a convolution, or both products of an attention, that are chosen among. A back end
+// that has none of them has one class for all.
+enum class Algorithm { None, Contract, SpatialPack, Winograd, Strassen, Attention };
+
 struct KernelClass {
   llvm::StringLiteral name;
   llvm::StringLiteral meaning;
   const Family &family;
   llvm::StringLiteral fixed = ""; // the schedule of kernels that nobody looks for one for (FixedSchedule.h)
-  bool takesConsumers = true;     // whether elementwise ops behind the anchor can be computed with it
-  bool takesProducers = true;     // whether an anchor that computes its first operand on demand does so about once
-  bool goesByStrides = true;      // whether its operands and results may be pieces of larger tensors
-  bool widensImages = false;      // whether it reads an image of bytes and widens them itself (widenedImage)
+  Algorithm algorithm = Algorithm::None;
+  bool takesConsumers = true; // whether elementwise ops behind the anchor can be computed with it
+  bool takesProducers = true; // whether an anchor that computes its first operand on demand does so about once
+  bool goesByStrides = true;  // whether its operands and results may be pieces of larger tensors
+  bool widensImages = false;  // whether it reads an image of bytes and widens them itself (widenedImage)
+  bool sharesRows = false;    // whether what work items find in parts of a row can be combined (codegen/simt)
+  bool goesInOrder = false;   // whether it makes a tensor piece by piece, in an order that data decides
   // The size by which versions of a kernel are told apart, and what it counts; null where there are none.
   mlir::AffineExpr (*extent)(mlir::Operation *anchor) = nullptr;
   llvm::StringLiteral extentName = "";
@@ -25,12 +32,13 @@ struct KernelClass {
 // All classes, each defined with its family. Which of them an op gets is a back end's choice (Backend.h).
 extern const KernelClass mapClass, reorderClass, concatClass, reduceClass, argReduceClass, softmaxClass, layerNormClass,
     poolClass, contractClass, attentionClass, depthwiseClass, winogradClass, spatialPackClass, strassenClass,
-    transposedClass, packedProductClass, productClass, treesClass, scanClass, sequentialClass, blockContractClass;
+    transposedClass, packedProductClass, productClass, treesClass, scanClass, sequentialClass, tensorScatterClass,
+    blockContractClass;
 inline constexpr const KernelClass *kernelClassList[] = {
-    &mapClass,         &reorderClass,    &concatClass,       &reduceClass,        &argReduceClass, &softmaxClass,
-    &layerNormClass,   &poolClass,       &contractClass,     &attentionClass,     &depthwiseClass, &winogradClass,
-    &spatialPackClass, &strassenClass,   &transposedClass,   &packedProductClass, &productClass,   &treesClass,
-    &scanClass,        &sequentialClass, &blockContractClass};
+    &mapClass,         &reorderClass,    &concatClass,        &reduceClass,        &argReduceClass, &softmaxClass,
+    &layerNormClass,   &poolClass,       &contractClass,      &attentionClass,     &depthwiseClass, &winogradClass,
+    &spatialPackClass, &strassenClass,   &transposedClass,    &packedProductClass, &productClass,   &treesClass,
+    &scanClass,        &sequentialClass, &tensorScatterClass, &blockContractClass};
 inline llvm::ArrayRef<const KernelClass *> allKernelClasses() { return kernelClassList; }
 const KernelClass *findKernelClass(llvm::StringRef name);
 

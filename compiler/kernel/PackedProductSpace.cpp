@@ -19,12 +19,14 @@ cost::PackedProduct problemOf(Operation *op, const Target &) {
 }
 
 int64_t registersOf(const PackedProductSchedule &s) {
-  return std::max(cost::registersOf(s.tileM, s.tileN), cost::registersOf(1, s.rowN));
+  return std::max(cost::registersOf(s.tileM, s.tileN, s.vectors), cost::registersOf(1, s.rowN, s.vectors));
 }
 
 std::string violation(const cost::PackedProduct &, const PackedProductSchedule &s, const Target &target) {
-  if (s.chunk % 16)
+  if (s.chunk % PackedProductSchedule::unit)
     return llvm::formatv("chunk = {0} must be 16 or 32", s.chunk).str();
+  if (!llvm::isPowerOf2_64(s.vectors))
+    return llvm::formatv("vectors = {0} must be a power of two", s.vectors).str();
   int64_t need = registersOf(s);
   if (need <= target.vectorRegisters)
     return "";
@@ -42,13 +44,14 @@ void candidates(const cost::PackedProduct &p, const Target &target,
           body({tileM, tileN, rowN, grain});
 }
 
-// The draft cannot tell chunks apart.
+// The draft cannot tell these apart.
 void overChunks(const PackedProductSchedule &s, llvm::function_ref<void(const PackedProductSchedule &)> body) {
-  for (int64_t chunk : {32, 16}) {
-    PackedProductSchedule variant = s;
-    variant.chunk = chunk;
-    body(variant);
-  }
+  for (int64_t vectors : {2, 1})
+    for (int64_t chunk : {32, 16}) {
+      PackedProductSchedule variant = s;
+      variant.chunk = chunk, variant.vectors = vectors;
+      body(variant);
+    }
 }
 
 const FamilyOf<cost::PackedProduct, PackedProductSchedule>

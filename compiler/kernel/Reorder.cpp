@@ -76,8 +76,8 @@ std::optional<Reorder> reorderOf(func::FuncOp kernel) {
     if (RankedTensorType type = typeOf(value))
       all.push_back(layoutOf(type));
   };
-  bool merges = llvm::all_of(body.without_terminator(),
-                             [](Operation &op) { return isPointwise(&op) || isa<ConstantOp, NoneOp>(op); });
+  bool merges =
+      llvm::all_of(body.without_terminator(), [](Operation &op) { return isPointwise(&op) || isLiteral(op); });
   if (merges) {
     llvm::for_each(results, add);
     llvm::for_each(body.getArguments(), add);

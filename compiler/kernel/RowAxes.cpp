@@ -25,7 +25,7 @@ SmallVector<int64_t> rowAxes(Operation *op) {
   if (isa<CumSumOp>(op))
     return reducedAxes(op, rank);
   int64_t axis = *normalizeAxis(op->getAttrOfType<IntegerAttr>("axis").getInt(), rank);
-  if (isa<LayerNormalizationOp, RMSNormalizationOp>(op))
+  if (op->hasTrait<NormalizesRows>())
     return llvm::to_vector(llvm::seq<int64_t>(axis, rank));
   return {axis};
 }

@@ -181,6 +181,7 @@ Choice<SpatialPackSchedule> bestSpatialPack(Operation *op, const Target &target)
 
 const KernelClass spatialPackClass{
     "spatial_pack", "convolutions in tiles of a row's pixels, by groups", family,
-    "tile_w: 4, tile_o: 2 vectors, groups: 1, tile_i: 1, unroll_w: 0, rows_outer: 0, task_h: 4, task_n: 4"};
+    "tile_w: 4, tile_o: 2 vectors, groups: 1, tile_i: 1, unroll_w: 0, rows_outer: 0, task_h: 4, task_n: 4",
+    Algorithm::SpatialPack};
 
 } // namespace fathom

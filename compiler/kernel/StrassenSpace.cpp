@@ -124,6 +124,7 @@ Choice<StrassenSchedule> bestStrassen(const cost::StrassenProduct &product, cons
 
 const KernelClass strassenClass{
     "strassen", "matrix products in quarters by Strassen's method", family,
-    "stored: 7, tile_m: 4, tile_n: 1 vectors, unroll_k: 4, in_flight: 1, fetch_ahead: 0, task_m: 64, task_n: 4"};
+    "stored: 7, tile_m: 4, tile_n: 1 vectors, unroll_k: 4, in_flight: 1, fetch_ahead: 0, task_m: 64, task_n: 4",
+    Algorithm::Strassen};
 
 } // namespace fathom

@@ -71,9 +71,7 @@ Problem concatProblem(Operation *op, const Target &) {
 }
 
 // Softmaxes and normalisations go over a row three times.
-bool hasPasses(Operation *op) {
-  return isa<SoftmaxOp, LogSoftmaxOp, HardmaxOp, LayerNormalizationOp, RMSNormalizationOp>(op);
-}
+bool hasPasses(Operation *op) { return op->hasTrait<SoftmaxLike>() || op->hasTrait<NormalizesRows>(); }
 
 Problem rowProblem(Operation *op, const Target &target) {
   auto type = operandType(op);
@@ -147,9 +145,18 @@ Problem sequentialProblem(Operation *op, const Target &target) {
   // Classes do not depend on each other.
   auto type = isa<NonMaxSuppressionOp>(op) ? cast<RankedTensorType>(op->getOperand(1).getType()) : operandType(op);
   p.sweep.length = type.getRank() ? sizeOf(op, sizesOf(type)[axisOfRows(op, type)]) : 1;
-  // Its rows are those of a cache along the positions.
-  if (auto scatter = dyn_cast<TensorScatterOp>(op))
-    p.sweep.length *= sizeOf(op, sizesOf(type)[*normalizeAxis(scatter.getAxis(), type.getRank())]);
+  p.sweep.rows = std::max<int64_t>(1, elementCount(op, type) / p.sweep.length);
+  return p;
+}
+
+// A row is all of a cache that one index moves. Written along the innermost dimension, it is single elements.
+Problem tensorScatterProblem(Operation *op, const Target &target) {
+  auto type = operandType(op);
+  int64_t axis = *normalizeAxis(cast<TensorScatterOp>(op).getAxis(), type.getRank()), innermost = orderOf(type).back();
+  Problem p{fusedSweep(op)};
+  p.hasLanes = target.hasVectors() && axis != type.getRank() - 1;
+  p.sweep.instructions = target.calibration.sweepSequentialStep, p.sweep.carried = target.calibration.sweepCarried;
+  p.sweep.length = sizeOf(op, sizesOf(type)[innermost]) * sizeOf(op, sizesOf(type)[axis]);
   p.sweep.rows = std::max<int64_t>(1, elementCount(op, type) / p.sweep.length);
   return p;
 }
@@ -186,6 +193,38 @@ void candidates(const Problem &p, const Target &target, llvm::function_ref<void(
 
 template <typename S> cost::Estimate estimate(const Problem &p, const S &s, const Target &target) {
   return cost::estimate(p.sweep, SweepSchedule{s.lanes, std::max<int64_t>(1, s.grain / p.unit)}, target);
+}
+
+// How rows are divided does not depend on the lanes, of which the draft knows nothing.
+void tensorScatterCandidates(const Problem &p, const Target &target,
+                             llvm::function_ref<void(const TensorScatterSchedule &)> body) {
+  Problem alone = p;
+  alone.hasLanes = false;
+  candidates<TensorScatterSchedule>(alone, target, [&](TensorScatterSchedule s) {
+    if (p.hasLanes)
+      s.lanes = std::min(4 * target.lanes(p.sweep.bits), mostLanes);
+    body(s);
+  });
+}
+cost::Estimate tensorScatterEstimate(const Problem &p, const TensorScatterSchedule &s, const Target &target) {
+  TensorScatterSchedule alone = s;
+  alone.lanes = 1;
+  return estimate(p, alone, target);
+}
+std::string tensorScatterViolation(const Problem &p, const TensorScatterSchedule &s, const Target &target) {
+  if (!p.hasLanes && s.lanes != 1)
+    return "lanes must be 1: the target has no vectors, or rows are written along the innermost dimension";
+  if (int64_t vector = target.lanes(p.sweep.bits); p.hasLanes && s.lanes % vector)
+    return llvm::formatv("lanes = {0} must be whole vectors of {1}", s.lanes, vector).str();
+  return "";
+}
+void overLanes(const TensorScatterSchedule &s, llvm::function_ref<void(const TensorScatterSchedule &)> body) {
+  for (int64_t parts : {1, 2, 4}) {
+    TensorScatterSchedule variant = s;
+    variant.lanes = s.lanes / parts;
+    if (s.lanes % parts == 0)
+      body(variant);
+  }
 }
 
 // Along a row, the lanes of a vector are summed up by doubling the distance, and the sum of all before is added to
@@ -232,6 +271,12 @@ const FamilyOf<Problem, ScanSchedule> scan({.problem = scanProblem,
                                             .estimate = scanEstimate,
                                             .violation = rowViolation<ScanSchedule>,
                                             .extents = extents<ScanSchedule>});
+const FamilyOf<Problem, TensorScatterSchedule> tensorScatter({.problem = tensorScatterProblem,
+                                                              .candidates = tensorScatterCandidates,
+                                                              .estimate = tensorScatterEstimate,
+                                                              .violation = tensorScatterViolation,
+                                                              .variants = overLanes,
+                                                              .extents = extents<TensorScatterSchedule>});
 const FamilyOf<Problem, SequentialSchedule> sequential(sweep<SequentialSchedule>(sequentialProblem));
 
 } // namespace
@@ -241,10 +286,16 @@ static constexpr llvm::StringLiteral rows = "lanes: 1 vectors, grain: 64";
 
 const KernelClass mapClass{"map", "elements computed on demand", map, "lanes: 1 vectors, grain: 16384"};
 const KernelClass concatClass{"concat", "copies of several inputs side by side", concat, rows};
-const KernelClass reduceClass{"reduce", "elements combined along axes", row, rows};
+const KernelClass reduceClass{
+    .name = "reduce", .meaning = "elements combined along axes", .family = row, .fixed = rows, .sharesRows = true};
 const KernelClass argReduceClass{"arg_reduce", "positions of extreme elements along an axis", row, rows};
-const KernelClass softmaxClass{"softmax", "softmaxes, in passes over a row", row, rows};
-const KernelClass layerNormClass{"layer_norm", "layer normalisation, in passes over a row", row, rows};
+const KernelClass softmaxClass{
+    .name = "softmax", .meaning = "softmaxes, in passes over a row", .family = row, .fixed = rows, .sharesRows = true};
+const KernelClass layerNormClass{.name = "layer_norm",
+                                 .meaning = "layer normalisation, in passes over a row",
+                                 .family = row,
+                                 .fixed = rows,
+                                 .sharesRows = true};
 const KernelClass poolClass{"pool", "pooling windows", pool, rows};
 const KernelClass scanClass{"scan", "running sums along an axis", scan, rows};
 const KernelClass sequentialClass{.name = "sequential",
@@ -252,6 +303,14 @@ const KernelClass sequentialClass{.name = "sequential",
                                   .family = sequential,
                                   .fixed = "grain: 64",
                                   .takesConsumers = false,
-                                  .goesByStrides = false};
+                                  .goesByStrides = false,
+                                  .goesInOrder = true};
+const KernelClass tensorScatterClass{.name = "tensor_scatter",
+                                     .meaning = "rows written into a cache",
+                                     .family = tensorScatter,
+                                     .fixed = "lanes: 4 vectors, grain: 64",
+                                     .takesConsumers = false,
+                                     .goesByStrides = false,
+                                     .goesInOrder = true};
 
 } // namespace fathom

@@ -21,7 +21,7 @@ bool isExpanded(Operation *op) {
 } // namespace
 
 VectorWork opWork(Operation *op) {
-  if (op->getNumResults() == 0 || isa<ConstantOp, NoneOp>(op))
+  if (op->getNumResults() == 0 || isLiteral(op))
     return {};
   if (isExpanded(op))
     return expanded;

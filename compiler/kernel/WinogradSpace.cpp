@@ -128,6 +128,7 @@ Choice<WinogradSchedule> bestWinograd(const cost::WinogradConv &conv, const Targ
 
 const KernelClass winogradClass{
     "winograd", "convolutions in tiles by Winograd's method", family,
-    "tile: 4, tile_m: 4, tile_n: 2 vectors, unroll_k: 4, in_flight: 1, fetch_ahead: 0, task_t: 64, task_n: 4"};
+    "tile: 4, tile_m: 4, tile_n: 2 vectors, unroll_k: 4, in_flight: 1, fetch_ahead: 0, task_t: 64, task_n: 4",
+    Algorithm::Winograd};
 
 } // namespace fathom

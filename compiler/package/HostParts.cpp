@@ -46,8 +46,7 @@ SmallVector<func::CallOp> HostEmitter::launchesFrom(Operation *first) {
     auto call = dyn_cast<func::CallOp>(op);
     if (call && isSelfContained(call))
       launches.push_back(call);
-    else if (call || isa<PinOp, AssertOp, IfOp, LoopOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
-             memory.released.contains(op))
+    else if (call || op->hasTrait<OnHost>() || op->hasTrait<OpTrait::IsTerminator>() || memory.released.contains(op))
       break;
   }
   return launches;
@@ -119,7 +118,7 @@ void HostEmitter::makeTable() {
     return;
   // Room for every buffer whose address may not be known ahead.
   size_t entries = symbols.size() + memory.places.size();
-  main.walk([&](Operation *op) { entries += isa<IfOp, LoopOp>(op) ? op->getNumResults() : 0; });
+  main.walk([&](Operation *op) { entries += isControl(op) ? op->getNumResults() : 0; });
   Value room = allocateHost(c.i64(int64_t(entries) * 8), main.getLoc());
   bound.resize(symbols.size());
   table = room;
@@ -133,7 +132,7 @@ void HostEmitter::emitAllInParts(Block &block) {
     ops.clear();
   };
   for (Operation &op : block.without_terminator()) {
-    if (isa<IfOp, LoopOp>(op)) {
+    if (isControl(op)) {
       flush();
       loadBoundSymbols();
       emitOp(op);

@@ -122,7 +122,7 @@ LogicalResult expandVectorMatMul(MatMulOp op, PatternRewriter &rewriter) {
 // Whether folding makes a constant of it.
 bool isWeight(Value value) {
   while (Operation *op = value.getDefiningOp())
-    if (isa<TransposeOp, UnsqueezeOp, ReshapeOp>(op))
+    if (isReshape(op) || isa<TransposeOp>(op))
       value = op->getOperand(0);
     else
       return isConstantValue(value);

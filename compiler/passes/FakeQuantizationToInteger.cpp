@@ -101,7 +101,7 @@ private:
   static bool commutes(Operation *op) {
     if (auto pool = dyn_cast<MaxPoolOp>(op))
       return !pool.getIndices();
-    return isa<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, TransposeOp, SliceOp, GatherOp, ExpandOp>(op);
+    return isReshape(op) || isa<TransposeOp, SliceOp, GatherOp, ExpandOp>(op);
   }
 
   DequantizeLinearOp dequantizedByOne(Value value) {

@@ -27,9 +27,9 @@ bool isConstantExpression(Value value) {
     return false;
   for (size_t i = 0; i < ops.size(); ++i) {
     Operation *op = ops[i];
-    if (isa<ConstantOp, NoneOp>(op))
+    if (isLiteral(op))
       continue;
-    bool goesOn = op->hasTrait<Elementwise>() || isa<ReshapeOp, UnsqueezeOp, SqueezeOp, TransposeOp, ExpandOp>(op);
+    bool goesOn = op->hasTrait<Elementwise>() || isReshape(op) || isa<TransposeOp, ExpandOp>(op);
     if (!goesOn || i >= most || !llvm::all_of(op->getOperands(), isMade))
       return false;
   }

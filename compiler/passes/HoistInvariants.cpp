@@ -76,7 +76,7 @@ private:
   // An elementwise op or movement that makes more of its operands, which other elementwise ops read, costs less where
   // it is: it is never stored there.
   static bool isWorthwhile(Operation *op) {
-    if (isAnchor(op) || isa<ConstantOp, NoneOp, SizesOp, RelayoutOp>(op))
+    if (isAnchor(op) || isKnown(op) || isa<RelayoutOp>(op))
       return true;
     Sizes sizes = sizesOf(op->getResult(0));
     auto elements = [](Value value) -> std::optional<int64_t> {

@@ -132,7 +132,7 @@ std::optional<ScaledChain> chainTo(Value value) {
       if (!isConstantValue(op->getOperand(1 - next)))
         return std::nullopt;
       chain.biases.push_back(&op->getOpOperand(1 - next));
-    } else if (!isa<TransposeOp, ReshapeOp, SqueezeOp, UnsqueezeOp, FlattenOp>(op)) {
+    } else if (!isReshape(op) && !isa<TransposeOp>(op)) {
       return std::nullopt;
     }
     value = op->getOperand(next);
@@ -178,8 +178,6 @@ LogicalResult dropRepeated(Operation *op, PatternRewriter &rewriter) {
     return rewriter.replaceOp(op, inner->getResult(0)), success();
   return failure();
 }
-
-bool isReshape(Operation *op) { return isa_and_nonnull<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(op); }
 
 // Only the last of several reshapes counts.
 LogicalResult joinReshapes(Operation *op, PatternRewriter &rewriter) {

@@ -68,7 +68,7 @@ void noteAttentionCosts(func::FuncOp main, const Target &target) {
     auto found = llvm::find_if(weighed, [&](const auto &entry) { return costTheSame(entry.first, *attention); });
     // What a back end has no kernel for stays apart.
     constexpr AttentionCosts never{1, 0};
-    bool isThere = llvm::is_contained(backendOf(target).kernelClasses(), &attentionClass);
+    bool isThere = backendOf(target).has(Algorithm::Attention);
     if (found == weighed.end())
       found = weighed.insert(found, {*attention, isThere ? attentionCosts(*attention, target) : never});
     noteCosts(*attention, found->second);

@@ -137,12 +137,12 @@ private:
       return visitAnchor(op, *wanted);
     if (auto transpose = dyn_cast<TransposeOp>(op))
       return visitTranspose(transpose);
-    if (isa<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(op)) {
+    if (isReshape(op)) {
       visitReshape(op);
       return success();
     }
     // What crosses the border of a block is row-major.
-    if (isa<func::ReturnOp, YieldOp, PinOp, IfOp, LoopOp>(op)) {
+    if (op->hasTrait<OpTrait::IsTerminator>() || isa<PinOp>(op) || isControl(op)) {
       for (OpOperand &operand : op->getOpOperands())
         if (!isa<NoneType>(operand.get().getType()))
           operand.set(rowMajor(op, operand.get()));
@@ -151,7 +151,7 @@ private:
           return failure();
       return success();
     }
-    if (isa<ConstantOp, NoneOp, SizesOp, RelayoutOp, AssertOp>(op))
+    if (isKnown(op) || isa<RelayoutOp, AssertOp>(op))
       return success();
     for (Value result : op->getResults()) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
@@ -300,7 +300,7 @@ private:
     Operation *anchor = attention ? attention->product : op;
     // Where its parts are kernels of their own, it ends in an ordinary product.
     bool isAlone = isa<MatMulOp>(op) && !attention;
-    const KernelClass &klass = isAlone ? contractClass : kernelClassOf(anchor, backend);
+    const KernelClass &klass = isAlone ? *backend.classFor(Algorithm::Contract) : kernelClassOf(anchor, backend);
     return chooser.panelWidth(op, klass, anchor);
   }
 

@@ -256,7 +256,7 @@ std::vector<AlgorithmChoice> draftAlgorithms(func::FuncOp main, const Target &ta
                                              const FixedAlgorithms &fixed, std::vector<Site> *sites,
                                              KnownAlgorithmCosts *known) {
   // A back end has all of these ways or one class for all.
-  if (!backendOf(target).has(contractClass))
+  if (!backendOf(target).has(Algorithm::Contract))
     return {};
   SmallVector<ConvOp> convolutions;
   SmallVector<MatMulOp> products;

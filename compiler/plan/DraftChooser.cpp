@@ -15,7 +15,8 @@ namespace {
 
 class DraftChooser final : public Chooser {
 public:
-  explicit DraftChooser(const Target &target) : target(target), hasAttention(backendOf(target).has(attentionClass)) {}
+  explicit DraftChooser(const Target &target)
+      : target(target), hasAttention(backendOf(target).has(Algorithm::Attention)) {}
 
   TransposedForm form(ConvTransposeOp op, const AlgorithmOptions &) override {
     if (takesProductOfPixel(op))

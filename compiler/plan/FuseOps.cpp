@@ -19,8 +19,8 @@ namespace fathom {
 #include "compiler/passes/Passes.h.inc"
 
 bool needsNoKernel(Operation *op) {
-  return isa<ConstantOp, NoneOp, SizesOp, PinOp, AssertOp, IfOp, LoopOp, YieldOp, func::ReturnOp>(op) || isView(op) ||
-         isInPlace(op) || (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
+  return isKnown(op) || op->hasTrait<OnHost>() || isa<func::ReturnOp>(op) || isView(op) || isInPlace(op) ||
+         (isa<RelayoutOp>(op) && isPackedWeight(op->getResult(0)) && !op->hasAttr("graph.output"));
 }
 
 namespace {
@@ -40,8 +40,8 @@ public:
     // Before others take in the ops between the products.
     for (Operation &op : block)
       if (std::optional<Attention> attention = attentionOf(&op);
-          attention && backend.has(attentionClass) && instructionsOf(attention->chain) <= maxAnchoredInstructions &&
-          decide(&op, isWorthFusing(*attention)))
+          attention && backend.has(Algorithm::Attention) &&
+          instructionsOf(attention->chain) <= maxAnchoredInstructions && decide(&op, isWorthFusing(*attention)))
         growAttention(*attention);
     for (Operation &op : block)
       if (!needsNoKernel(&op) && !groupOf.contains(&op))
@@ -175,7 +175,7 @@ private:
     if (isWidenedByItsReader(consumer, backend) && !isWidenedByItsReader(value.getDefiningOp(), backend))
       return false;
     if (auto pad = dyn_cast<PadOp>(consumer))
-      return pad.getInput() == value && padsOnDemand(pad, producer.instructions);
+      return pad.getInput() == value && padsOnDemand(pad, producer.instructions, target);
     // Broadcast operands would be computed again for every element they spread to.
     return consumer->hasTrait<Elementwise>() && sizesOf(value) == sizesOf(consumer->getResult(0));
   }

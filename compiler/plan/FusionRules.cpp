@@ -6,6 +6,7 @@
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/kernel/VectorWork.h"
+#include "compiler/schedule/Sweep.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -56,12 +57,12 @@ bool isWidenedByItsReader(Operation *op, const Backend &backend) {
   return llvm::is_contained(widenedBy(reader, backend), op);
 }
 
-bool padsOnDemand(PadOp pad, int64_t instructions) {
-  constexpr int64_t most = 32; // which are there once more for every lane of a vector at the ends of rows
+bool padsOnDemand(PadOp pad, int64_t instructions, const Target &target) {
   RankedTensorType type = pad.getType();
   int64_t dim = innermostDim(type);
   std::optional<int64_t> channels = dim < 0 ? std::nullopt : constantSize(sizesOf(type)[dim]);
-  return pad.getMode() == "constant" && channels && *channels <= 4 && instructions <= most;
+  return pad.getMode() == "constant" && channels && *channels <= MapSchedule().interleaved &&
+         double(instructions) <= target.calibration.fusionPadded;
 }
 
 Operation *lastAnchor(ArrayRef<Operation *> group) {

@@ -17,7 +17,7 @@ bool isWidenedByItsReader(mlir::Operation *op, const Backend &backend);
 
 // Whether a Pad computes what it pads on demand, which takes so many instructions: every element once, in vectors where
 // the pixels of an image have few channels.
-bool padsOnDemand(graph::PadOp pad, int64_t instructions);
+bool padsOnDemand(graph::PadOp pad, int64_t instructions, const Target &target);
 
 // The anchor that decides a group's loops: of an attention's, the last. Null in a map.
 mlir::Operation *lastAnchor(llvm::ArrayRef<mlir::Operation *> group);

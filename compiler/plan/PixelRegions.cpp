@@ -156,7 +156,7 @@ private:
 
   // What the op's operands should look like.
   void addUses(Operation *op) {
-    if (isa<ConstantOp, NoneOp, SizesOp, AssertOp>(op))
+    if (isKnown(op) || isa<AssertOp>(op))
       return;
     size_t result = op->getNumResults() == 1 ? nodeOf(op->getResult(0)) : rows;
     bool isNode = op->getNumResults() == 1 && nodes.contains(op->getResult(0));
@@ -182,7 +182,7 @@ private:
       else if (type.getRank() == cast<RankedTensorType>(op->getResult(0).getType()).getRank())
         cut.addEdge(nodeOf(operand), result, betweenResultAnd(op, operand, size));
     }
-    if (isNode && isa<MaxPoolOp, AveragePoolOp, LpPoolOp>(op))
+    if (isNode && op->hasTrait<Pooling>())
       cut.addEdge(result, pixels, windowsOverRows * elements(op, op->getResult(0)));
   }
 

@@ -137,7 +137,7 @@ private:
   // Why a slice cannot be read where its input has it; empty: it can.
   std::string whyCopied(SliceOp slice, RankedTensorType there) {
     Operation *maker = bufferRoot(slice.getInput()).getDefiningOp();
-    if (maker && needsNoKernel(maker) && !isa<IfOp, LoopOp>(maker) && !isInPlace(maker))
+    if (maker && needsNoKernel(maker) && !isControl(maker) && !isInPlace(maker))
       return "its input is no tensor in memory";
     if (isPiece.contains(slice.getResult()))
       return "it is written into another tensor";

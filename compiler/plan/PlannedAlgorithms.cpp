@@ -39,14 +39,15 @@ LogicalResult strassenAsPlanned(Op op, const PlannedKernel &kernel, const Algori
 
 LogicalResult asPlanned(ConvOp conv, const PlanIndex &plan, const AlgorithmOptions &options, Choices &into) {
   const PlannedKernel *kernel = plan.kernelOf(opName(conv));
-  if (kernel && kernel->kernelClass == "spatial_pack") {
+  Algorithm algorithm = kernel ? algorithmOf(*kernel) : Algorithm::None;
+  if (algorithm == Algorithm::SpatialPack) {
     if (isDepthwise(conv) || !canSpatialPack(conv))
       return refusePlan(conv, *kernel, "convolutions of 32-bit floats with known channels, several of them in a group");
     into.push_back({conv, AlgorithmChoice::Named, spatialPackName(conv).str()});
   }
-  if (kernel && kernel->kernelClass == "strassen")
+  if (algorithm == Algorithm::Strassen)
     return strassenAsPlanned(conv, *kernel, options, into);
-  if (!kernel || kernel->kernelClass != "winograd")
+  if (algorithm != Algorithm::Winograd)
     return success();
   if (!options.transformsWeights())
     return hint(refusePlan(conv, *kernel, "results that may round differently"), "Winograd's method needs --fp fast");
@@ -60,12 +61,17 @@ LogicalResult asPlanned(ConvOp conv, const PlanIndex &plan, const AlgorithmOptio
 
 LogicalResult asPlanned(MatMulOp product, const PlanIndex &plan, const AlgorithmOptions &options, Choices &into) {
   const PlannedKernel *kernel = plan.kernelOf(opName(product));
-  if (!kernel || kernel->kernelClass != "strassen")
+  if (!kernel || algorithmOf(*kernel) != Algorithm::Strassen)
     return success();
   return strassenAsPlanned(product, *kernel, options, into);
 }
 
 } // namespace
+
+Algorithm algorithmOf(const PlannedKernel &kernel) {
+  const KernelClass *klass = findKernelClass(kernel.kernelClass);
+  return klass ? klass->algorithm : Algorithm::None;
+}
 
 FailureOr<std::vector<AlgorithmChoice>> plannedAlgorithms(func::FuncOp main, const PlanIndex &plan,
                                                           const AlgorithmOptions &options) {

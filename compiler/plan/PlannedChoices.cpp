@@ -1,6 +1,7 @@
 // Choices of a plan that lists all kernels: these have been followed already.
 #include "compiler/plan/PlannedChoices.h"
 
+#include "compiler/plan/PlannedAlgorithms.h"
 #include "compiler/plan/Sites.h"
 #include "compiler/support/Diagnostics.h"
 
@@ -13,16 +14,20 @@ static SmallVector<std::string> algorithmsOf(const PlannedKernel &kernel) {
   auto number = [&](StringRef knob) {
     return kernel.schedule.has(knob) ? std::to_string(kernel.schedule.value(knob)) : "";
   };
-  StringRef klass = kernel.kernelClass;
-  if (klass == "contract")
+  switch (algorithmOf(kernel)) {
+  case Algorithm::Contract:
     return {"contract"};
-  if (klass == "spatial_pack")
+  case Algorithm::SpatialPack:
     return {"spatial_pack", "grouped_spatial_pack"};
-  if (klass == "winograd")
+  case Algorithm::Winograd:
     return {"winograd" + number("tile")};
-  if (klass == "strassen")
+  case Algorithm::Strassen:
     return {"strassen", "strassen" + number("stored")};
-  return {};
+  case Algorithm::None:
+  case Algorithm::Attention:
+    return {};
+  }
+  llvm_unreachable("all algorithms are there");
 }
 
 LogicalResult checkChoices(const Plan &plan, Location loc) {

@@ -13,10 +13,16 @@ struct AttentionSchedule {
   int64_t loadAhead = 0;
   int64_t scoreApart = 16;
   int64_t expTogether = 4;
+  int64_t inFlight = 8;
 
   int64_t panel() const { return tileN; }
   static llvm::ArrayRef<Field<AttentionSchedule>> fields();
 };
+
+// Rows that a tile has at least, and its multiples: where multiply-adds take a lane as their factor, rows lie side by
+// side for every key, and lanes run along them.
+inline bool keepsRowsTogether(const Target &target) { return target.multipliesByLaneOfFour(); }
+inline int64_t rowUnit(const Target &target) { return keepsRowsTogether(target) ? target.lanes(32) : 1; }
 
 inline llvm::ArrayRef<Field<AttentionSchedule>> AttentionSchedule::fields() {
   using S = AttentionSchedule;
@@ -25,6 +31,7 @@ inline llvm::ArrayRef<Field<AttentionSchedule>> AttentionSchedule::fields() {
       Field<S>{"tile_n", &S::tileN, 1, 256, "columns of the register tile: of a packed panel of keys, then of values"}
           .inVectors(),
       Field<S>{"unroll_k", &S::unrollK, 1, 16, "steps of a reduction per iteration"}.at(Level::Registers),
+      Field<S>{"in_flight", &S::inFlight, 1, Target::mostInFlight, inFlightMeaning, 3}.at(Level::Registers),
       Field<S>{"load_ahead", &S::loadAhead, 0, mostLoadAhead, loadAheadMeaning}.at(Level::Registers),
       Field<S>{"block_n", &S::blockN, 1, 1 << 20, "keys whose scores are kept together"}
           .inUnitsOf("tile_n")

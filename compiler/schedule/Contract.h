@@ -3,6 +3,7 @@
 
 #include "compiler/schedule/Field.h"
 #include "compiler/target/Target.h"
+#include "llvm/ADT/bit.h"
 
 namespace fathom {
 
@@ -30,6 +31,14 @@ struct ContractSchedule {
   int64_t panel() const { return tileN; }
   static llvm::ArrayRef<Field<ContractSchedule>> fields();
 };
+
+// Sets of accumulators that a tile of so many of them has where so many multiply-adds are to be in flight.
+inline int64_t accumulatorSets(int64_t accumulators, int64_t inFlight, int64_t run) {
+  constexpr int64_t shortest = 32, most = 8; // steps of a reduction that adding sets up is worth; sets
+  if (run < shortest)
+    return 1;
+  return llvm::bit_floor(uint64_t(std::clamp<int64_t>(inFlight / std::max<int64_t>(1, accumulators), 1, most)));
+}
 
 inline llvm::ArrayRef<Field<ContractSchedule>> ContractSchedule::fields() {
   using S = ContractSchedule;

@@ -21,6 +21,10 @@ struct SpatialPackSchedule {
   static llvm::ArrayRef<Field<SpatialPackSchedule>> fields();
 };
 
+// Whether groups side by side in a panel spread one input channel after the other over their lanes, each once for all
+// taps along a row. Tap by tap is left to lanes that are factors as they are, and to pairs that are swapped ahead.
+inline bool spreadsOnce(bool swapsPairs, const Target &target) { return !target.multipliesByLane() && !swapsPairs; }
+
 inline llvm::ArrayRef<Field<SpatialPackSchedule>> SpatialPackSchedule::fields() {
   using S = SpatialPackSchedule;
   static constexpr Field<S> table[] = {

@@ -16,10 +16,14 @@ constexpr int64_t mostLanes = 256;
 // Entries of a table that tells where the elements of a resized axis come from: what it may take beside its code.
 constexpr int64_t tableEntries = 1 << 14;
 
+// Lanes along a padded dimension that are read together: at the ends of rows code has a copy of an element for each.
+constexpr int64_t mostPaddedLanes = 16;
+
 struct MapSchedule : SweepSchedule {
   int64_t shortLoop = 32;
   int64_t interleaved = 4;
   int64_t tables = tableEntries;
+  int64_t paddedLanes = mostPaddedLanes;
 
   static llvm::ArrayRef<Field<MapSchedule>> fields();
 };
@@ -37,6 +41,10 @@ inline llvm::ArrayRef<Field<MapSchedule>> MapSchedule::fields() {
       {"tables", &S::tables, 0, 1 << 20,
        "the most entries of a table that lanes along a resized axis look elements and weights up in, instead of "
        "computing them",
+       3},
+      {"padded_lanes", &S::paddedLanes, 1, mostLanes,
+       "the most lanes along a padded dimension that are read together where all lie inside; more of them are read one "
+       "by one",
        3},
       Field<S>{"grain", &S::grain, 1, mostPerTask, "elements of a task"}.partOf("all")};
   return table;
@@ -94,6 +102,19 @@ inline llvm::ArrayRef<Field<ScanSchedule>> ScanSchedule::fields() {
                "elements summed up together: of a row, or of as many rows side by side"}
           .inVectors(),
       Field<S>{"grain", &S::grain, 1, mostPerTask, "rows, or elements along kept lanes, of a task"}.partOf("all")};
+  return table;
+}
+
+// Rows that are written into a cache.
+struct TensorScatterSchedule : SweepSchedule {
+  static llvm::ArrayRef<Field<TensorScatterSchedule>> fields();
+};
+
+inline llvm::ArrayRef<Field<TensorScatterSchedule>> TensorScatterSchedule::fields() {
+  using S = TensorScatterSchedule;
+  static constexpr Field<S> table[] = {
+      Field<S>{"lanes", &S::lanes, 1, mostLanes, "elements of a row that are moved together"}.inVectors(),
+      Field<S>{"grain", &S::grain, 1, mostPerTask, "independent rows of a task"}.partOf("all")};
   return table;
 }
 

@@ -194,6 +194,8 @@ constexpr CalibrationField table[] = {
     {"versions-price", &C::versionsPrice, 0, 10,
      "what a further version of a kernel must gain, as a logarithm, over all sizes"},
     {"pieces-rows-together", &C::piecesRowsTogether, 1, 64, "rows that readers of a piece read side by side"},
+    {"fusion-padded", &C::fusionPadded, 0, 1024,
+     "instructions that a Pad computes itself at most: they are there once more for every lane at the ends of rows"},
 };
 
 constexpr llvm::StringLiteral defaults =

@@ -44,7 +44,7 @@ struct Calibration {
       treesStepInstructions, treesStepLatency, treesLook, treesLeaf, treesLeafVector, treesRoundStart, treesIssue,
       treesBalance;
   // Choices between estimates.
-  double algorithmMargin, versionsLikelyWeight, versionsPrice, piecesRowsTogether;
+  double algorithmMargin, versionsLikelyWeight, versionsPrice, piecesRowsTogether, fusionPadded;
 
   // The constants of calibration/default.yaml.
   static const Calibration &byDefault();

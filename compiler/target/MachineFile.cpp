@@ -74,6 +74,12 @@ template <> struct MappingTraits<fathom::Gpu> {
     optional("groups", gpu.groups);
     optional("registers", gpu.registers);
     optional("local-bytes", gpu.localBytes);
+    optional("task-items", gpu.taskItems);
+    optional("task-scratch-bytes", gpu.taskScratchBytes);
+    optional("shared-row", gpu.sharedRow);
+    optional("row-elements-of-item", gpu.rowElementsOfItem);
+    optional("least-row-items", gpu.leastRowItems);
+    optional("most-row-items", gpu.mostRowItems);
     optional("multiply-adds", gpu.multiplyAdds);
     optional("tf32-multiply-adds", gpu.tf32MultiplyAdds);
     optional("half-multiply-adds", gpu.halfMultiplyAdds);
@@ -84,9 +90,16 @@ template <> struct MappingTraits<fathom::Gpu> {
   }
   static std::string validate(IO &, fathom::Gpu &gpu) {
     for (int64_t count : {gpu.multiprocessors, gpu.lanes, gpu.groupItems, gpu.groupLocalBytes, gpu.items, gpu.groups,
-                          gpu.registers, gpu.localBytes, gpu.cacheBytes})
+                          gpu.registers, gpu.localBytes, gpu.cacheBytes, gpu.taskItems, gpu.taskScratchBytes,
+                          gpu.sharedRow, gpu.rowElementsOfItem, gpu.leastRowItems, gpu.mostRowItems})
       if (count < 1 || count > (int64_t(1) << 40))
         return "what a gpu has is counted by whole numbers from 1 on";
+    if (gpu.taskItems > gpu.groupItems)
+      return "task-items are no more than group-items";
+    // What items have found is combined by halves.
+    if (!llvm::isPowerOf2_64(gpu.leastRowItems) || !llvm::isPowerOf2_64(gpu.mostRowItems) ||
+        gpu.leastRowItems > gpu.mostRowItems)
+      return "least-row-items and most-row-items are powers of two, the first no more than the second";
     for (double rate :
          {gpu.gigahertz, gpu.multiplyAdds, gpu.localBytesPerCycle, gpu.cacheBytesPerCycle, gpu.memoryBytesPerCycle})
       if (!(rate > 0 && rate < 1e6))

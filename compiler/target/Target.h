@@ -59,6 +59,8 @@ struct Target {
   bool multipliesByLane() const {
     return bool(instructions(MultiplyKind::MultiplyAdd, FactorType::F32, FactorSource::Lane));
   }
+  // The same of vectors of four floats, which loops in an order of their own and rows side by side are written for.
+  bool multipliesByLaneOfFour() const { return multipliesByLane() && lanes(32) == 4; }
   ByteProduct byteProduct() const;
   bool has(llvm::StringRef feature) const { return llvm::is_contained(required, feature); }
   bool isAArch64() const { return llvm::StringRef(triple).starts_with("aarch64"); }

@@ -82,7 +82,7 @@ def test_examples_show_a_change(fathom):
     listed = set(re.findall(r"^\| `([a-z0-9-]+)` \|", fathom("passes", "--list").expect(0).out, re.M))
     unshown = {"repeat", "name-ops", "store-results", "place-pieces", "outline-kernels", "lift-weights", "rematerialize", "update-weights"}
     policies = {"default", "none", "auto", "paper-bl"}
-    assert listed - policies - set(shown) <= unshown, "a pass without tools/fathom/passes/examples/NAME.mlir"
+    assert listed - policies - set(shown) <= unshown, "a pass without an example in tests/lit/passes/NAME.mlir"
     before, after = fathom("passes", "--example", "fuse-ops").expect(0).out.split("// after\n")
     kernel = re.search(r"graph\.Conv\(.*(graph\.kernel = \d+)", after).group(1)
     assert "graph.kernel" not in before and re.search(rf"graph\.Relu\(.*{kernel}\b", after)

@@ -85,7 +85,7 @@ def fused_plan(proto, **options):
     if parts:
         ops = [op for text in parts for op in re.findall(r"(?m)^ +- (\S+)$", text)]
         kernels = [text for text in kernels if text not in parts]
-        kernels.append(kernel("y", "attention", ops, tile_m=4, tile_n=8, unroll_k=2, load_ahead=0, block_n=512, fetch_ahead=0, score_apart=16, exp_together=4, task_m=8))
+        kernels.append(kernel("y", "attention", ops, tile_m=4, tile_n=8, unroll_k=2, in_flight=8, load_ahead=0, block_n=512, fetch_ahead=0, score_apart=16, exp_together=4, task_m=8))
     return plan.with_kernels(kernels)
 
 
@@ -207,6 +207,17 @@ def test_exponentials_taken_together(tmp_path, random):
         close(run(with_plan(proto, tmp_path, exp_together=together), feed)[0], reference(**feed))
     with pytest.raises(fathom.Error, match="power of two"):
         with_plan(proto, tmp_path, exp_together=3)
+
+
+def test_sums_of_few_rows(tmp_path, random):
+    """A tile of few accumulators has several sets of them, in reductions that are long enough, as the plan says."""
+    feed = operands(random, (2,), 5, 70, 37, 11)
+    proto = model(attention(), shapes(feed))
+    expected = reference(**feed)
+    for in_flight in (1, 7, 8, 64):
+        close(run(with_plan(proto, tmp_path, tile_m=4, task_m=4, in_flight=in_flight), feed)[0], expected)
+    with pytest.raises(fathom.Error, match=r"in_flight = 65 is outside \[1, 64\]"):
+        with_plan(proto, tmp_path, in_flight=65)
 
 
 @pytest.mark.parametrize("dims", [None, {"keys": "0..64"}, {"queries": "1..40", "keys": "0..300,opt=200"}], ids=str)

@@ -120,3 +120,15 @@ def test_weights_unpacked_together(depth, block, bits, tmp_path):
         product.check(["n", depth], (1,), (5,), plan=plan.with_knobs({"chunk": chunk}).save(tmp_path))
     with pytest.raises(fathom.Error, match="chunk = 24 must be 16 or 32"):
         fathom.compile(product.model(["n", depth]), plan=plan.with_knobs({"chunk": 24}).save(tmp_path))
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_vectors_of_a_sum(bits, tmp_path):
+    """One vector for each sum, several, and more than 16 weights fill."""
+    depth = 131
+    product = Product(depth, 13, bits, 32, "packed")
+    plan = Plan.of(product.model(["n", depth])).with_knobs({"tile_m": 1, "tile_n": 2, "row_n": 2})
+    for vectors in (1, 2, 4):
+        product.check(["n", depth], (1,), (5,), plan=plan.with_knobs({"vectors": vectors}).save(tmp_path))
+    with pytest.raises(fathom.Error, match="vectors = 3 must be a power of two"):
+        fathom.compile(product.model(["n", depth]), plan=plan.with_knobs({"vectors": 3}).save(tmp_path))

@@ -7,6 +7,7 @@ from onnx.reference import ReferenceEvaluator
 import fathom
 from support.compare import assert_close, compare
 from support.models import model_of
+from support.plans import Plan
 
 AROUND = [0, 0, 1, 2, 0, 0, 3, 0]
 
@@ -67,3 +68,17 @@ def test_nothing_to_wrap():
     session = fathom.Session(fathom.compile(model_of([node], inputs, {})))
     with pytest.raises(fathom.Error, match="wrap pads that data decides do not go with size 5"):
         session.run(None, inputs)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5, 37, 64])
+def test_lanes_that_are_padded_together(random, size, tmp_path):
+    """Lanes along a padded dimension are read together as far as the plan says, and one by one beyond."""
+    nodes = [helper.make_node("Pad", ["x", "p"], ["padded"]), helper.make_node("Neg", ["padded"], ["y"])]
+    x = random.standard_normal((3, size)).astype(np.float32)
+    proto = model_of(nodes, {"x": x}, {"p": np.array([0, 2, 1, 3])})
+    plan = Plan.of(proto, target="host")
+    for lanes in (1, 16, 256):
+        artifact = plan.with_knobs({"padded_lanes": lanes}).compile(proto, tmp_path)
+        assert_close(fathom.Session(artifact).run(None, {"x": x})[0], -np.pad(x, [(0, 1), (2, 3)]), "exact")
+    with pytest.raises(fathom.Error, match=r"padded_lanes = 257 is outside \[1, 256\]"):
+        plan.with_knobs({"padded_lanes": 257}).compile(proto, tmp_path)

@@ -1,5 +1,5 @@
-"""Checks the order of the compiler's rooms (compiler/rooms.txt): no include runs down the list, every folder is in it, and nobody but their list
-includes files of a back end.
+"""Checks the order of the compiler's rooms (compiler/rooms.txt): no include runs down the list, every folder is in it, code generation asks no model
+of costs, and nobody but their list includes files of a back end.
 
     python tests/rooms/rooms.py [ROOT]
 
@@ -12,6 +12,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include "compiler/([^"]+)"', re.MULTILINE)
 
+
+# Code generation decides nothing: it asks no model of costs.
+UNINFORMED, MODELS = "codegen/", "cost"
 
 # The one file outside of a back end that knows it by name.
 BACKENDS = "compiler/driver/Backends.cpp"
@@ -46,6 +49,8 @@ def problems(root):
             there = order.get(pathlib.PurePosixPath(included).parent.as_posix())
             if here is not None and there is not None and there > here:
                 yield f"compiler/{relative}: includes {included}, which is behind it in compiler/rooms.txt"
+            if relative.as_posix().startswith(UNINFORMED) and pathlib.PurePosixPath(included).parent.as_posix() == MODELS:
+                yield f"compiler/{relative}: includes {included}, but code generation decides nothing"
     private = backends(root)
     for path in sources(root, "compiler", "tools", "python"):
         relative = path.relative_to(root)

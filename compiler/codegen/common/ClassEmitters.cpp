@@ -1,16 +1,23 @@
 // The table of emitters, and the class of each anchor.
 #include "compiler/codegen/common/ClassEmitters.h"
 
+#include "compiler/codegen/common/Sequential.h"
+
 using namespace mlir;
 using namespace fathom::graph;
 
 namespace fathom {
 
 static constexpr std::pair<const KernelClass *, ClassEmitter> emitters[] = {
-    {&reduceClass, with<RowSchedule, emitReduce>},   {&argReduceClass, with<RowSchedule, emitArgReduce>},
-    {&softmaxClass, with<RowSchedule, emitSoftmax>}, {&layerNormClass, with<RowSchedule, emitLayerNorm>},
-    {&poolClass, with<PoolSchedule, emitPool>},      {&treesClass, with<TreesSchedule, emitTrees>},
-    {&scanClass, with<ScanSchedule, emitScan>},      {&sequentialClass, with<SequentialSchedule, emitSequential>}};
+    {&reduceClass, with<RowSchedule, emitReduce>},
+    {&argReduceClass, with<RowSchedule, emitArgReduce>},
+    {&softmaxClass, with<RowSchedule, emitSoftmax>},
+    {&layerNormClass, with<RowSchedule, emitLayerNorm>},
+    {&poolClass, with<PoolSchedule, emitPool>},
+    {&treesClass, with<TreesSchedule, emitTrees>},
+    {&scanClass, with<ScanSchedule, emitScan>},
+    {&sequentialClass, with<SequentialSchedule, emitSequential>},
+    {&tensorScatterClass, with<TensorScatterSchedule, emitTensorScatter>}};
 
 ArrayRef<const KernelClass *> commonClasses() {
   static const SmallVector<const KernelClass *> list =
@@ -28,16 +35,19 @@ const KernelClass *commonClassOf(Operation *anchor) {
     return &mapClass;
   return TypeSwitch<Operation *, const KernelClass *>(anchor)
       .Case<ArgMaxOp, ArgMinOp>([](auto) { return &argReduceClass; })
-      .Case<SoftmaxOp, LogSoftmaxOp, HardmaxOp>([](auto) { return &softmaxClass; })
-      .Case<LayerNormalizationOp, RMSNormalizationOp>([](auto) { return &layerNormClass; })
-      .Case<MaxPoolOp, AveragePoolOp, LpPoolOp>([](auto) { return &poolClass; })
       // Which sums are independent is not known without the axis.
       .Case([](CumSumOp op) { return constantElementsOf(op.getAxis()) ? &scanClass : &sequentialClass; })
-      .Case<ScatterElementsOp, ScatterNDOp, TopKOp, NonZeroOp, NonMaxSuppressionOp, UniqueOp, TensorScatterOp,
-            ConvTransposeOp>([](auto) { return &sequentialClass; })
+      .Case<ScatterElementsOp, ScatterNDOp, TopKOp, NonZeroOp, NonMaxSuppressionOp, UniqueOp, ConvTransposeOp>(
+          [](auto) { return &sequentialClass; })
+      .Case([](TensorScatterOp) { return &tensorScatterClass; })
       .Case([](TreeEnsembleOp) { return &treesClass; })
       .Default([](Operation *op) -> const KernelClass * {
-        return op->hasTrait<Reduction>() ? &reduceClass : isAnchor(op) ? nullptr : &mapClass;
+        return op->hasTrait<SoftmaxLike>()      ? &softmaxClass
+               : op->hasTrait<NormalizesRows>() ? &layerNormClass
+               : op->hasTrait<Pooling>()        ? &poolClass
+               : op->hasTrait<Reduction>()      ? &reduceClass
+               : isAnchor(op)                   ? nullptr
+                                                : &mapClass;
       });
 }
 

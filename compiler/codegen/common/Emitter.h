@@ -36,9 +36,10 @@ public:
 
   Code &c;
   const Target &target;
-  bool failed = false;                         // an error was reported
-  const Team *team = nullptr;                  // of work items that share rows (KernelBody.h)
-  int64_t tableEntries = fathom::tableEntries; // that a table may have which elements are looked up by
+  bool failed = false;        // an error was reported
+  const Team *team = nullptr; // of work items that share rows (KernelBody.h)
+  // What a map's schedule says otherwise (schedule/Sweep.h).
+  int64_t tableEntries = fathom::tableEntries, paddedLanes = mostPaddedLanes;
 
   void addBuffer(mlir::Value tensor, mlir::Value pointer);
   const Buffer &buffer(mlir::Value tensor) const { return buffers.find(tensor)->second; }

@@ -120,8 +120,6 @@ Value tiled(Emitter &e, TileOp op, ArrayRef<Index> index, int64_t lanes) {
   return e.element(op.getInput(), source, lanes);
 }
 
-constexpr int64_t mostPaddedLanes = 16; // at the ends of rows code has a copy of an element for each
-
 Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
   int64_t rank = index.size();
   auto pads = elementsOf(op.getPads());
@@ -140,7 +138,7 @@ Value padded(Emitter &e, PadOp op, ArrayRef<Index> index, int64_t lanes) {
       continue;
     // Lanes that are all inside are read together, others one by one.
     bool isAlong = source[axis].step != 0;
-    if (isAlong && (op.getMode() != "constant" || lanes > mostPaddedLanes))
+    if (isAlong && (op.getMode() != "constant" || lanes > e.paddedLanes))
       return Value();
     alongLanes |= isAlong;
     Value at = c.sub(index[axis].base, c.expr((*pads)[i])), size = e.size(op.getInput(), axis),
@@ -415,10 +413,11 @@ Value Emitter::moved(Operation *op, ArrayRef<Index> index, int64_t lanes) {
       .Case([&](ConcatOp op) { return concatenated(*this, op, index, lanes); })
       .Case([&](ConstantOfShapeOp op) { return filled(*this, op, lanes); })
       .Case([&](ConstantOp op) { return constant(*this, op, index, lanes); })
-      .Case<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(
-          [&](auto op) { return reshaped(*this, op.getInput(), op.getType(), index, lanes); })
       .Case<ShapeOp, SizeOp, SizesOp>([&](auto op) { return known(*this, op, index, lanes); })
-      .Default([](Operation *) { return Value(); });
+      .Default([&](Operation *op) {
+        auto type = cast<RankedTensorType>(op->getResult(0).getType());
+        return isReshape(op) ? reshaped(*this, op->getOperand(0), type, index, lanes) : Value();
+      });
 }
 
 } // namespace fathom

@@ -7,7 +7,7 @@ using namespace fathom::graph;
 
 namespace fathom {
 
-Grid overElements(KernelBody &k, const SequentialSchedule &schedule, ArrayRef<Loop> loops, int64_t rank,
+Grid overElements(KernelBody &k, const SweepSchedule &schedule, ArrayRef<Loop> loops, int64_t rank,
                   llvm::function_ref<void(Indices &)> body) {
   Grid grid;
   auto [low, high] = k.taskRange(grid, iterations(loops, k.context()), schedule.grain);
@@ -88,7 +88,6 @@ Grid emitSequential(KernelBody &k, const SequentialSchedule &schedule) {
       .Case([&](ConvTransposeOp) { return emitConvTranspose(k, schedule); })
       .Case([&](NonZeroOp) { return emitNonZero(k, schedule); })
       .Case([&](NonMaxSuppressionOp) { return emitNonMaxSuppression(k, schedule); })
-      .Case([&](TensorScatterOp) { return emitTensorScatter(k, schedule); })
       .Case([&](UniqueOp) { return emitUnique(k, schedule); })
       .Default([&](Operation *) { return k.e.failed = true, Grid(); });
 }

@@ -12,11 +12,11 @@ Grid emitTopK(KernelBody &k, const SequentialSchedule &schedule);
 Grid emitConvTranspose(KernelBody &k, const SequentialSchedule &schedule);
 Grid emitNonZero(KernelBody &k, const SequentialSchedule &schedule);
 Grid emitNonMaxSuppression(KernelBody &k, const SequentialSchedule &schedule);
-Grid emitTensorScatter(KernelBody &k, const SequentialSchedule &schedule);
+Grid emitTensorScatter(KernelBody &k, const TensorScatterSchedule &schedule);
 Grid emitUnique(KernelBody &k, const SequentialSchedule &schedule);
 
 // Runs `body` once for every element of `loops`, split into tasks of the schedule's grain; `index` has the given rank.
-Grid overElements(KernelBody &k, const SequentialSchedule &schedule, llvm::ArrayRef<Loop> loops, int64_t rank,
+Grid overElements(KernelBody &k, const SweepSchedule &schedule, llvm::ArrayRef<Loop> loops, int64_t rank,
                   llvm::function_ref<void(Indices &index)> body);
 
 // Runs `body` for the elements [low, high) of `loops`, vector by vector along the last of them, whose index then has

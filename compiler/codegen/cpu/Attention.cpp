@@ -1,11 +1,10 @@
 // Attention: for a tile of query rows, the scores of all keys by register tiles over the packed keys, with the ops up
 // to the softmax applied to them on their way into scratch; the softmax there; and its product with the packed values.
 // Keys that do not fit come in blocks, with the maxima and sums of those before carried on.
-#include "compiler/cost/Attention.h"
+#include "compiler/kernel/Attention.h"
 #include "compiler/codegen/common/KernelBody.h"
 #include "compiler/codegen/cpu/ScoreTile.h"
 #include "compiler/graph/SizeMath.h"
-#include "compiler/kernel/Attention.h"
 #include "compiler/schedule/Attention.h"
 
 using namespace mlir;
@@ -21,7 +20,7 @@ public:
         keyBuffer(e.buffer(attention.scores.getRhs())), valueBuffer(e.buffer(attention.product.getRhs())),
         type(attention.product.getType()), rowDim(type.getRank() - 2), lanes(e.target.lanes(32)), tileM(schedule.tileM),
         tileN(schedule.tileN), blockN(schedule.blockN), depth(keyDepth(attention)), columns(valueDepth(attention)),
-        unit(cost::rowUnit(e.target)) {
+        unit(rowUnit(e.target)) {
     AffineExpr size = keysOf(attention), rows = queriesOf(attention);
     SymbolList symbols = symbolsFor(k.anchor);
     hasBlocks = size::upperBound(size, symbols).value_or(INT64_MAX) > blockN;
@@ -101,7 +100,7 @@ private:
     return {e, k.scratch, 0, rowsPlace(statisticsAt), height, blockN, areTogether(height), isFast, schedule};
   }
   RegisterTile registers(const Buffer &right) {
-    return {e, f32, tileN, schedule.unrollK, e.target.fmaInFlight(), schedule.loadAhead, right.pointer, f32};
+    return {e, f32, tileN, schedule.unrollK, schedule.inFlight, schedule.loadAhead, right.pointer, f32};
   }
 
   // The panel behind this one, to be fetched meanwhile, where the schedule says so. Where the number of rows is not

@@ -122,7 +122,7 @@ static void storeInterleaved(KernelBody &k, Indices index, const Loop &middle, c
 }
 
 Grid emitMap(KernelBody &k, const MapSchedule &schedule) {
-  k.e.tableEntries = schedule.tables;
+  k.e.tableEntries = schedule.tables, k.e.paddedLanes = schedule.paddedLanes;
   if (Value input = packedAcrossRows(k))
     return emitTransposed(k, schedule, input);
   Code &c = k.e.c;

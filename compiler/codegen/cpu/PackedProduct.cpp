@@ -16,7 +16,7 @@ class PackedProduct {
 public:
   PackedProduct(KernelBody &k, const PackedProductSchedule &schedule)
       : k(k), schedule(schedule), e(k.e), c(k.e.c), op(cast<MatMulNBitsOp>(k.anchor)), input(op.getInput().getType()),
-        element(input.getElementType()), lanes(std::min<int64_t>(2 * e.target.lanes(32), unit)),
+        element(input.getElementType()), lanes(std::min(schedule.vectors * e.target.lanes(32), unit)),
         block(op.getBlockSize()), bits(op.getBits()), depth(op.getK()), chunk(std::min(block, schedule.chunk)),
         f32(c.b.getF32Type()) {
     hasZeroPoints = !isa<NoneType>(op.getZeroPoints().getType());
@@ -49,7 +49,7 @@ public:
 private:
   using Sums = SmallVector<Value>; // one for each row and column of a tile
 
-  static constexpr int64_t unit = 16; // weights widened together: no block is smaller
+  static constexpr int64_t unit = PackedProductSchedule::unit;
 
   Value fma(Value x, Value y, Value z) { return LLVM::FMulAddOp::create(c.b, c.loc, x, y, z); }
   Value widened(Value x) {

@@ -2,7 +2,7 @@
 #include "compiler/codegen/cpu/RegisterTile.h"
 
 #include "compiler/codegen/cpu/DotProduct.h"
-#include "compiler/cost/Product.h"
+#include "compiler/schedule/Contract.h"
 
 using namespace mlir;
 
@@ -122,7 +122,7 @@ Value RegisterTile::fma(Value x, Value y, Value z) const {
 }
 
 int64_t RegisterTile::setsFor(size_t accumulators, std::optional<int64_t> depth) const {
-  return cost::accumulatorSets(accumulators, inFlight, depth.value_or(INT64_MAX));
+  return accumulatorSets(accumulators, inFlight, depth.value_or(INT64_MAX));
 }
 
 SmallVector<Value> RegisterTile::joinSets(ArrayRef<Value> sums, int64_t sets) const {
@@ -198,7 +198,7 @@ std::optional<OrderedLoop> RegisterTile::ordered(LeftVectors left, int64_t rows,
                                                  const Ahead &ahead) const {
   bool isWhole = panelWidth % 4 == 0 && llvm::all_of(pieces, [](int64_t piece) { return piece == 4; });
   bool isFloat = acc.isF32() && rightType.isF32();
-  if (!loadAhead || !cost::canLoadAhead(e.target) || !isFloat || !isWhole || left.loads.empty())
+  if (!loadAhead || !e.target.multipliesByLaneOfFour() || !isFloat || !isWhole || left.loads.empty())
     return std::nullopt;
   OrderedLoop loop;
   loop.streams = std::move(left.streams), loop.loads = std::move(left.loads);

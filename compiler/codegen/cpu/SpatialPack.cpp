@@ -2,12 +2,11 @@
 // output channels of a panel, which lie within a group or are whole groups side by side. Weights come packed: panel,
 // window, input channel of the group, channels of the panel. The input, channels-last with a halo, is read in place:
 // its channels by groups, and the stretches of them that a step takes, are a view of it.
-#include "compiler/cost/SpatialPack.h"
+#include "compiler/schedule/SpatialPack.h"
 #include "compiler/codegen/common/KernelBody.h"
 #include "compiler/codegen/cpu/RegisterTile.h"
 #include "compiler/graph/SizeMath.h"
 #include "compiler/kernel/ConvAlgorithm.h"
-#include "compiler/schedule/SpatialPack.h"
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -131,7 +130,7 @@ private:
       return registers.inBlocks(c.i64(window.kernel[d]), below, sums, [&](Value from, Value to, ValueRange carried) {
         return c.loop(from, to, 1, carried, tap);
       });
-    if (together > 1 && cost::spreadsOnce(hasSwappedPairs(op), e.target))
+    if (together > 1 && spreadsOnce(hasSwappedPairs(op), e.target))
       return multiplyTaps(starts, panel, pieces, sums);
     for (int64_t i = 0; i < window.kernel[d]; ++i)
       sums = tap(c.i64(i), sums);

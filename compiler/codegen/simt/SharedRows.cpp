@@ -10,15 +10,16 @@ using namespace mlir;
 namespace fathom {
 
 // Items that share a row of so many elements: each has a few.
-static int64_t itemsFor(std::optional<int64_t> elements) {
-  return std::clamp<int64_t>(int64_t(llvm::PowerOf2Ceil(elements.value_or(1024) / 4)), 32, 256);
+static int64_t itemsFor(std::optional<int64_t> elements, const Gpu &gpu) {
+  if (!elements)
+    return gpu.mostRowItems;
+  int64_t items = llvm::PowerOf2Ceil(*elements / gpu.rowElementsOfItem);
+  return std::clamp(items, gpu.leastRowItems, gpu.mostRowItems);
 }
 
-bool sharesRows(Operation *anchor, const KernelClass &klass) {
-  if (&klass != &reduceClass && &klass != &softmaxClass && &klass != &layerNormClass)
+bool sharesRows(Operation *anchor, const KernelClass &klass, const Target &target) {
+  if (!klass.sharesRows)
     return false;
-  // Else neighbouring items have neighbouring rows.
-  constexpr int64_t fewest = 32;
   auto type = cast<RankedTensorType>(anchor->getOperand(0).getType());
   SmallVector<int64_t> axes = rowAxes(anchor);
   std::optional<int64_t> elements = 1;
@@ -27,7 +28,8 @@ bool sharesRows(Operation *anchor, const KernelClass &klass) {
     elements = elements && size ? std::optional(*elements * *size) : std::nullopt;
   }
   int64_t innermost = innermostDim(type);
-  return innermost >= 0 && llvm::is_contained(axes, innermost) && (!elements || *elements >= fewest);
+  // Else neighbouring items have neighbouring rows.
+  return innermost >= 0 && llvm::is_contained(axes, innermost) && (!elements || *elements >= target.gpu.sharedRow);
 }
 
 FailureOr<Grid> emitSharedRows(func::FuncOp kernel, ClassEmitter emit, const Schedule &schedule, StringRef name,
@@ -38,7 +40,7 @@ FailureOr<Grid> emitSharedRows(func::FuncOp kernel, ClassEmitter emit, const Sch
   AffineExpr elements = getAffineConstantExpr(1, kernel.getContext());
   for (int64_t axis : rowAxes(f.body.anchor))
     elements = elements * graph::sizesOf(type)[axis];
-  int64_t items = std::min(itemsFor(graph::constantSize(graph::size::simplified(elements))),
+  int64_t items = std::min(itemsFor(graph::constantSize(graph::size::simplified(elements)), target.gpu),
                            int64_t(llvm::bit_floor(uint64_t(target.gpu.groupItems))));
   auto combined = [&](Value own, llvm::function_ref<Value(Value, Value)> combine) {
     Type element = own.getType();

@@ -72,7 +72,7 @@ FailureOr<Grid> SimtBackend::emitKernel(func::FuncOp kernel, const KernelClass &
       if (known == &klass)
         emit = emitOwn;
     Operation *anchor = anchorOf(kernel);
-    auto emitAll = anchor && sharesRows(anchor, klass) ? emitSharedRows : emitAsItems;
+    auto emitAll = anchor && sharesRows(anchor, klass, options.target) ? emitSharedRows : emitAsItems;
     grid = emitAll(kernel, emit, schedule, name, symbolCount, options.target, loops);
   }
   if (failed(grid))

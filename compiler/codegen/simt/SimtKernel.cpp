@@ -53,7 +53,7 @@ void SimtFunction::end() {
 }
 
 FailureOr<Grid> emitItems(func::FuncOp kernel, ClassEmitter emit, const Schedule &schedule, StringRef name,
-                          unsigned symbolCount, const Target &target, ModuleOp loops, int64_t groupItems) {
+                          unsigned symbolCount, const Target &target, ModuleOp loops) {
   SimtFunction f(kernel, name, symbolCount, target, loops);
   Code &c = f.c;
   // How many tasks there are, what scratch each takes, and so how many items make a group is known when they are
@@ -78,9 +78,8 @@ FailureOr<Grid> emitItems(func::FuncOp kernel, ClassEmitter emit, const Schedule
     return failure();
 
   // A single task needs no other items beside it, nor does one that has a lot of scratch.
-  constexpr int64_t mostScratch = 1 << 10;
-  if (graph::isConstant(grid.tasks, 1) || grid.scratchBytes > mostScratch)
-    groupItems = 1;
+  bool isAlone = graph::isConstant(grid.tasks, 1) || grid.scratchBytes > target.gpu.taskScratchBytes;
+  int64_t groupItems = isAlone ? 1 : target.gpu.taskItems;
   OpBuilder::InsertionGuard guard(c.b);
   c.b.setInsertionPoint(inside);
   items.setValueAttr(c.b.getI64IntegerAttr(groupItems));

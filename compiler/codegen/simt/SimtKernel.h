@@ -10,9 +10,6 @@ namespace fathom {
 // Memories, as LLVM numbers them for GPUs.
 constexpr unsigned globalMemory = 1;
 
-// The work items of a group, where nothing in a kernel wants another number.
-constexpr int64_t defaultGroupItems = 256;
-
 // A kernel's function while its code is emitted. It takes pointers to operands, to results, to a number (i32) that
 // becomes the code of a fault if there is one, and to scratch, of which group g has the part that begins at
 // g * scratchBytes, all in global memory; then the values of the symbols (i64). It returns nothing. A task of its grid
@@ -40,10 +37,9 @@ public:
   KernelBody body;         // whose scratch is that of all groups, and which has no task yet
 };
 
-// Emits a kernel each task of which is computed by one item, in groups of as many as `groupItems`.
+// Emits a kernel each task of which is computed by one item, in groups of as many as the target says (Gpu::taskItems).
 mlir::FailureOr<Grid> emitItems(mlir::func::FuncOp kernel, ClassEmitter emit, const Schedule &schedule,
-                                llvm::StringRef name, unsigned symbolCount, const Target &target, mlir::ModuleOp loops,
-                                int64_t groupItems = defaultGroupItems);
+                                llvm::StringRef name, unsigned symbolCount, const Target &target, mlir::ModuleOp loops);
 
 // Of classes whose tasks are those of items. A map's item computes elements at a distance of as many as there are
 // items: neighbours compute neighbouring ones.
@@ -53,7 +49,7 @@ Grid emitSimtMap(KernelBody &k, const MapSchedule &schedule);
 mlir::FailureOr<Grid> emitSharedRows(mlir::func::FuncOp kernel, ClassEmitter emit, const Schedule &schedule,
                                      llvm::StringRef name, unsigned symbolCount, const Target &target,
                                      mlir::ModuleOp loops);
-bool sharesRows(mlir::Operation *anchor, const KernelClass &klass);
+bool sharesRows(mlir::Operation *anchor, const KernelClass &klass, const Target &target);
 
 // The same of class block_contract.
 mlir::FailureOr<Grid> emitBlockContract(mlir::func::FuncOp kernel, const Schedule &schedule, llvm::StringRef name,

@@ -228,7 +228,8 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
   noteElementRanges(proto, *attributes, inputs, session.main);
   bool isMicrosoftNode = isMicrosoft(domainOf(proto.domain()), proto.op_type());
   bool isMlNode = isMl(domainOf(proto.domain()), proto.op_type()), isOwn = !isMicrosoftNode && !isMlNode;
-  if (failed(checkInputKinds(proto, inputs, isOwn || isMlNode, at)))
+  bool takesText = isMlNode ? mlTakesStrings(proto.op_type()) : isOwn && takesStrings(proto.op_type(), at.getContext());
+  if (failed(checkInputKinds(proto, inputs, takesText, at)))
     return failure();
   bool isFlex = isFlexAttention(domainOf(proto.domain()), proto.op_type());
   if (isFlex || (isOwn && isControl(proto.op_type())))
@@ -254,15 +255,14 @@ LogicalResult Importer::importNode(const onnx::NodeProto &proto, Scope &scope) {
 
 // Maps leave the model and go nowhere else, strings go where they are compared or moved, and small types where they are
 // moved or become others.
-LogicalResult Importer::checkInputKinds(const onnx::NodeProto &proto, ArrayRef<Value> inputs, bool mayTakeStrings,
+LogicalResult Importer::checkInputKinds(const onnx::NodeProto &proto, ArrayRef<Value> inputs, bool takesText,
                                         Location at) {
   for (Value input : inputs) {
     auto type = input ? dyn_cast<RankedTensorType>(input.getType()) : RankedTensorType();
     if (isZipMap(input))
       return emitError(at, ErrorCode::UnsupportedOp)
              << "a ZipMap's maps can only be an output of the model, and " << proto.op_type() << " takes them";
-    if (type && graph::isString(type.getElementType()) &&
-        !(mayTakeStrings && takesStrings(proto.op_type(), at.getContext())))
+    if (type && graph::isString(type.getElementType()) && !takesText)
       return emitError(at, ErrorCode::UnsupportedType) << proto.op_type() << " of strings is not supported";
     if (type && graph::isSmall(type.getElementType()) &&
         !(domainOf(proto.domain()).empty() && takesSmallTypes(proto.op_type(), at.getContext())))

@@ -40,8 +40,8 @@ private:
   llvm::LogicalResult importOutputs(const onnx::GraphProto &graph, mlir::func::FuncOp main, Scope &scope);
   mlir::FailureOr<mlir::Value> valueOf(llvm::StringRef name, Scope &scope);
   llvm::LogicalResult importNode(const onnx::NodeProto &proto, Scope &scope);
-  llvm::LogicalResult checkInputKinds(const onnx::NodeProto &proto, llvm::ArrayRef<mlir::Value> inputs,
-                                      bool mayTakeStrings, mlir::Location at);
+  llvm::LogicalResult checkInputKinds(const onnx::NodeProto &proto, llvm::ArrayRef<mlir::Value> inputs, bool takesText,
+                                      mlir::Location at);
   // Whether there is a rule or function for the node's operator; reports where not.
   llvm::LogicalResult checkOperator(const onnx::NodeProto &proto, const Opsets &opsets, mlir::Location at);
   const onnx::FunctionProto *functionOf(const onnx::NodeProto &proto) const;

@@ -41,27 +41,11 @@ bool movesAnyElement(StringRef op, MLIRContext *context) {
 }
 
 bool takesStrings(StringRef op, MLIRContext *context) {
-  // Beside the ops that move elements: those that compare strings, look them up, choose among them or hold them.
-  static const llvm::StringSet<> others = {"ArrayFeatureExtractor",
-                                           "CategoryMapper",
-                                           "Compress",
-                                           "ConcatFromSequence",
-                                           "Equal",
-                                           "If",
-                                           "LabelEncoder",
-                                           "Loop",
-                                           "OneHotEncoder",
-                                           "Optional",
-                                           "OptionalGetElement",
-                                           "OptionalHasElement",
-                                           "ScatterElements",
-                                           "ScatterND",
-                                           "SequenceAt",
-                                           "SequenceConstruct",
-                                           "SplitToSequence",
-                                           "TfIdfVectorizer",
-                                           "Unique"};
-  return movesAnyElement(op, context) || others.contains(op);
+  // The rule's operator, or one that is an op of the dialect.
+  if (const Rule *rule = findRule(op); rule && rule->takesStrings)
+    return true;
+  std::optional<RegisteredOperationName> name = RegisteredOperationName::lookup(("graph." + op).str(), context);
+  return name && (name->hasTrait<graph::AnyElement>() || name->hasTrait<graph::TakesStrings>());
 }
 
 static LogicalResult checkInputs(Node &node, unsigned least, unsigned most) {

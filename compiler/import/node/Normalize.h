@@ -10,6 +10,7 @@ struct Rule {
   llvm::StringLiteral op;
   unsigned minInputs, maxInputs; // the first minInputs must be present
   llvm::LogicalResult (*apply)(Node &node);
+  bool takesStrings = false; // of an operator that is no op of the dialect: what the trait of that name says of those
 };
 inline constexpr unsigned anyNumber = ~0u;
 

@@ -547,7 +547,7 @@ ArrayRef<Rule> dynamicRules() {
       {"ConstantOfShape", 1, 1, pinFirst},
       {"Range", 3, 3, rangeRule},
       {"NonZero", 1, 1, nonZeroRule},
-      {"Compress", 2, 2, compressRule},
+      {"Compress", 2, 2, compressRule, /*takesStrings=*/true},
       {"Unique", 1, 1, uniqueRule},
       {"NonMaxSuppression", 2, 5, nonMaxSuppressionRule},
   };

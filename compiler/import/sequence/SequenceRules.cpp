@@ -205,16 +205,16 @@ ArrayRef<Rule> sequenceRules() {
   static constexpr Rule rules[] = {
       {"Identity", 1, 1, identity},
       {"SequenceEmpty", 0, 0, empty},
-      {"SequenceConstruct", 1, anyNumber, construct},
+      {"SequenceConstruct", 1, anyNumber, construct, /*takesStrings=*/true},
       {"SequenceLength", 1, 1, length},
-      {"SequenceAt", 2, 2, at},
+      {"SequenceAt", 2, 2, at, /*takesStrings=*/true},
       {"SequenceInsert", 2, 3, insert},
       {"SequenceErase", 1, 2, erase},
-      {"ConcatFromSequence", 1, 1, concat},
-      {"SplitToSequence", 1, 2, split},
-      {"Optional", 0, 1, optional},
-      {"OptionalHasElement", 0, 1, hasElement},
-      {"OptionalGetElement", 1, 1, getElement},
+      {"ConcatFromSequence", 1, 1, concat, /*takesStrings=*/true},
+      {"SplitToSequence", 1, 2, split, /*takesStrings=*/true},
+      {"Optional", 0, 1, optional, /*takesStrings=*/true},
+      {"OptionalHasElement", 0, 1, hasElement, /*takesStrings=*/true},
+      {"OptionalGetElement", 1, 1, getElement, /*takesStrings=*/true},
   };
   return rules;
 }

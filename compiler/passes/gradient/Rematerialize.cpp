@@ -79,7 +79,7 @@ private:
   void describe(Value value) {
     Operation *op = value.getDefiningOp();
     Uses found;
-    found.bytes = isa<ConstantOp, NoneOp, SizesOp>(op) ? 0 : bytesOf(value);
+    found.bytes = isKnown(op) ? 0 : bytesOf(value);
     found.made = found.lastBefore = place[op];
     for (Operation *user : value.getUsers()) {
       size_t at = place[block.findAncestorOpInBlock(*user)];

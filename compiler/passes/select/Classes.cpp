@@ -24,7 +24,7 @@ bool isImage(Value value) { return typeOf(value) && typeOf(value).getRank() == 4
 
 // What hands on one tensor, perhaps with others that are small or constant.
 bool handsOn(Operation *op) {
-  return op->hasTrait<Elementwise>() || isa<ReshapeOp, TransposeOp, IdentityOp, SqueezeOp, UnsqueezeOp, ExpandOp>(op);
+  return op->hasTrait<Elementwise>() || isReshape(op) || isa<TransposeOp, IdentityOp, ExpandOp>(op);
 }
 
 // Back from a value through such ops to one that is something else; null at the border or where it is too far.

@@ -92,8 +92,8 @@ bool isSimplifiable(Operation *op) {
       return dense && dense.isSplat();
     });
   Operation *inner = op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
-  if (isa<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(op))
-    return isa_and_nonnull<ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp>(inner);
+  if (isReshape(op))
+    return isReshape(inner);
   if (isa<SliceOp>(op))
     return op->getOperand(0).getType() == op->getResult(0).getType();
   if (isa<ClipOp>(op))

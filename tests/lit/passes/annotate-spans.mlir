@@ -1,5 +1,6 @@
 // RUN: fathom-opt --annotate-spans --mlir-print-debuginfo --mlir-print-local-scope %s | FileCheck %s
 // RUN: fathom-opt --annotate-spans --annotate-spans --mlir-print-debuginfo --mlir-print-local-scope %s | FileCheck %s
+// example with places
 
 // Lines are those of the text before; the node stays first, and a second annotation takes the first one's place.
 // CHECK: graph.Exp(%arg0) : {{.*}} loc(fused<"graph">["node", "graph":3:{{[0-9]+}}])

@@ -1,4 +1,5 @@
 // RUN: fathom-opt --batching-ops --split-input-file %s | FileCheck %s
+// example
 
 // Weights of one size are the matrices of a batch; each result is a stretch of it.
 // CHECK-LABEL: func @batch

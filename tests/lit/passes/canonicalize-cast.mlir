@@ -1,4 +1,5 @@
 // RUN: fathom-opt --canonicalize-cast --split-input-file %s | FileCheck %s
+// example
 
 // The type between holds all numbers: it is not needed.
 // CHECK-LABEL: func @chain

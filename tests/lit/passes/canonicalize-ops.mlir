@@ -1,4 +1,5 @@
 // RUN: fathom-opt --canonicalize-ops --split-input-file %s | FileCheck %s
+// example
 
 // A Gemm is a product of views, scaled and shifted.
 // CHECK-LABEL: func @gemm

@@ -1,4 +1,5 @@
 // RUN: fathom-opt --combine-parallel-conv2d --split-input-file %s | FileCheck %s
+// example
 
 // Equal windows over one input: one convolution and one ReLU, of which each takes its channels. Biases that are absent
 // are zeros.

@@ -1,4 +1,5 @@
 // RUN: fathom-opt --combine-parallel-dense --split-input-file %s | FileCheck %s
+// example
 
 // Products of one input with weights, and the biases behind them. A bias that another reads moves nowhere later.
 // CHECK-LABEL: func @projections

@@ -1,4 +1,5 @@
-// RUN: fathom-opt --decompose-quantized %s | FileCheck %s
+// RUN: fathom-opt --decompose-quantized --split-input-file %s | FileCheck %s
+// example
 
 // Integer products are exact in 32 bits; rows of the left matrix have their zero points.
 // CHECK-LABEL: func @integers
@@ -13,6 +14,8 @@ func.func @integers(%a: tensor<3x4xui8>, %b: tensor<4x5xi8>, %z: tensor<3x1xui8>
   %0 = graph.MatMulInteger(%a, %b, %z, %n) {graph.name = "y"} : (tensor<3x4xui8>, tensor<4x5xi8>, tensor<3x1xui8>, none) -> tensor<3x5xi32>
   return %0 : tensor<3x5xi32>
 }
+
+// -----
 
 // Short sums of a convolution are exact in single precision, long ones in double.
 // CHECK-LABEL: func @convolutions

@@ -1,6 +1,7 @@
-// RUN: fathom-opt --fake-quantization-to-integer --dead-code-elimination --target=sapphirerapids %s | FileCheck %s
-// RUN: fathom-opt --fake-quantization-to-integer --dead-code-elimination --target=neoverse-n1 %s | FileCheck %s --check-prefix=SIGNED
-// RUN: fathom-opt --fake-quantization-to-integer --dead-code-elimination --target=sapphirerapids --fp=strict %s | FileCheck %s --check-prefix=STRICT
+// RUN: fathom-opt --fake-quantization-to-integer --dead-code-elimination --target=sapphirerapids --split-input-file %s | FileCheck %s
+// RUN: fathom-opt --fake-quantization-to-integer --dead-code-elimination --target=neoverse-n1 --split-input-file %s | FileCheck %s --check-prefix=SIGNED
+// RUN: fathom-opt --fake-quantization-to-integer --dead-code-elimination --target=sapphirerapids --fp=strict --split-input-file %s | FileCheck %s --check-prefix=STRICT
+// example
 
 // The number of channels is filled up to whole quads, and the zero point stands around the image.
 // CHECK-LABEL: func @integers
@@ -16,6 +17,8 @@ func.func @integers(%x: tensor<1x3x5x5xui8>) -> tensor<1x2x5x5xi32> {
   %0 = graph.ConvInteger(%x, %w, %z, %n) {graph.name = "y", pads = array<i64: 1, 1, 1, 1>} : (tensor<1x3x5x5xui8>, tensor<2x3x3x3xi8>, tensor<ui8>, none) -> tensor<1x2x5x5xi32>
   return %0 : tensor<1x2x5x5xi32>
 }
+
+// -----
 
 // A zero point of zero needs nothing around the image.
 // CHECK-LABEL: func @zeros

@@ -1,5 +1,6 @@
 // RUN: fathom-opt --fast-math --split-input-file %s | FileCheck %s
 // RUN: fathom-opt --fast-math --fp=strict --split-input-file %s | FileCheck %s --check-prefix=STRICT
+// example
 
 // Exponentials, tangents, error functions and what is made of them, also of halves.
 // CHECK-LABEL: func @functions

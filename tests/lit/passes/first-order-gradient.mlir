@@ -1,4 +1,5 @@
 // RUN: fathom-opt --first-order-gradient --dead-code-elimination --split-input-file %s | FileCheck %s
+// example behind simplify-inference, canonicalize-ops
 
 // A product, its slope by the result of the function, and the result's number as the adjoint of each element. Of the
 // weights nothing is asked, and nothing is computed.

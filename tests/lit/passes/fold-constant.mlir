@@ -1,4 +1,5 @@
 // RUN: fathom-opt --fold-constant --split-input-file %s | FileCheck %s
+// example
 
 // Folded by kernels compiled for this machine.
 // CHECK-LABEL: func @main

@@ -1,4 +1,5 @@
 // RUN: fathom-opt --fold-explicit-padding --dead-code-elimination --split-input-file %s | FileCheck %s
+// example
 
 // Zeros around the pixels add to a convolution's own padding.
 // CHECK-LABEL: func @convolution

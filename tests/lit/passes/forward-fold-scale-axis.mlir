@@ -1,4 +1,5 @@
 // RUN: fathom-opt --forward-fold-scale-axis --split-input-file %s | FileCheck %s
+// example
 
 // CHECK-LABEL: func @scale_and_shift
 // CHECK-DAG: %[[W:.*]] = graph.Mul({{.*}}) {{.*}} -> tensor<4x3x1x1xf32>

@@ -1,4 +1,5 @@
 // RUN: fathom-opt --hoist-invariants --split-input-file %s | FileCheck %s
+// example
 
 // What every iteration hands on as it is, is not carried; what depends on nothing else leaves the loop.
 // CHECK-LABEL: func @carried

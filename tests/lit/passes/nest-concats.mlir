@@ -1,4 +1,5 @@
 // RUN: fathom-opt --nest-concats --split-input-file %s | FileCheck %s
+// example
 
 // The concatenations of a dense block: each is the one before it and one tensor more.
 // CHECK-LABEL: func @dense

@@ -1,4 +1,5 @@
 // RUN: fathom-opt --remove-unused-functions %s | FileCheck %s
+// example
 
 // What main calls, itself or through others, stays.
 // CHECK: func private @used

@@ -1,5 +1,6 @@
 // RUN: fathom-opt --simplify-expr --split-input-file %s | FileCheck %s --check-prefixes=CHECK,FAST
 // RUN: fathom-opt --simplify-expr --fp=strict --split-input-file %s | FileCheck %s --check-prefixes=CHECK,STRICT
+// example
 
 // CHECK-LABEL: func @neutral
 // CHECK-NEXT: return %arg0, %arg0, %arg0, %arg0

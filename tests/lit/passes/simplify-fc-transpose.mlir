@@ -1,4 +1,5 @@
 // RUN: fathom-opt --simplify-fc-transpose --split-input-file %s | FileCheck %s
+// example
 
 // Weights are transposed ahead; what the run makes is not.
 // CHECK-LABEL: func @weights

@@ -1,4 +1,5 @@
 // RUN: fathom-opt --simplify-inference %s | FileCheck %s
+// example
 
 // A batch normalisation with given statistics is a scale and a shift along the channels.
 // CHECK-LABEL: func @batch_norm

@@ -1,5 +1,6 @@
 // RUN: fathom-opt --to-mixed-precision --split-input-file %s | FileCheck %s
 // RUN: fathom-opt "--to-mixed-precision=type=bf16" --split-input-file %s | FileCheck %s --check-prefix=BF16
+// example
 
 // Products are of halves, what follows is where it can be, and between them nothing is widened; a softmax never is, and
 // neither inputs nor results of the model change.

@@ -4,6 +4,7 @@
 // RUN: fathom-opt --alter-op-layout --target=neoverse-v1 --max-weight-growth=10 --split-input-file %s | FileCheck --check-prefix=PLAIN %s
 // RUN: fathom-opt --alter-op-layout --target=cortex-a72 --max-weight-growth=400 --fp=fastest --split-input-file %s | FileCheck --check-prefix=CHOSEN %s
 // RUN: fathom-opt --alter-op-layout --target=neoverse-v1 --conv-algorithm=strassen --matmul-algorithm=strassen --fp=fastest --split-input-file %s | FileCheck --check-prefix=STRASSEN %s
+// example behind decompose-quantized, simplify-inference, canonicalize-ops, name-ops
 
 // The weights are brought into the form of the method by ops over constants, which are folded later.
 // CHECK-LABEL: func @windows

@@ -1,4 +1,5 @@
 // RUN: fathom-opt --convert-layout --target=neoverse-n1 --split-input-file %s | FileCheck %s
+// example behind decompose-quantized, simplify-inference, canonicalize-ops, name-ops
 
 // A convolution reads channels innermost, with its padding as zeros around the pixels, and packed weights.
 // CHECK-LABEL: func @conv

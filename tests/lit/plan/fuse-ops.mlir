@@ -1,4 +1,5 @@
 // RUN: fathom-opt --fuse-ops --target=neoverse-n1 --split-input-file %s | FileCheck %s
+// example behind decompose-quantized, simplify-inference, canonicalize-ops, name-ops, convert-layout, store-results
 
 // Swish after a convolution: both uses of the convolution's result are in its kernel.
 // CHECK-LABEL: func @swish

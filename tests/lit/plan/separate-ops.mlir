@@ -1,6 +1,7 @@
 // RUN: fathom-opt --name-ops --separate-ops %s | FileCheck %s
 // RUN: fathom-opt --name-ops --target=neoverse-v1 --fuse-ops %s | FileCheck %s --check-prefix=FUSED
 // RUN: fathom-opt --name-ops --target=neoverse-v1 --fuse-ops --defuse-ops %s | FileCheck %s --check-prefix=DEFUSED
+// example behind decompose-quantized, simplify-inference, canonicalize-ops, name-ops, convert-layout, store-results
 
 // Every op that needs a kernel has its own; a view and a constant need none.
 // CHECK: graph.Constant

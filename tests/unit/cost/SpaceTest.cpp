@@ -134,6 +134,9 @@ constexpr const char *forms[] = {
     R"(func.func private @kernel(%x: T, %axis: tensor<i64>) -> T {{
       %0 = graph.CumSum(%x, %axis) : (T, tensor<i64>) -> T
       return %0 : T })",
+    R"(func.func private @kernel(%x: T, %u: tensor<{0}x{1}x1x{3}xf32>, %i: tensor<{0}xi64>) -> T {{
+      %0 = graph.TensorScatter(%x, %u, %i) : (T, tensor<{0}x{1}x1x{3}xf32>, tensor<{0}xi64>) -> T
+      return %0 : T })",
     R"(func.func private @kernel(%x: tensor<{0}x{2}x64xf32>, %w: tensor<{1}x2x16xui8>, %s: tensor<{1}x2xf32>) -> tensor<{0}x{2}x{1}xf32> {{
       %n = graph.None
       %0 = graph.MatMulNBits(%x, %w, %s, %n) {{K = 64 : i64, N = {1} : i64, block_size = 32 : i64} : (tensor<{0}x{2}x64xf32>, tensor<{1}x2x16xui8>, tensor<{1}x2xf32>, none) -> tensor<{0}x{2}x{1}xf32>

@@ -1,4 +1,4 @@
-// Runs passes on the graphs of examples/, which are part of the tool.
+// Runs passes on the first graphs of their lit tests, which are part of the tool.
 #include "tools/fathom/passes/PassExamples.h"
 
 #include "compiler/driver/Compilation.h"
@@ -20,18 +20,18 @@ constexpr Example examples[] = {
 #include "tools/fathom/passes/PassExamples.inc"
 };
 
-// The comments that an example begins with: what runs before the pass, and whether places are to be seen.
+// What a test says of its example: what runs before the pass, and whether places are to be seen.
 struct Heading {
   StringRef first;
   bool withPlaces = false;
 };
 Heading headingOf(StringRef text) {
   Heading heading;
-  while (text.consume_front("// ")) {
+  while (text.starts_with("// ")) {
     auto [line, rest] = text.split('\n');
-    if (line.consume_front("first: "))
+    if (line.consume_front("// example behind "))
       heading.first = line;
-    heading.withPlaces |= line == "with places";
+    heading.withPlaces |= line == "// example with places";
     text = rest;
   }
   return heading;

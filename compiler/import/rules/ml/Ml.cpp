@@ -55,6 +55,7 @@ Value softmaxZero(Node &node, Value scores, StringRef suffix) {
 } // namespace
 
 bool isMl(StringRef domain, StringRef op) { return domain == mlDomain && findRule(op); }
+bool mlTakesStrings(StringRef op) { return findRule(op)->takesStrings; }
 
 LogicalResult normalizeMl(Node &node) { return applyRule(*findRule(node.type()), node); }
 

@@ -8,6 +8,7 @@ namespace fathom::importer {
 
 constexpr llvm::StringLiteral mlDomain = "ai.onnx.ml";
 bool isMl(llvm::StringRef domain, llvm::StringRef op);
+bool mlTakesStrings(llvm::StringRef op);
 // Makes the graph ops of such a node.
 llvm::LogicalResult normalizeMl(Node &node);
 

@@ -121,7 +121,7 @@ ArrayRef<Rule> mlFeatureRules() {
                                    {"Normalizer", 1, 1, normalizer},
                                    {"Imputer", 1, 1, imputer},
                                    {"Binarizer", 1, 1, binarizer},
-                                   {"ArrayFeatureExtractor", 2, 2, arrayFeatureExtractor},
+                                   {"ArrayFeatureExtractor", 2, 2, arrayFeatureExtractor, /*takesStrings=*/true},
                                    {"FeatureVectorizer", 1, anyNumber, featureVectorizer}};
   return rules;
 }

@@ -191,9 +191,9 @@ bool isZipMap(Value value) {
 }
 
 ArrayRef<Rule> mlLabelRules() {
-  static constexpr Rule rules[] = {{"LabelEncoder", 1, 1, labelEncoder},
-                                   {"CategoryMapper", 1, 1, categoryMapper},
-                                   {"OneHotEncoder", 1, 1, oneHotEncoder},
+  static constexpr Rule rules[] = {{"LabelEncoder", 1, 1, labelEncoder, /*takesStrings=*/true},
+                                   {"CategoryMapper", 1, 1, categoryMapper, /*takesStrings=*/true},
+                                   {"OneHotEncoder", 1, 1, oneHotEncoder, /*takesStrings=*/true},
                                    {"ZipMap", 1, 1, zipMap}};
   return rules;
 }

@@ -253,7 +253,7 @@ LogicalResult tfIdf(Node &node) { return Vectorizer(node).run(); }
 } // namespace
 
 ArrayRef<Rule> textRules() {
-  static constexpr Rule rules[] = {{"TfIdfVectorizer", 1, 1, tfIdf}};
+  static constexpr Rule rules[] = {{"TfIdfVectorizer", 1, 1, tfIdf, /*takesStrings=*/true}};
   return rules;
 }
 

@@ -1,8 +1,0 @@
-// first: decompose-quantized, simplify-inference, canonicalize-ops, name-ops, convert-layout, store-results, fuse-ops
-func.func @main(%x: tensor<1x64x56x56xf32> {graph.name = "x"}) -> (tensor<1x64x56x56xf32> {graph.name = "y"}) {
-  %n = graph.None
-  %w = graph.Constant dense<2.0> : tensor<64x64x3x3xf32> as tensor<64x64x3x3xf32>
-  %c = graph.Conv(%x, %w, %n) {graph.name = "c", pads = array<i64: 1, 1, 1, 1>} : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>, none) -> tensor<1x64x56x56xf32>
-  %r = graph.Relu(%c) {graph.name = "y"} : (tensor<1x64x56x56xf32>) -> tensor<1x64x56x56xf32>
-  return %r : tensor<1x64x56x56xf32>
-}
