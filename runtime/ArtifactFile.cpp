@@ -225,20 +225,3 @@ void fathom::closeArtifact(void *Handle) {
   Locked Lock;
   dlclose(Handle);
 }
-
-fathom_status *fathom::checkCpuFeatures(const char *Path, const fathom_artifact &Artifact) {
-  char List[512] = "";
-  size_t Length = 0;
-  for (uint32_t I = 0; I < Artifact.feature_count; ++I) {
-    const char *Name = Artifact.features[I];
-    Feature State = cpuFeature(Name);
-    if (State == Feature::Present || Length >= sizeof(List))
-      continue;
-    int Added = snprintf(List + Length, sizeof(List) - Length, "%s%s%s", Length ? ", " : "", Name,
-                         State == Feature::Unknown ? " (unknown to this runtime)" : "");
-    Length += size_t(std::max(Added, 0));
-  }
-  return Length ? makeStatus(FATHOM_ERROR_UNSUPPORTED_CPU, "'%s' needs CPU features that this machine lacks: %s", Path,
-                             List)
-                : nullptr;
-}

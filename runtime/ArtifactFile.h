@@ -19,11 +19,12 @@ namespace fathom {
 
 void closeArtifact(void *Handle);
 
-// Refuses an artifact that needs CPU features which are not there.
-[[nodiscard]] fathom_status *checkCpuFeatures(const char *Path, const fathom_artifact &Artifact);
-
 // Refuses a table that contradicts itself, so that no later code needs to.
 [[nodiscard]] fathom_status *checkTable(const char *Path, const fathom_artifact &Artifact);
+
+// Takes the first of the artifact's variants whose CPU features are all there; `Name` is its CPU's, or empty where the
+// artifact is for one CPU alone. An error where none can run here.
+[[nodiscard]] fathom_status *takeVariant(const char *Path, const fathom_artifact **Artifact, const char **Name);
 
 } // namespace fathom
 

@@ -26,7 +26,7 @@ fathom_status *fathom_model::load(const char *Path) {
     return notSealed(Path);
   if (fathom_status *Status = checkTable(Path, *Artifact))
     return Status;
-  if (fathom_status *Status = checkCpuFeatures(Path, *Artifact))
+  if (fathom_status *Status = takeVariant(Path, &Artifact, &Variant))
     return Status;
   if (fathom_status *Status = describeTensors())
     return Status;
@@ -107,6 +107,8 @@ int32_t fathom_model_output_alias(const fathom_model *model, size_t index) {
 }
 
 const char *fathom_model_manifest(const fathom_model *model) { return model ? model->Artifact->manifest : ""; }
+
+const char *fathom_model_variant(const fathom_model *model) { return model ? model->Variant : ""; }
 
 size_t fathom_model_weights_bytes(const fathom_model *model) {
   return model ? size_t(model->Artifact->weights_size) : 0;

@@ -25,6 +25,7 @@ struct fathom_model {
   std::atomic<uint32_t> References{1};
   void *Handle = nullptr;
   const fathom_artifact *Artifact = nullptr;
+  const char *Variant = ""; // the CPU whose code was taken, of an artifact for several
   const char *Weights = nullptr;
   char *SeededWeights = nullptr;
 

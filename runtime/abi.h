@@ -1,7 +1,8 @@
 // What an artifact and the runtime agree on: the table an artifact exports and the services it is handed.
 // Plain C, shared by the runtime (which reads the table) and the compiler (which emits it); any change raises
 // FATHOM_ABI_VERSION and comes behind what there was, as the runtime reads artifacts from FATHOM_ABI_OLDEST on: it
-// looks at what a version added only where the artifact is of it, and hands older ones the services that they know.
+// looks at what a version added only where the artifact is of it, and hands older ones the services that they know. An
+// artifact is of the first version that has what it needs, so that runtimes which are older can load it.
 #ifndef FATHOM_ABI_H
 #define FATHOM_ABI_H
 
@@ -11,7 +12,7 @@
 extern "C" {
 #endif
 
-#define FATHOM_ABI_VERSION 8
+#define FATHOM_ABI_VERSION 9
 #define FATHOM_ABI_OLDEST 8
 #define FATHOM_ABI_MAGIC 0x4d4f485441460001ull /* "FATHOM" and a byte that no text file starts with */
 #define FATHOM_ARTIFACT_SYMBOL "fathom_artifact"
@@ -168,6 +169,12 @@ typedef struct fathom_abi_entry {
 // and run again.
 #define FATHOM_ABI_REPLAYABLE 2u
 
+// The model's code for one of several CPUs.
+typedef struct fathom_abi_variant {
+  const char *name; // of the CPU
+  const struct fathom_artifact *artifact; // NULL: the table that has the list
+} fathom_abi_variant;
+
 // The one symbol an artifact exports.
 typedef struct fathom_artifact {
   uint64_t magic;
@@ -209,6 +216,11 @@ typedef struct fathom_artifact {
   uint32_t program_count, entry_count;
   int32_t device_architecture;
   int32_t reserved;
+  // From version 9 on, of the table that is exported: the same model's code for several CPUs, this table's first, in
+  // the order in which they are to be tried. All have the same inputs and outputs by name and type, and one base of
+  // weights.
+  const fathom_abi_variant *variants;
+  int64_t variant_count; // 0 where there is code for one CPU alone
 } fathom_artifact;
 
 #ifdef __cplusplus

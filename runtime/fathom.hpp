@@ -201,6 +201,7 @@ public:
   }
 
   fathom_model *get() const { return owner.get(); }
+  std::string_view variant() const { return fathom_model_variant(get()); }
   std::string_view manifest() const { return fathom_model_manifest(get()); }
   std::vector<TensorInfo> inputs() const { return infos(fathom_model_input_count(get()), fathom_model_input); }
   std::vector<TensorInfo> outputs() const { return infos(fathom_model_output_count(get()), fathom_model_output); }

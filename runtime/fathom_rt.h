@@ -139,7 +139,10 @@ FATHOM_API fathom_status *fathom_model_kernel(const fathom_model *model, size_t 
 // The input whose memory output `index` may be, or -1. Given one buffer for both, a run changes it where it lies
 // instead of copying it: the cache of a decoder.
 FATHOM_API int32_t fathom_model_output_alias(const fathom_model *model, size_t index);
-// How the model was compiled, as JSON.
+// The CPU whose code was taken, of an artifact that was compiled for several: the best that this machine can run. "" of
+// one that was compiled for one CPU alone.
+FATHOM_API const char *fathom_model_variant(const fathom_model *model);
+// How the model was compiled, as JSON; of several CPUs, for the one that was taken.
 FATHOM_API const char *fathom_model_manifest(const fathom_model *model);
 FATHOM_API size_t fathom_model_weights_bytes(const fathom_model *model);
 

@@ -5,130 +5,22 @@
 #include "compiler/driver/Choose.h"
 #include "compiler/driver/Compilation.h"
 #include "compiler/driver/EmitCosts.h"
-#include "compiler/driver/GivenCode.h"
+#include "compiler/driver/Generate.h"
 #include "compiler/driver/GivenStages.h"
 #include "compiler/driver/Manifest.h"
 #include "compiler/driver/Retune.h"
+#include "compiler/driver/Stopwatch.h"
+#include "compiler/driver/Variants.h"
 #include "compiler/kernel/ConvAlgorithm.h"
 #include "compiler/kernel/Precision.h"
-#include "compiler/package/Host.h"
 #include "compiler/passes/gradient/Request.h"
 #include "compiler/passes/normalform/Words.h"
 #include "compiler/support/Cancellation.h"
 #include "compiler/support/LargeStack.h"
-#include <atomic>
-#include <chrono>
 
 using namespace mlir;
 
 namespace fathom {
-namespace {
-
-class Stopwatch {
-public:
-  Stopwatch(CompileReport &report, StringRef stage) : report(report), stage(stage), start(Clock::now()) {}
-  ~Stopwatch() { report.stages.emplace_back(stage.str(), std::chrono::duration<double>(Clock::now() - start).count()); }
-
-private:
-  using Clock = std::chrono::steady_clock;
-  CompileReport &report;
-  StringRef stage;
-  Clock::time_point start;
-};
-
-// Turns parts of a program's code, modules of loops, into what is asked for: machine code, or the text of a stage.
-class PartGenerator {
-public:
-  PartGenerator(const CompileOptions &options, const GivenCode &given) : options(options), given(given) {}
-
-  using Complete = llvm::function_ref<void(llvm::Module &)>;
-  FailureOr<MachineCode> generate(const Backend &backend, ModuleOp generated, const Target &target, StringRef title,
-                                  Complete complete) const {
-    FailureOr<ModuleOp> loops = given.loops(title, generated);
-    if (failed(loops))
-      return failure();
-    MachineCode code;
-    if (options.stop == Stage::Loops) {
-      llvm::raw_string_ostream(code.text) << "// " << title << "\n" << *loops << "\n";
-      return code;
-    }
-    CodegenOptions codegen{target, options.fp == FloatMode::Strict};
-    FailureOr<MachineCode> made = failure();
-    if (llvm::Module *module = given.llvm(title)) {
-      complete(*module);
-      made = backend.finish(*module, *loops, codegen, form());
-    } else {
-      made = backend.generate(*loops, codegen, form(), complete);
-    }
-    if (succeeded(made) && options.stop == Stage::Llvm)
-      made->text.insert(0, ("; " + title + "\n").str());
-    return made;
-  }
-
-private:
-  CodeForm form() const {
-    return options.stop == Stage::Llvm  ? CodeForm::Llvm
-           : options.stop == Stage::Asm ? CodeForm::Assembly
-                                        : CodeForm::Object;
-  }
-
-  const CompileOptions &options;
-  const GivenCode &given;
-};
-
-void hideFunctions(llvm::Module &module) {
-  for (llvm::Function &function : module)
-    if (!function.isDeclaration())
-      function.setVisibility(llvm::GlobalValue::HiddenVisibility);
-}
-
-// Code for every kernel, each in a module of its own, so that they are compiled in parallel and their order does not
-// matter.
-LogicalResult generateKernels(Program &program, const CompileOptions &options, const PartGenerator &parts,
-                              std::vector<MachineCode> &codes) {
-  CodegenOptions codegen{options.target, options.fp == FloatMode::Strict};
-  codes.resize(program.codes.size());
-  std::atomic<bool> failedAny = false;
-  std::atomic<size_t> done = 0;
-  auto generateKernel = [&](size_t i) {
-    if (isCancelled())
-      return void(failedAny = true);
-    KernelCode &kernel = program.codes[i];
-    OwningOpRef<ModuleOp> loops = ModuleOp::create(kernel.function.getLoc());
-    unsigned symbols = graph::symbolsOf(kernel.function).size();
-    auto grid = program.backend->emitKernel(kernel.function, *kernel.kernelClass, kernel.schedule, kernel.symbol,
-                                            symbols, codegen, *loops);
-    if (failed(grid))
-      return void(failedAny = true);
-    kernel.grid = *grid;
-    FailureOr<MachineCode> code =
-        parts.generate(*program.backend, *loops, options.target, titleOf(kernel, options.target), hideFunctions);
-    if (failed(code))
-      return void(failedAny = true);
-    codes[i] = std::move(*code);
-    if (options.progress)
-      options.progress("code", ++done, program.codes.size());
-  };
-  // The largest first would balance better, but their cost is not known; in order is good enough for many small pieces.
-  onLargeStacks(options.threads, program.codes.size(), generateKernel);
-  return failure(failedAny);
-}
-
-// The model's own code, which calls the kernels, with the artifact's table.
-FailureOr<MachineCode> generateHost(const Program &program, const MemoryPlan &memory, const CompileOptions &options,
-                                    const PartGenerator &parts, ArtifactInfo &info) {
-  OwningOpRef<ModuleOp> host = ModuleOp::create(ModuleOp(program.module).getLoc());
-  info.isReplayable = emitHost(program, memory, *host);
-  Target target = hostTargetOf(options.target);
-  return parts.generate(hostBackendOf(options.target), *host, target, hostTitle(target), [&](llvm::Module &module) {
-    // The text is for those who read code: without the table, in which the manifest is.
-    if (options.stop == Stage::Artifact)
-      addArtifactTable(module, program, memory, options.target, info);
-  });
-}
-
-} // namespace
-
 std::unique_ptr<MLIRContext> createContext() {
   DialectRegistry registry;
   registerCodegenDialects(registry);
@@ -176,19 +68,16 @@ static LogicalResult generateAll(Program &program, const CompileOptions &options
     for (MachineCode &code : std::exchange(codes, {}))
       info.programs.push_back(std::move(code.text));
   if (options.stop == Stage::Artifact)
-    info.manifest = printManifest(program, memory, options, info.programs);
+    info.manifest = printManifest(program, memory, options, info);
   FailureOr<MachineCode> host = generateHost(program, memory, options, parts, info);
   if (failed(host))
     return failure();
   codes.push_back(std::move(*host));
   if (options.stop != Stage::Artifact)
     return print(codes, options.text), success();
-  std::vector<Object> objects;
-  for (MachineCode &code : codes)
-    objects.push_back(std::move(code.object));
-  Target hostTarget = hostTargetOf(options.target);
-  objects.push_back(hostBackendOf(options.target).supportObject(hostTarget));
-  if (llvm::Error error = writeArtifact(objects, memory, hostTarget, info, path))
+  std::vector<Object> objects = objectsOf(std::move(codes), options.target);
+  int64_t weightBytes = info.weightsSeed ? memory.keptBytes : memory.weightBytes;
+  if (llvm::Error error = writeArtifact(objects, memory.weights, weightBytes, hostTargetOf(options.target), path))
     return emitError(program.module.getLoc(), ErrorCode::FileUnwritable) << llvm::toString(std::move(error));
   return success();
 }
@@ -228,12 +117,15 @@ static void askForGradients(ModuleOp module, const CompileOptions &options) {
     module->setAttr(gradient::trainAttrName, b.getStringAttr(options.train));
 }
 
-static LogicalResult runStages(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
+// The stages up to the program of kernels. Null where the options ask for an earlier one, which is printed.
+static FailureOr<std::unique_ptr<Compilation>> planModule(ModuleOp module, const CompileOptions &options,
+                                                          CompileReport &report) {
+  auto printed = [] { return std::unique_ptr<Compilation>(); };
   const Backend &backend = backendOf(options.target);
   if (options.stop == Stage::Artifact && !backend.makesArtifacts())
-    return hint(emitError(module.getLoc(), ErrorCode::BadTarget)
-                    << "the back end '" << backend.name() << "' makes no artifacts",
-                "--emit asm prints its kernels");
+    return LogicalResult(hint(emitError(module.getLoc(), ErrorCode::BadTarget)
+                                  << "the back end '" << backend.name() << "' makes no artifacts",
+                              "--emit asm prints its kernels"));
   if (options.precision != "fp32")
     module->setAttr(precisionAttribute, StringAttr::get(module.getContext(), options.precision));
   askForGradients(module, options);
@@ -279,9 +171,9 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
   // With locations, which name the model's nodes in messages and traces.
   if (options.stop == Stage::Graph) {
     if (auto program = module->getAttrOfType<StringAttr>(normalform::programAttribute))
-      return *options.text << program.getValue(), success();
+      return *options.text << program.getValue(), printed();
     module->setAttr(hasAlgorithmsAttribute, UnitAttr::get(module.getContext()));
-    return module->print(*options.text, OpPrintingFlags().enableDebugInfo()), *options.text << "\n", success();
+    return module->print(*options.text, OpPrintingFlags().enableDebugInfo()), *options.text << "\n", printed();
   }
   OwningOpRef<ModuleOp> graph = mayRetune(options) ? OwningOpRef<ModuleOp>(module.clone()) : nullptr;
   {
@@ -324,16 +216,24 @@ static LogicalResult runStages(ModuleOp module, const CompileOptions &options, S
     return failure();
   report.kernels = program.kernels.size(), report.codes = program.codes.size();
   if (options.stop == Stage::Plan)
-    return *options.text << printPlan(program.plan), success();
+    return *options.text << printPlan(program.plan), printed();
   if (options.stop == Stage::Kernels) {
     // Kernels number their symbols themselves, so that a call's types differ from its callee's: not for the verifier.
     module->print(*options.text, OpPrintingFlags().assumeVerified().enableDebugInfo());
-    return *options.text << "\n", success();
+    return *options.text << "\n", printed();
   }
+  return compilation;
+}
 
+static LogicalResult runStages(ModuleOp module, const CompileOptions &options, StringRef path, CompileReport &report) {
+  if (!options.variants.empty())
+    return compileVariants(module, options, path, report, planModule);
+  auto compilation = planModule(module, options, report);
+  if (failed(compilation) || !*compilation)
+    return success(succeeded(compilation));
+  Program &program = (*compilation)->program;
   if (options.stop == Stage::Cost)
     return emitCosts(program, options, report);
-
   return generateAll(program, options, path, report);
 }
 

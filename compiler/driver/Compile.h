@@ -21,6 +21,7 @@ enum class Stage { Graph, Plan, Kernels, Cost, Loops, Llvm, Asm, Artifact };
 
 struct CompileOptions {
   Target target;
+  std::vector<Target> variants; // all CPUs of an artifact for several, the one that is tried first being `target`
   FloatMode fp = FloatMode::Fast;
   std::string precision = "fp32"; // what products of 32-bit floats may take their factors as
   AlgorithmOptions algorithms;
@@ -47,10 +48,19 @@ struct CompileOptions {
   std::function<void(llvm::StringRef stage, size_t done, size_t total)> progress;
 };
 
+// What an artifact has for one of several CPUs.
+struct VariantReport {
+  std::string cpu;
+  size_t kernels = 0;
+  int64_t weightBytes = 0;           // that its code reads
+  std::optional<int64_t> arenaBytes; // nothing where symbols decide
+};
+
 struct CompileReport {
   std::vector<std::pair<std::string, double>> stages, passes; // name, seconds
   size_t kernels = 0, codes = 0;
   int64_t weightBytes = 0, sourceWeightBytes = 0, arenaBytes = 0;
+  std::vector<VariantReport> variants;          // of an artifact for several CPUs
   std::vector<tune::Tuned> tuned;               // kernels that tuning or a database was asked for
   std::optional<tune::TransferSources> sources; // of schedules that were carried over
   std::optional<InPlace> inPlace;               // where whole models were compared

@@ -159,7 +159,7 @@ llvm::json::Array describeStrings(ModuleOp module) {
 } // namespace
 
 std::string printManifest(const Program &program, const MemoryPlan &memory, const CompileOptions &options,
-                          llvm::ArrayRef<std::string> programs) {
+                          const ArtifactInfo &info) {
   func::FuncOp main = program.main;
   graph::SymbolList symbols = graph::getSymbols(program.module);
   llvm::json::Array kernels, symbolList;
@@ -219,10 +219,12 @@ std::string printManifest(const Program &program, const MemoryPlan &memory, cons
       {"kernels", std::move(kernels)},
       {"other_ops", describeOps(explainOthers(program))}};
   int64_t programBytes = 0;
-  for (const std::string &text : programs)
+  for (const std::string &text : info.programs)
     programBytes += int64_t(text.size());
   if (programBytes)
     manifest["program_bytes"] = programBytes;
+  if (!info.variants.empty())
+    manifest["variants"] = llvm::json::Array(info.variants);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(manifest));
   return text;

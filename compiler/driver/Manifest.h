@@ -2,14 +2,14 @@
 #pragma once
 
 #include "compiler/driver/Compile.h"
-#include "compiler/package/MemoryPlan.h"
+#include "compiler/package/Artifact.h"
 
 namespace fathom {
 
 inline constexpr llvm::StringLiteral compilerVersion = "0.1.0";
 
-// JSON; of devices with the size of the kernels' programs.
+// JSON, also of what the artifact has beside it: programs of devices, code for other CPUs.
 std::string printManifest(const Program &program, const MemoryPlan &memory, const CompileOptions &options,
-                          llvm::ArrayRef<std::string> programs);
+                          const ArtifactInfo &info);
 
 } // namespace fathom

@@ -3,6 +3,7 @@
 
 #include "compiler/driver/Compilation.h"
 #include "compiler/passes/gradient/Request.h"
+#include "compiler/target/TargetList.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -47,8 +48,11 @@ static const Option table[] = {
      "how much the values may take that are looked at in one run; the model runs several times where they take more"},
     {"target", 't', OptionType::Text, "TARGET", "host", tellsPasses | DoctorBit | PlanBit, false, true,
      "the machine to compile for: host, a CPU's name, TRIPLE:CPU, a description FILE.yaml, or a device: opencl, cuda "
-     "or "
-     "cuda:sm_90, with @CPU behind it where its host is not like this one; 'help' lists the CPUs"},
+     "or cuda:sm_90, with @CPU behind it where its host is not like this one; 'help' lists the CPUs. Several CPUs of "
+     "one "
+     "architecture with commas between them: an artifact with code for each, of which the best that a machine can run "
+     "is "
+     "taken"},
     {"emit", 0, OptionType::Choice, "graph|plan|kernels|cost|loops|llvm|asm", "", CompileBit, false, true,
      "stop at this stage and print what it has, to stdout or to the file of --output"},
     {"passes", 0, OptionType::Text, "PIPELINE", "", compiles | PassesBit, false, true,
@@ -192,13 +196,22 @@ static const Option table[] = {
      "write one more run as a Chrome trace, with the ONNX nodes of every kernel"},
     {"against", 0, OptionType::Choice, "onnxruntime|reference", "onnxruntime", VerifyBit, false, false,
      "what to compare with: ONNX Runtime, or ONNX's reference implementation"},
-    {"rtol", 0, OptionType::Number, "R", "1e-3", VerifyBit, false, false, "tolerated error relative to each value"},
-    {"atol", 0, OptionType::Number, "R", "1e-4", VerifyBit, false, false,
-     "tolerated error relative to the largest magnitude of each value's row, column or channel: the smallest of these"},
+    {"rtol", 0, OptionType::Number, "R", "", VerifyBit, false, false,
+     "tolerated error relative to each value; without it and --atol 1e-3, or what follows from the types that it was "
+     "rounded to on its way"},
+    {"atol", 0, OptionType::Number, "R", "", VerifyBit, false, false,
+     "tolerated error relative to the largest magnitude of each value's row, column or channel: the smallest of these; "
+     "without it and --rtol 1e-4, or the same"},
+    {"layers", 0, OptionType::Flag, "", "", VerifyBit, false, false,
+     "compare every node's outputs too, and print them with their errors in units of what their types and the "
+     "roundings on the way allow, the worst first"},
     {"no-bisect", 0, OptionType::Flag, "", "", VerifyBit, false, false,
      "on a mismatch do not look for the first node that diverges"},
     {"check", 0, OptionType::Flag, "", "", RunBit | BenchBit, false, false,
      "compare the artifact's code and weights with its checksum before they are used; 'fathom inspect' always does"},
+    {"variant", 0, OptionType::Text, "CPU", "", InspectBit | ExplainBit | DiffBit, false, false,
+     "of an artifact for several CPUs, the one to tell of; without it the one that this machine takes, or else the "
+     "first"},
     {"list", 0, OptionType::Flag, "", "", PassesBit, false, false,
      "list all passes: what they do, what they need of the graph, and what they give to it"},
     {"example", 0, OptionType::Text, "PASS", "", PassesBit, false, false,
@@ -561,14 +574,39 @@ static LogicalResult readStageTexts(const OptionValues &values, StageTexts &text
   return success();
 }
 
+// What is of one target does not go with several.
+static LogicalResult checkSeveralTargets(const OptionValues &values, CommandBit command, Location loc) {
+  auto refuse = [&](const Twine &what) {
+    return LogicalResult(hint(emitError(loc, ErrorCode(2001))
+                                  << what << " does not go with several targets ('" << values.text("target") << "')",
+                              "give one target at a time"));
+  };
+  if (!(command & goesOn))
+    return refuse("this command");
+  for (StringRef name : {"emit", "cost", "plan", "graph", "kernels", "loops", "llvm", "calibration"})
+    if (values.has(name))
+      return refuse("option --" + name);
+  if (parseTune(values.text("tune"))->mode == tune::Mode::Measure)
+    return LogicalResult(hint(emitError(loc, ErrorCode(2001))
+                                  << "option --tune measure does not go with several targets ('"
+                                  << values.text("target") << "')",
+                              "'fathom tune' measures for this machine, and what it finds is taken from the database"));
+  return success();
+}
+
 FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRContext &context, CommandBit command) {
   Location loc = UnknownLoc::get(&context);
-  auto target = parseTarget(values.text("target"));
-  if (!target)
-    return LogicalResult(emitError(loc, ErrorCode::BadTarget) << llvm::toString(target.takeError()));
+  auto targets = parseTargets(values.text("target"));
+  if (!targets)
+    return LogicalResult(emitError(loc, ErrorCode::BadTarget) << llvm::toString(targets.takeError()));
   CompileRequest request;
-  request.options.target = std::move(*target);
   CompileOptions &options = request.options;
+  options.target = targets->front();
+  if (targets->size() > 1) {
+    if (failed(checkSeveralTargets(values, command, loc)))
+      return failure();
+    options.variants = std::move(*targets);
+  }
   options.fp = parseFloatMode(values.text("fp"));
   options.precision = std::string(values.text("precision"));
   if (options.precision != "fp32" && options.target.backend == "cpu")

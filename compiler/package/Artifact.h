@@ -14,6 +14,9 @@ int32_t dtypeOf(mlir::Type type);
 struct ArtifactInfo {
   std::string manifest;                // JSON
   std::optional<uint64_t> weightsSeed; // leave the weights out and let the runtime make them up
+  // The CPUs that the artifact has code for, the one whose table is exported first; empty: one alone.
+  std::vector<std::string> variants;
+  size_t variant = 0; // which of them this is the code of
   // Of devices: the kernels' programs in the order of the program's codes, and whether a run can be recorded.
   std::vector<std::string> programs;
   bool isReplayable = false;
@@ -23,12 +26,17 @@ struct ArtifactInfo {
 void addArtifactTable(llvm::Module &host, const Program &program, const MemoryPlan &memory, const Target &target,
                       const ArtifactInfo &info);
 
+// What the linker script defines where the weights begin.
+inline constexpr llvm::StringLiteral weightsSymbol = "fathom_weights";
+
 using Object = llvm::SmallVector<char, 0>;
 // The bytes of a shared object. Which of their functions can be found in it, the objects say.
 llvm::Expected<std::string> linkObjects(llvm::ArrayRef<Object> objects, const Target &target);
-// Links objects into a file and streams the weights behind the code. The file appears under its name only when it is
-// whole.
-llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memory, const Target &target,
-                          const ArtifactInfo &info, llvm::StringRef path);
+// What comes before the name of every symbol of a variant's objects; nothing in those of the first.
+std::string variantPrefix(const ArtifactInfo &info, size_t variant);
+// Links objects into a file and streams the first bytes of the weights behind the code. The file appears under its name
+// only when it is whole.
+llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, llvm::ArrayRef<Weight> weights, int64_t weightBytes,
+                          const Target &target, llvm::StringRef path);
 
 } // namespace fathom

@@ -196,7 +196,7 @@ llvm::Expected<std::string> linkObjects(llvm::ArrayRef<Object> objects, const Ta
 namespace {
 
 // Points the last segment at the file's tail and writes the weights there, one at a time.
-llvm::Error appendWeights(int fd, const MemoryPlan &memory, int64_t bytes) {
+llvm::Error appendWeights(int fd, llvm::ArrayRef<Weight> weights, int64_t bytes) {
   Elf64_Ehdr header;
   struct stat status;
   if (pread(fd, &header, sizeof header, 0) != sizeof header || fstat(fd, &status))
@@ -226,7 +226,7 @@ llvm::Error appendWeights(int fd, const MemoryPlan &memory, int64_t bytes) {
     return error;
   if (ftruncate(fd, offset + bytes))
     return systemError("cannot grow the artifact");
-  for (const Weight &weight : memory.weights) {
+  for (const Weight &weight : weights) {
     if (isCancelled())
       return llvm::createStringError("the compilation was cancelled");
     if (weight.offset >= bytes)
@@ -251,8 +251,8 @@ llvm::Error appendTrailer(int fd) {
 
 } // namespace
 
-llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memory, const Target &target,
-                          const ArtifactInfo &info, llvm::StringRef path) {
+llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, llvm::ArrayRef<Weight> weights, int64_t weightBytes,
+                          const Target &target, llvm::StringRef path) {
   auto linked = linkObjects(objects, target);
   if (!linked)
     return linked.takeError();
@@ -261,8 +261,8 @@ llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, const MemoryPlan &memo
     return file.takeError();
   if (llvm::Error error = writeAll(file->descriptor(), linked->data(), linked->size(), 0))
     return error;
-  if (int64_t bytes = info.weightsSeed ? memory.keptBytes : memory.weightBytes)
-    if (llvm::Error error = appendWeights(file->descriptor(), memory, bytes))
+  if (weightBytes)
+    if (llvm::Error error = appendWeights(file->descriptor(), weights, weightBytes))
       return error;
   if (llvm::Error error = appendTrailer(file->descriptor()))
     return error;

@@ -148,7 +148,26 @@ void addDevice(Table &t, const Program &program, const Target &target, const Art
   }
 }
 
+// Where the tables of all variants are, which the exported table alone says.
+SmallVector<Constant *> variantTables(Table &t, const ArtifactInfo &info) {
+  SmallVector<Constant *> variants;
+  if (info.variant || info.variants.empty())
+    return variants;
+  variants.push_back(t.record({t.text(info.variants[0]), ConstantPointerNull::get(t.pointer())}));
+  for (size_t i = 1; i < info.variants.size(); ++i) {
+    auto *table = new GlobalVariable(t.module, t.i32(), true, GlobalValue::ExternalLinkage, nullptr,
+                                     variantPrefix(info, i) + FATHOM_ARTIFACT_SYMBOL);
+    table->setVisibility(GlobalValue::HiddenVisibility);
+    variants.push_back(t.record({t.text(info.variants[i]), table}));
+  }
+  return variants;
+}
+
 } // namespace
+
+std::string variantPrefix(const ArtifactInfo &info, size_t variant) {
+  return variant ? info.variants[variant] + "." : "";
+}
 
 void addArtifactTable(Module &host, const Program &program, const MemoryPlan &memory, const Target &target,
                       const ArtifactInfo &info) {
@@ -202,45 +221,54 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
   if (info.weightsSeed ? memory.keptBytes : memory.weightBytes) {
     // Defined by the linker script at the start of the weights' segment.
     auto *base = new GlobalVariable(host, ArrayType::get(Type::getInt8Ty(t.context), 0), true,
-                                    GlobalValue::ExternalLinkage, nullptr, "fathom_weights");
+                                    GlobalValue::ExternalLinkage, nullptr, weightsSymbol);
     base->setVisibility(GlobalValue::HiddenVisibility);
     weights = base;
   }
-  Constant *table = t.record({t.number(t.i64(), FATHOM_ABI_MAGIC),
-                              t.number(t.i32(), FATHOM_ABI_VERSION),
-                              t.number(t.i32(), inputs.size()),
-                              t.number(t.i32(), outputs.size()),
-                              t.number(t.i32(), symbols.size()),
-                              t.number(t.i32(), kernels.size()),
-                              t.number(t.i32(), features.size()),
-                              t.structs(inputs),
-                              t.structs(outputs),
-                              t.structs(symbols),
-                              t.structs(kernels),
-                              t.array(t.pointer(), features),
-                              t.text(info.manifest),
-                              weights,
-                              t.number(t.i64(), memory.weightBytes),
-                              t.number(t.i64(), memory.scratchBytes),
-                              t.number(t.i64(), info.weightsSeed.value_or(0)),
-                              t.number(t.i32(), info.weightsSeed.has_value()),
-                              t.number(t.i32(), FATHOM_ABI_CHECKED | (info.isReplayable ? FATHOM_ABI_REPLAYABLE : 0)),
-                              t.function("fathom_plan"),
-                              t.function("fathom_run"),
-                              t.number(t.i64(), info.weightsSeed ? memory.keptBytes : 0),
-                              t.array(t.i32(), aliases),
-                              t.structs(strings),
-                              t.number(t.i64(), strings.size()),
-                              t.number(t.i32(), int32_t(memory.space)),
-                              t.number(t.i32(), int32_t(memory.space)),
-                              t.structs(programs),
-                              t.structs(entries),
-                              t.number(t.i32(), programs.size()),
-                              t.number(t.i32(), entries.size()),
-                              t.number(t.i32(), architecture),
-                              t.number(t.i32(), 0)});
+  constexpr int oneCpu = 8, severalCpus = 9; // versions of the table
+  SmallVector<Constant *> fields{
+      t.number(t.i64(), FATHOM_ABI_MAGIC),
+      t.number(t.i32(), info.variants.empty() ? oneCpu : severalCpus),
+      t.number(t.i32(), inputs.size()),
+      t.number(t.i32(), outputs.size()),
+      t.number(t.i32(), symbols.size()),
+      t.number(t.i32(), kernels.size()),
+      t.number(t.i32(), features.size()),
+      t.structs(inputs),
+      t.structs(outputs),
+      t.structs(symbols),
+      t.structs(kernels),
+      t.array(t.pointer(), features),
+      t.text(info.manifest),
+      weights,
+      t.number(t.i64(), memory.weightBytes),
+      t.number(t.i64(), memory.scratchBytes),
+      t.number(t.i64(), info.weightsSeed.value_or(0)),
+      t.number(t.i32(), info.weightsSeed.has_value()),
+      t.number(t.i32(), FATHOM_ABI_CHECKED | (info.isReplayable ? FATHOM_ABI_REPLAYABLE : 0)),
+      t.function("fathom_plan"),
+      t.function("fathom_run"),
+      t.number(t.i64(), info.weightsSeed ? memory.keptBytes : 0),
+      t.array(t.i32(), aliases),
+      t.structs(strings),
+      t.number(t.i64(), strings.size()),
+      t.number(t.i32(), int32_t(memory.space)),
+      t.number(t.i32(), int32_t(memory.space)),
+      t.structs(programs),
+      t.structs(entries),
+      t.number(t.i32(), programs.size()),
+      t.number(t.i32(), entries.size()),
+      t.number(t.i32(), architecture),
+      t.number(t.i32(), 0)};
+  if (!info.variants.empty()) {
+    SmallVector<Constant *> variants = variantTables(t, info);
+    fields.append({t.structs(variants), t.number(t.i64(), variants.size())});
+  }
+  Constant *table = t.record(fields);
   auto *variable =
       new GlobalVariable(host, table->getType(), true, GlobalValue::ExternalLinkage, table, FATHOM_ARTIFACT_SYMBOL);
+  if (info.variant)
+    variable->setVisibility(GlobalValue::HiddenVisibility);
   variable->setAlignment(Align(8));
   for (Function &function : host)
     if (!function.isDeclaration())

@@ -6,6 +6,7 @@
 #include "compiler/passes/Decompose.h"
 #include "compiler/passes/IntegerProducts.h"
 #include "mlir/IR/IRMapping.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace fathom::graph;
@@ -254,6 +255,21 @@ private:
   // Whose products and reciprocal are far from what single precision cannot hold.
   static bool isOrdinary(float scale) { return scale > 1e-18f && scale < 1e18f; }
 
+  // The largest magnitude of constant weights, or no less than it where they are bytes and a scale; nothing where it is
+  // not known. That of what is no number is infinite.
+  static std::optional<float> largestOf(Value weight) {
+    auto dequantize = weight.getDefiningOp<DequantizeLinearOp>();
+    if (dequantize && !isByte(dequantize.getInput()))
+      return std::nullopt;
+    auto floats = constantFloats(dequantize ? dequantize.getScale() : weight);
+    if (!floats)
+      return std::nullopt;
+    float largest = 0;
+    for (float value : *floats)
+      largest = std::isnan(value) ? INFINITY : std::max(largest, std::fabs(value));
+    return dequantize ? 255 * largest : largest;
+  }
+
   // A convolution of single channels is one of floats, but may read the numbers: their scale goes into the weights.
   void widenImage(ConvOp conv, DequantizeLinearOp left) {
     RankedTensorType weight = typeOf(conv.getWeight());
@@ -261,7 +277,9 @@ private:
     std::optional<int64_t> zero = onlyNumber(left.getZeroPoint());
     bool isOfSingleChannels = conv.getGroup() > 1 && weight.getDimSize(1) == 1 && weight.getElementType().isF32() &&
                               weight.getDimSize(0) == conv.getGroup();
-    bool isScaled = scale && scale->size() == 1 && isOrdinary(scale->front());
+    auto largest = largestOf(conv.getWeight());
+    bool isScaled = scale && scale->size() == 1 && isOrdinary(scale->front()) && largest &&
+                    (*largest == 0 || isOrdinary(scale->front() * *largest));
     if (!isOfSingleChannels || !isScaled || !zero || !isByte(left.getInput()) || !isWeightValue(conv.getWeight()))
       return;
     auto cast = [&](Value value, Type element, StringRef suffix) {

@@ -32,6 +32,7 @@ public:
   nanobind::list symbols() const;
   // The name and the nodes of each.
   nanobind::list kernels() const;
+  nanobind::str variant() const { return text(fathom_model_variant(model.get())); }
   nanobind::str manifest() const { return text(fathom_model_manifest(model.get())); }
 
   const std::shared_ptr<fathom_model> &get() const { return model; }

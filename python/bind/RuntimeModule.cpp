@@ -24,6 +24,7 @@ NB_MODULE(_runtime, module) {
       .def("symbols", &Model::symbols)
       .def("kernels", &Model::kernels)
       .def("manifest", &Model::manifest)
+      .def("variant", &Model::variant)
       .def(
           "runner",
           [](const Model &model, int threads, int device, uintptr_t stream, int limit) {

@@ -17,7 +17,7 @@ class Bisection:
     """`check(model)` compares all outputs of a changed model; see run()."""
 
     def __init__(
-        self, proto, folder: str, reference, inputs: dict, options: dict, run_on: dict, rtol: float, atol: float, note
+        self, proto, folder: str, reference, inputs: dict, options: dict, run_on: dict, tolerated, note
     ):
         self.onnx = import_onnx()
         self.proto = proto
@@ -26,11 +26,11 @@ class Bisection:
         self.inputs = inputs
         self.options = options
         self.run_on = run_on  # keywords of a Session
-        self.rtol, self.atol = rtol, atol
+        self.tolerated = tolerated  # what compare() takes for a value, by its name
         self.note = note
-        self.declared = self._declared_values()
+        self.declared = declared_values(proto)
         # Of all values, inputs too.
-        self.types = {info.name: info.type for info in [*proto.graph.input, *self.declared.values()]}
+        self.types = declared_types(proto, self.declared)
         self.candidates = [
             (node, name) for node in proto.graph.node for name in node.output if name in self.declared
         ]
@@ -90,7 +90,7 @@ class Bisection:
             want = reference.run(names, feed)
             if failed := [name for name, a, b in zip(names, got, want) if not self._worst(name, a, b).ok]:
                 search = Bisection(
-                    model, self.folder, self.reference, feed, options, self.run_on, self.rtol, self.atol, self.note
+                    model, self.folder, self.reference, feed, options, self.run_on, self.tolerated, self.note
                 )
                 found = search.run(failed)
                 if found:
@@ -155,17 +155,6 @@ class Bisection:
                     names += self._uses(inner)
         return names
 
-    def _declared_values(self) -> dict:
-        graph = self.proto.graph
-        declared = {info.name: info for info in [*graph.value_info, *graph.output]}
-        try:
-            inferred = self.onnx.shape_inference.infer_shapes(self.proto).graph
-            declared = {info.name: info for info in [*inferred.value_info, *inferred.output]} | declared
-        except Exception:
-            # Types then come from the file alone; values without one are not looked at.
-            pass
-        return {name: info for name, info in declared.items() if info.type.WhichOneof("value")}
-
     def _with_outputs(self, names: list[str]):
         model = self.onnx.ModelProto()
         model.CopyFrom(self.proto)
@@ -175,6 +164,10 @@ class Bisection:
 
     def _compare(self, names: list[str]) -> list[Comparison | None]:
         """Compares these values as the model's only outputs. None where it could not be done."""
+        return [pair and self._worst(name, *pair) for name, pair in zip(names, self.values(names))]
+
+    def values(self, names: list[str]) -> list[tuple | None]:
+        """These values as the model's only outputs: ours and the reference's. None where they could not be had."""
         model = self._with_outputs(names)
         data = model.SerializeToString()
         try:
@@ -187,13 +180,32 @@ class Bisection:
                 self.note(f"'{names[0]}' cannot be an output: {error}")
                 return [None]
             middle = len(names) // 2
-            return self._compare(names[:middle]) + self._compare(names[middle:])
-        return [self._worst(*three) for three in zip(names, results, wanted)]
+            return self.values(names[:middle]) + self.values(names[middle:])
+        return list(zip(results, wanted))
 
     def _worst(self, name: str, got, want) -> Comparison:
         """The first difference of a value, which may be a sequence or an optional."""
-        compared = [compare(*pair, self.rtol, self.atol) for pair in tensors_of(name, got, want)]
+        compared = [compare(*pair, *self.tolerated(name)) for pair in tensors_of(name, got, want)]
         return next((comparison for comparison in compared if not comparison.ok), compared[0])
+
+
+def declared_values(proto) -> dict:
+    """Of the nodes' outputs whose type is declared or follows, what is known of them."""
+    graph = proto.graph
+    declared = {info.name: info for info in [*graph.value_info, *graph.output]}
+    try:
+        inferred = import_onnx().shape_inference.infer_shapes(proto).graph
+        declared = {info.name: info for info in [*inferred.value_info, *inferred.output]} | declared
+    except Exception:
+        # Types then come from the file alone; values without one are not looked at.
+        pass
+    return {name: info for name, info in declared.items() if info.type.WhichOneof("value")}
+
+
+def declared_types(proto, declared: dict | None = None) -> dict:
+    """Of all values, inputs too."""
+    declared = declared_values(proto) if declared is None else declared
+    return {info.name: info.type for info in [*proto.graph.input, *declared.values()]}
 
 
 def _single(step):

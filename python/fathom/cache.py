@@ -160,6 +160,9 @@ def key(source: tuple[str, bytes, str], name: str, options: list[tuple[str, str]
     for option in _FILES:
         if option in given and os.path.isfile(given[option]):
             add_file(option, given[option])
+        elif option == "target":
+            for part in filter(os.path.isfile, given.get("target", "").split(",")):
+                add_file(option, part)
     facts = [sorted(options), name, _host(), _database(given.get("db")), _compiler(), sys.byteorder]
     if path:
         # What tuning finds goes by the model's name.

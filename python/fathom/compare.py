@@ -18,6 +18,7 @@ class Comparison:
     mismatches: int
     ok: bool
     reason: str = ""
+    units: float | None = 0.0  # the largest error as a multiple of what is tolerated there; None where nothing is
 
     def as_dict(self) -> dict:
         return asdict(self)
@@ -60,21 +61,25 @@ def tolerance(magnitude: np.ndarray, rtol: float, atol: float, negligible: float
     return rtol * magnitude + atol * np.maximum(scale, negligible * largest)
 
 
-def compare(name: str, got: np.ndarray, want: np.ndarray, rtol: float, atol: float) -> Comparison:
-    """As far apart as tolerance() says. Integers must be equal, and so must NaN and infinities."""
+def compare(
+    name: str, got: np.ndarray, want: np.ndarray, rtol: float, atol: float, levels: int = 0
+) -> Comparison:
+    """As far apart as tolerance() says, and integers by `levels`. NaN and infinities must be equal."""
     result = Comparison(name, str(want.dtype), list(want.shape), 0.0, 0.0, 0.0, 0, True)
     if got.shape != want.shape or got.dtype != want.dtype:
-        result.ok, result.mismatches = False, int(want.size)
+        result.ok, result.mismatches, result.units = False, int(want.size), None
         result.reason = f"is {got.dtype}{list(got.shape)}, the reference {want.dtype}{list(want.shape)}"
         return result
     if want.size == 0:
         return result
     if want.dtype.kind in "biuSUO":
         different = got != want
-        result.mismatches = int(np.count_nonzero(different))
-        if result.mismatches and want.dtype.kind in "iu":
-            gap = np.abs(got[different].astype(np.float64) - want[different].astype(np.float64))
+        if different.any() and want.dtype.kind in "iu":
+            gap = np.abs(got.astype(np.float64) - want.astype(np.float64))
             result.max_abs = float(gap.max())
+            different &= gap > levels
+        result.mismatches = int(np.count_nonzero(different))
+        result.units = result.max_abs / levels if levels else None if result.mismatches else 0.0
         result.ok = result.mismatches == 0
         return result
     finite = np.isfinite(got.astype(np.float32)) & np.isfinite(want.astype(np.float32))
@@ -82,12 +87,16 @@ def compare(name: str, got: np.ndarray, want: np.ndarray, rtol: float, atol: flo
     same = (g == w) | (np.isnan(g) & np.isnan(w))
     gap = np.abs(np.where(finite, g, 0.0) - np.where(finite, w, 0.0))
     magnitude = np.abs(np.where(finite, w, 0.0))
-    within = finite & (gap <= tolerance(magnitude, rtol, atol))
+    tolerated = tolerance(magnitude, rtol, atol)
+    within = finite & (gap <= tolerated)
     result.max_abs = float(gap.max())
     nonzero = finite & (magnitude > 0)
     result.max_rel = float((gap[nonzero] / magnitude[nonzero]).max()) if nonzero.any() else 0.0
     result.max_ulp = _max_ulp(got, want, finite)
     result.mismatches = int(np.count_nonzero(~(same | within)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        units = float(np.where(same, 0.0, np.where(finite, gap / tolerated, np.inf)).max())
+    result.units = units if np.isfinite(units) else None
     result.ok = result.mismatches == 0
     return result
 

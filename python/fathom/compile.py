@@ -152,6 +152,8 @@ def _spell_options(given: dict) -> list[tuple[str, str]]:
             texts.append((table[keyword]["name"], str(operator.index(value))))
         elif isinstance(value, float) and table[keyword]["type"] == "number":
             texts.append((table[keyword]["name"], repr(value)))
+        elif keyword == "target" and isinstance(value, (list, tuple)) and all(isinstance(cpu, str) for cpu in value):
+            texts.append((keyword, ",".join(value)))
         elif keyword == "shape" and isinstance(value, (list, tuple)) and all(isinstance(text, str) for text in value):
             texts += [(table[keyword]["name"], text) for text in value]
         else:

@@ -77,6 +77,11 @@ class Model:
         }
 
     @property
+    def variant(self) -> str | None:
+        """The CPU whose code was taken, of an artifact for several; None of one that was compiled for one alone."""
+        return self._loaded.variant() or None
+
+    @property
     def kernels(self) -> list[tuple[str, str]]:
         """The name of each kernel and the ONNX nodes that it computes, separated by commas."""
         return self._loaded.kernels()

@@ -8,7 +8,8 @@ import sys
 
 import numpy as np
 
-from .bisect import Bisection
+from .bisect import Bisection, declared_types
+from .bounds import Bounds
 from .command import fail, print_result, run
 from .compare import compare, tensors_of
 from .compile import compile as compile_model
@@ -16,6 +17,7 @@ from .compile import options as compile_options
 from .compile import read_model
 from .errors import Error, printable
 from .inputs import random_inputs, read_inputs
+from .layers import errors_by_layer
 from .reference import REFERENCES, import_onnx
 from .session import Session
 
@@ -29,9 +31,10 @@ def verify(
     *,
     threads=0,
     device=None,
-    rtol=1e-3,
-    atol=1e-4,
+    rtol=None,
+    atol=None,
     bisect=True,
+    layers=False,
     note=lambda text: None,
     base_folder=None,
     **options,
@@ -39,7 +42,10 @@ def verify(
     """Compiles `model`, runs it and compares every output; `ok` in the result says whether all agree.
 
     `inputs` has values by name; those that it does not give are random, with the sizes `dims` of symbolic dimensions.
-    `atol` is relative to the magnitudes beside each value (compare.tolerance). The model and other options are those of fathom.compile.
+    `atol` is relative to the magnitudes beside each value (compare.tolerance). Without them an output is allowed what follows from its
+    type and how often it was rounded on its way (bounds.py), 1e-3 and 1e-4 at least; quantised numbers may be levels apart, but not with
+    fp="strict". With `layers` the result has the error of every node's outputs, too. The model and other options are those of
+    fathom.compile.
     """
     if against not in REFERENCES:
         raise Error(f"against is one of {', '.join(REFERENCES)}, not {against!r}", "F2001", 2)
@@ -61,9 +67,11 @@ def verify(
     names = [info.name for info in session.outputs]
     note(f"running {against}")
     wanted = reference(data, folder, threads).run(names, inputs)
+    proto = onnx.load_from_string(data)
+    tolerated = Tolerances(proto, options.get("fp"), rtol, atol)
     outputs, failed = [], []
     for output, result, reference_result in zip(names, results, wanted):
-        compared = [compare(*pair, rtol, atol) for pair in tensors_of(output, result, reference_result)]
+        compared = [compare(*pair, *tolerated.of(output)) for pair in tensors_of(output, result, reference_result)]
         outputs += compared
         if not all(comparison.ok for comparison in compared):
             failed.append(output)
@@ -73,16 +81,33 @@ def verify(
         "seed": seed,
         "inputs": {name: _shape_of(value) for name, value in inputs.items()},
         "threads": session.threads,
-        "rtol": rtol,
-        "atol": atol,
+        "rtol": tolerated.rtol,
+        "atol": tolerated.atol,
         "ok": not failed,
         "outputs": [output.as_dict() for output in outputs],
     }
+    if layers or (failed and bisect):
+        search = Bisection(proto, folder, reference, inputs, options, run_on, tolerated.of, note)
+    if layers:
+        report["layers"] = errors_by_layer(search, tolerated.bounds)
     if failed and bisect:
-        proto = onnx.load_from_string(data)
-        search = Bisection(proto, folder, reference, inputs, options, run_on, rtol, atol, note)
         report["first_divergence"] = search.run(failed)
     return report
+
+
+class Tolerances:
+    """`of(name)`: what compare() takes for a value, as it was asked for or else as its type and its way there have it."""
+
+    def __init__(self, proto, fp: str | None, rtol: float | None, atol: float | None):
+        self.bounds = Bounds(proto, declared_types(proto), fp == "strict")
+        self.rtol, self.atol = (1e-3 if rtol is None else rtol), (1e-4 if atol is None else atol)
+        self._given = rtol is not None or atol is not None
+
+    def of(self, name: str) -> tuple[float, float, int]:
+        if self._given:
+            return self.rtol, self.atol, 0
+        bound = self.bounds.of(name)
+        return max(self.rtol, bound), max(self.atol, bound), self.bounds.levels(name)
 
 
 def _shape_of(value) -> list | None:
@@ -101,6 +126,8 @@ def _print_report(report: dict):
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+    if "layers" in report:
+        _print_layers(report["layers"])
     if "first_divergence" not in report:
         return
     found = report["first_divergence"]
@@ -115,6 +142,21 @@ def _print_report(report: dict):
     )
     errors = ", ".join(f"max {kind} {found[f'max_{kind}']:.3g}" for kind in ("abs", "rel", "ulp"))
     print(f"  {errors}, {found['mismatches']} values differ")
+
+
+def _print_layers(layers: list[dict]):
+    """A line for each, the furthest from its bound first."""
+    rows = [("node", "op", "output", "type", "max abs", "bound", "of bound")]
+    for layer in layers:
+        numbers = [f"{layer[key]:.3g}" if layer[key] is not None else "" for key in ("max_abs", "bound", "units")]
+        if layer["units"] is None:
+            numbers[2] = "not compared" if layer["ok"] is None else "differs"
+        names = [printable(layer["node"]), layer["op"], printable(layer["output"]), layer["dtype"]]
+        rows.append((*names, *numbers))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    print(f"{len(layers)} values, each against the reference; the bound is relative to the magnitudes beside it:")
+    for row in rows:
+        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
 def _split_dims(texts: list[str]) -> tuple[dict, list[str]]:
@@ -152,6 +194,7 @@ def main(request: dict) -> int:
         rtol=request["rtol"],
         atol=request["atol"],
         bisect=not request["no-bisect"],
+        layers=request["layers"],
         note=note,
         dim=ranges or None,
         **options,

@@ -113,3 +113,16 @@ def test_package_that_cannot_be_loaded(fathom, model, tmp_path):
 
 def test_python_that_is_missing(fathom, save):
     fathom("verify", save(relu_model()), env={"FATHOM_PYTHON": "/nowhere/python"}).expect(5, "[F5001]", "FATHOM_PYTHON")
+
+
+def test_layers(fathom, model):
+    told = fathom("verify", model, "--layers", "--dim", "batch=5").expect(0).out
+    assert "3 values, each against the reference" in told
+    lines = told.splitlines()
+    table = lines[next(i for i, line in enumerate(lines) if line.split()[:3] == ["node", "op", "output"]) + 1 :]
+    assert sorted(line.split()[0] for line in table) == ["product", "square", "squash"]
+    data = json.loads(fathom("verify", model, "--layers", "--dim", "batch=5", "--json").expect(0).out)
+    units = [layer["units"] for layer in data["layers"]]
+    assert units == sorted(units, reverse=True) and all(0 <= unit <= 1 for unit in units)
+    bounds = {layer["node"]: layer["bound"] for layer in data["layers"]}
+    assert 2**-23 < bounds["product"] < bounds["squash"] < bounds["square"] < 1e-4

@@ -4,8 +4,13 @@ import fathom
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto
+from support import models
+from support.models import node
 from support.networks import perceptron
 from fathom import reference
+from fathom.bisect import declared_types
+from fathom.bounds import Bounds
 from fathom.compare import compare
 from fathom.verify import verify
 
@@ -166,3 +171,77 @@ def test_given_inputs(model):
         verify(model, inputs={"x": x.astype(np.float64)})
     with pytest.raises(fathom.Error, match="is 4, and 5 in a given input"):
         verify(model, inputs={"x": x}, dims={"batch": 4})
+
+
+def quantised_model(scale=0.05):
+    """A convolution between quantisations, and a sigmoid behind it."""
+    random = np.random.default_rng(3)
+    weights = {"s": np.float32(scale), "z": np.uint8(20), "w": random.integers(-128, 128, (8, 4, 3, 3)).astype(np.int8), "ws": np.float32(0.01), "wz": np.int8(0)}
+    nodes = [
+        node("QuantizeLinear", "x s z", "xq", name="first"), node("DequantizeLinear", "xq s z", "xd"), node("DequantizeLinear", "w ws wz", "wd"),
+        node("Conv", "xd wd", "c", name="conv"), node("QuantizeLinear", "c s z", "cq", name="second"), node("DequantizeLinear", "cq s z", "cd"),
+        node("Sigmoid", "cd", "y", name="sigmoid"),
+    ]
+    outputs = [("y", TensorProto.FLOAT), ("cq", TensorProto.UINT8)]
+    return models.model(nodes, [("x", TensorProto.FLOAT, [1, 4, 8, 8])], outputs, weights, opset=21)
+
+
+class Shifted(reference.REFERENCES["reference"]):
+    """A reference that is off by one quantised number."""
+
+    def run(self, names, inputs):
+        return [value + np.uint8(1) if value.dtype == np.uint8 else value for value in super().run(names, inputs)]
+
+
+def test_quantised_numbers_may_be_levels_apart_but_not_in_strict_mode(monkeypatch):
+    monkeypatch.setitem(reference.REFERENCES, "reference", Shifted)
+    assert verify(quantised_model(), against="reference", bisect=False)["ok"]
+    report = verify(quantised_model(), against="reference", fp="strict", bisect=False)
+    assert not report["ok"] and not report["outputs"][1]["ok"] and report["outputs"][0]["ok"]
+
+
+def test_strict_quantised_layers_are_exact():
+    report = verify(quantised_model(), against="reference", fp="strict", layers=True)
+    assert report["ok"]
+    layers = {layer["node"]: layer for layer in report["layers"]}
+    for name in ("first", "second"):
+        assert layers[name]["dtype"] == "uint8" and layers[name]["bound"] == 0 and layers[name]["units"] == 0
+    assert layers["sigmoid"]["ok"] and layers["conv"]["bound"] > 2**-23
+
+
+def test_bounds_follow_types_and_depth():
+    def bounds(proto, strict=False):
+        return Bounds(proto, declared_types(proto), strict)
+
+    loose, strict = bounds(quantised_model()), bounds(quantised_model(), True)
+    assert loose.of("xq") == pytest.approx(4 / 255) and strict.of("xq") == 0
+    assert loose.levels("xq") >= 1 and loose.levels("cq") > loose.levels("xq") and strict.levels("cq") == 0
+    assert loose.of("cd") > loose.of("c") > loose.of("xd") > 0 and strict.of("cd") < 1e-4
+
+    def product(depth, dtype):
+        declared = [("x", dtype, [3, depth]), ("w", dtype, [depth, 5])]
+        return bounds(models.model([node("MatMul", "x w", "y")], declared, [("y", dtype, [3, 5])])).of("y")
+
+    assert product(64, TensorProto.FLOAT) == pytest.approx(4 * 8 * 2**-23)
+    assert product(256, TensorProto.FLOAT) == pytest.approx(2 * product(64, TensorProto.FLOAT))
+    assert product(64, TensorProto.FLOAT16) == pytest.approx(2**13 * product(64, TensorProto.FLOAT))
+
+
+def test_layers_name_what_differs(monkeypatch):
+    """The reference's convolution is off by far, and what is behind it."""
+
+    class Wrong(reference.REFERENCES["reference"]):
+        def run(self, names, inputs):
+            return [value * 1.1 if name == "c" else value for name, value in zip(names, super().run(names, inputs))]
+
+    monkeypatch.setitem(reference.REFERENCES, "reference", Wrong)
+    first = verify(quantised_model(), against="reference", fp="strict", layers=True)["layers"][0]
+    assert first["node"] == "conv" and not first["ok"] and first["units"] > 100
+
+
+def test_a_difference_where_nothing_is_tolerated():
+    """It is no multiple of anything, and JSON has no infinity."""
+    compared = compare("y", np.array([1, 2]), np.array([1, 3]), 1e-3, 1e-4)
+    assert compared.units is None and not compared.ok
+    assert compare("y", np.array([1, 2]), np.array([1, 3]), 0, 0, levels=2).units == 0.5
+    assert compare("y", f32(1, 1.5), f32(1, 1), 0.25, 0).units == pytest.approx(2)

@@ -41,8 +41,8 @@ def prefix_of(architecture):
 
 
 @functools.cache
-def program(architecture, name):
-    """The words that start a program of this folder for an architecture; it is built first."""
+def program(architecture, name, cpu="max"):
+    """The words that start a program of this folder for an architecture and its emulated CPU; it is built first."""
     prefix = prefix_of(architecture)
     for tool in (prefix + "g++", f"qemu-{architecture}"):
         assert shutil.which(tool), f"{tool} is missing; ./dev test installs it"
@@ -53,7 +53,7 @@ def program(architecture, name):
         command("cmake", "-S", HERE, "-B", folder, "-G", "Ninja", f"-DCMAKE_C_COMPILER={prefix}gcc", f"-DCMAKE_CXX_COMPILER={prefix}g++")
         command("cmake", "--build", folder, "--target", name)
     libraries = ["-L", f"/usr/{architecture}-linux-gnu"] if prefix else []
-    return [f"qemu-{architecture}", "-cpu", "max", *libraries, str(folder / name)]
+    return [f"qemu-{architecture}", "-cpu", cpu, *libraries, str(folder / name)]
 
 
 def architecture_of(path):
@@ -73,14 +73,15 @@ STRING = 8  # ONNX's number of the type
 class EmulatedModel:
     """What fathom._runtime.Model and a Runner of it are, in a process of another architecture."""
 
-    def __init__(self, path, architecture, threads=1):
+    def __init__(self, path, architecture, threads=1, cpu="max"):
         path = os.fsdecode(path)
         self._arguments, self._is_lent, self._asked = (path, architecture), False, threads
+        self._cpu = cpu
         # What is open here has another number there.
         if path.startswith("/proc/self/fd/"):
             path = path.replace("self", str(os.getpid()), 1)
         self._said = tempfile.TemporaryFile()
-        words = [*program(architecture, "serve"), path, str(threads)]
+        words = [*program(architecture, "serve", cpu), path, str(threads)]
         self._process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said)
         self._status()
         self._status()
@@ -95,7 +96,7 @@ class EmulatedModel:
     def runner(self, threads, device, stream, limit):
         """A process has one context: itself, or another process."""
         if self._is_lent or threads != self._asked:
-            return EmulatedModel(*self._arguments, threads)
+            return EmulatedModel(*self._arguments, threads, self._cpu)
         self._is_lent = True
         return self
 
@@ -199,10 +200,10 @@ def load(path):
     return EmulatedModel(path, architecture)
 
 
-def session(artifact, threads, architecture):
+def session(artifact, threads, architecture, cpu="max"):
     """A session that is emulated, whatever this machine is."""
     native = fathom.model._runtime
-    fathom.model._runtime = types.SimpleNamespace(Model=lambda path: EmulatedModel(path, architecture))
+    fathom.model._runtime = types.SimpleNamespace(Model=lambda path: EmulatedModel(path, architecture, cpu=cpu))
     try:
         return fathom.Session(artifact, threads)
     finally:

@@ -1,6 +1,7 @@
 // The ops made for a node: created with their result types inferred, named after the node's first output.
 #include "compiler/import/node/Node.h"
 #include "compiler/graph/Graph.h"
+#include "compiler/import/node/Scales.h"
 #include "compiler/import/node/Wording.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -164,7 +165,8 @@ Operation *Node::create(StringRef op, ValueRange given, ArrayRef<NamedAttribute>
     graph::CollectAssumptions assumptions;
     OpBuilder::InsertionGuard guard(session.builder);
     session.builder.setInsertionPoint(created);
-    if (succeeded(graph::inferResultTypes(created)) && succeeded(checkAssumptions(assumptions)))
+    if (succeeded(graph::inferResultTypes(created)) && succeeded(checkAssumptions(assumptions)) &&
+        succeeded(checkScales(created)))
       return created;
   }
   created->erase();

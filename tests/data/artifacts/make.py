@@ -10,7 +10,9 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 FOLDER = pathlib.Path(__file__).parent
+# Version 9 is that of artifacts for several CPUs.
 TARGETS = {"x86_64": "x86_64:x86-64-v2", "aarch64": "aarch64:cortex-a53"}
+SEVERAL = {"x86_64": "x86_64:x86-64-v2,x86_64:x86-64-v3", "aarch64": "aarch64:cortex-a53,aarch64:neoverse-n1"}
 
 
 def weights():
@@ -50,7 +52,7 @@ def main():
     import fathom
 
     version = sys.argv[1]
-    for architecture, target in TARGETS.items():
+    for architecture, target in (TARGETS if int(version) < 9 else SEVERAL).items():
         artifact = fathom.compile(network(), target=target, dim={"rows": (0, 1000)}, db="none")
         path = FOLDER / f"v{version}.{architecture}.fathom.xz"
         # Segments lie at multiples of large pages, with zeros between them.

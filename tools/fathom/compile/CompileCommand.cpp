@@ -6,6 +6,7 @@
 #include "compiler/package/OutputFile.h"
 #include "tools/fathom/Crash.h"
 #include "tools/fathom/run/ArtifactReader.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -102,13 +103,21 @@ void printSources(const tune::TransferSources &sources, raw_ostream &out) {
   out << "\n";
 }
 
+// How much larger the weights of an artifact for several CPUs are than those of one of them at most.
+static int64_t weightGrowth(const CompileReport &report) {
+  int64_t most = 0;
+  for (const VariantReport &variant : report.variants)
+    most = std::max(most, variant.weightBytes);
+  return report.variants.empty() ? 0 : report.weightBytes - most;
+}
+
 static void printReport(StringRef model, StringRef output, const CompileReport &report,
                         const ArtifactSummary &artifact) {
   raw_ostream &out = notes();
   const json::Object *target = artifact.manifest.getObject("target");
   out << sys::path::filename(model) << " -> " << output << " for "
       << (target ? target->getString("triple").value_or("?") : "?") << ":"
-      << (target ? target->getString("cpu").value_or("?") : "?") << "\n";
+      << (artifact.variants.empty() ? cpuOf(artifact.manifest).str() : join(artifact.variants, ", ")) << "\n";
   double total = 0;
   for (const auto &[stage, seconds] : report.stages)
     out << formatv("  {0,-10}{1,7:f3} s\n", stage, seconds), total += seconds;
@@ -118,8 +127,16 @@ static void printReport(StringRef model, StringRef output, const CompileReport &
   out << "  kernels   " << report.kernels << ", of " << report.codes << " pieces of code\n";
   out << "  weights   " << spellBytes(report.weightBytes) << ", "
       << spellGrowth(report.weightBytes, report.sourceWeightBytes) << "\n";
+  for (const VariantReport &variant : report.variants)
+    out << formatv("    {0}: {1} kernels, weights {2}, arena {3}\n", variant.cpu, variant.kernels,
+                   spellBytes(variant.weightBytes),
+                   variant.arenaBytes ? spellBytes(*variant.arenaBytes) : "depends on the symbolic dimensions");
+  if (!report.variants.empty())
+    out << "    " << spellBytes(weightGrowth(report)) << " more weights than one of them alone has at most\n";
   if (report.sources)
     printSources(*report.sources, out);
+  if (!report.variants.empty())
+    return;
   auto arena = artifact.manifest.getInteger("arena_bytes");
   out << "  arena     " << (arena ? spellBytes(*arena) : "depends on the symbolic dimensions") << "\n";
 }
@@ -131,6 +148,13 @@ static json::Object describeReport(const CompileReport &report, const ArtifactSu
   for (const auto &[pass, seconds] : report.passes)
     passes[pass] = seconds;
   const json::Value *arena = artifact.manifest.get("arena_bytes");
+  json::Array variants;
+  for (const VariantReport &variant : report.variants)
+    variants.push_back(
+        json::Object{{"cpu", variant.cpu},
+                     {"kernels", int64_t(variant.kernels)},
+                     {"weight_bytes", variant.weightBytes},
+                     {"arena_bytes", variant.arenaBytes ? json::Value(*variant.arenaBytes) : json::Value(nullptr)}});
   return json::Object{{"artifact", output},
                       {"seconds", std::move(stages)},
                       {"pass_seconds", std::move(passes)},
@@ -138,7 +162,9 @@ static json::Object describeReport(const CompileReport &report, const ArtifactSu
                       {"code_bytes", int64_t(artifact.codeBytes)},
                       {"kernels", int64_t(report.kernels)},
                       {"codes", int64_t(report.codes)},
+                      {"variants", std::move(variants)},
                       {"weight_bytes", report.weightBytes},
+                      {"weight_growth_bytes", weightGrowth(report)},
                       {"source_weight_bytes", report.sourceWeightBytes},
                       {"arena_bytes", arena ? *arena : json::Value(nullptr)}};
 }

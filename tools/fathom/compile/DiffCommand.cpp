@@ -15,7 +15,7 @@ struct Side {
   std::optional<ArtifactSummary> artifact;
 };
 
-Expected<Side> readSide(const std::string &path) {
+Expected<Side> readSide(const std::string &path, StringRef variant) {
   if (!looksCompiled(path)) {
     ErrorOr<std::unique_ptr<MemoryBuffer>> text = MemoryBuffer::getFile(path, /*IsText=*/true);
     if (!text)
@@ -25,7 +25,7 @@ Expected<Side> readSide(const std::string &path) {
       return fail(ErrorCode::BadPlan, toString(plan.takeError()), "'fathom diff' takes plans and compiled models");
     return Side{std::move(*plan), std::nullopt};
   }
-  Expected<ArtifactSummary> artifact = readArtifact(path);
+  Expected<ArtifactSummary> artifact = readArtifact(path, variant);
   if (!artifact)
     return artifact.takeError();
   std::optional<StringRef> text = artifact->manifest.getString("plan");
@@ -61,10 +61,10 @@ void diffArtifacts(const ArtifactSummary &a, const ArtifactSummary &b, std::vect
 } // namespace
 
 Expected<int> diffCommand(const Arguments &arguments) {
-  Expected<Side> a = readSide(arguments.positional[0]);
+  Expected<Side> a = readSide(arguments.positional[0], arguments.options.text("variant"));
   if (!a)
     return a.takeError();
-  Expected<Side> b = readSide(arguments.positional[1]);
+  Expected<Side> b = readSide(arguments.positional[1], arguments.options.text("variant"));
   if (!b)
     return b.takeError();
   std::vector<PlanDifference> differences = diffPlans(a->plan, b->plan);

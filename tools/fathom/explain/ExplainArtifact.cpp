@@ -78,7 +78,8 @@ static void measureKernel(json::Object &kernel, size_t index, const Sizes &sizes
 }
 
 Expected<Explained> explainArtifact(StringRef path, const OptionValues &options) {
-  auto artifact = readArtifact(path);
+  std::string variant = options.text("variant");
+  auto artifact = readArtifact(path, variant);
   if (!artifact)
     return artifact.takeError();
   auto sizes = parseDims(options);
@@ -86,6 +87,12 @@ Expected<Explained> explainArtifact(StringRef path, const OptionValues &options)
     return sizes.takeError();
   Explained told{std::move(artifact->manifest), {}, {}};
   if (options.flag("run")) {
+    auto here = readArtifact(path);
+    if (!here)
+      return here.takeError();
+    if (!variant.empty() && cpuOf(here->manifest) != variant)
+      return fail(usageError, "--run does not go with --variant " + variant,
+                  "this machine runs the code for " + cpuOf(here->manifest));
     auto profiled = profile(path, options);
     if (!profiled)
       return profiled.takeError();

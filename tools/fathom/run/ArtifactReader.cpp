@@ -1,7 +1,9 @@
 // The artifact as an ELF file: sections and the manifest in one of them.
 #include "tools/fathom/run/ArtifactReader.h"
 
+#include "runtime/CpuFeatures.h"
 #include "tools/fathom/Terminal.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -21,7 +23,36 @@ static Error damaged(StringRef path, Error reason) {
               "copy it again, or compile the model again");
 }
 
-Expected<ArtifactSummary> readArtifact(StringRef path) {
+StringRef cpuOf(const json::Object &manifest) {
+  const json::Object *target = manifest.getObject("target");
+  return target ? target->getString("cpu").value_or("") : "";
+}
+
+// Whether this machine runs code for the manifest's target.
+static bool runsHere(const json::Object &manifest) {
+  const json::Object *target = manifest.getObject("target");
+  const json::Array *features = target ? target->getArray("features") : nullptr;
+  return features && all_of(*features, [](const json::Value &feature) {
+           return cpuFeature(feature.getAsString().value_or("").str().c_str()) == Feature::Present;
+         });
+}
+
+// Of the manifests of an artifact's variants, the one to tell of.
+static Expected<json::Object> choose(std::vector<json::Object> manifests, StringRef path, StringRef variant) {
+  auto found = manifests.begin();
+  if (!variant.empty()) {
+    found = find_if(manifests, [&](const json::Object &manifest) { return cpuOf(manifest) == variant; });
+    if (found == manifests.end())
+      return fail(usageError, "'" + path + "' has no code for '" + variant + "'",
+                  "it has code for " +
+                      join(map_range(manifests, [](const json::Object &has) { return cpuOf(has).str(); }), ", "));
+  } else if (auto here = find_if(manifests, runsHere); here != manifests.end()) {
+    found = here;
+  }
+  return std::move(*found);
+}
+
+Expected<ArtifactSummary> readArtifact(StringRef path, StringRef variant) {
   sys::fs::file_status status;
   if (std::error_code code = sys::fs::status(path, status))
     return fail(ErrorCode::FileUnreadable, "cannot read '" + path + "': " + code.message());
@@ -46,7 +77,7 @@ Expected<ArtifactSummary> readArtifact(StringRef path) {
     return damaged(path, sections.takeError());
   ArtifactSummary summary;
   summary.fileBytes = bytes.getBufferSize();
-  bool found = false;
+  std::vector<json::Object> manifests; // of the variants in their order
   for (object::SectionRef section : elf->sections()) {
     Expected<StringRef> name = section.getName();
     if (!name)
@@ -60,14 +91,25 @@ Expected<ArtifactSummary> readArtifact(StringRef path) {
     Expected<StringRef> contents = section.getContents();
     if (!contents)
       return damaged(path, contents.takeError());
-    Expected<json::Value> value = json::parse(contents->split('\0').first);
-    if (!value)
-      return notAnArtifact(path, "its manifest is damaged: " + toString(value.takeError()));
-    if (json::Object *manifest = value->getAsObject())
-      summary.manifest = std::move(*manifest), found = true;
+    SmallVector<StringRef> texts;
+    contents->split(texts, '\0', -1, /*KeepEmpty=*/false);
+    for (StringRef text : texts) {
+      Expected<json::Value> value = json::parse(text);
+      if (!value)
+        return notAnArtifact(path, "its manifest is damaged: " + toString(value.takeError()));
+      if (json::Object *manifest = value->getAsObject())
+        manifests.push_back(std::move(*manifest));
+    }
   }
-  if (!found)
+  if (manifests.empty())
     return notAnArtifact(path, "it has no manifest");
+  if (manifests.size() > 1)
+    for (const json::Object &manifest : manifests)
+      summary.variants.push_back(cpuOf(manifest).str());
+  Expected<json::Object> chosen = choose(std::move(manifests), path, variant);
+  if (!chosen)
+    return chosen.takeError();
+  summary.manifest = std::move(*chosen);
   return summary;
 }
 

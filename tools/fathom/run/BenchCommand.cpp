@@ -78,6 +78,8 @@ static void printFigures(const Figures &figures, size_t runs, double first, cons
   }
   if (!sizes.empty())
     outs() << "  sizes " << printable(join(sizes, ", ")) << "; --dim gives others\n";
+  if (StringRef variant = fathom_model_variant(model.model); !variant.empty())
+    outs() << "  code for " << variant << ", the best that this machine can run\n";
   outs() << "  memory " << spellBytes(arena) << " besides " << spellBytes(fathom_model_weights_bytes(model.model))
          << " of weights\n";
   // On an idle machine a tenth of the runs takes a few percent more than the others.
@@ -196,6 +198,7 @@ Expected<int> benchCommand(const Arguments &arguments) {
   if (options.flag("json"))
     printJson(json::Object{{"model", sys::path::filename(arguments.positional[0])},
                            {"target", targetOf(*artifact)},
+                           {"variant", fathom_model_variant(model.model)},
                            {"threads", fathom_context_threads(model.context)},
                            {"dims", std::move(sizes)},
                            {"inputs", std::move(shapes)},

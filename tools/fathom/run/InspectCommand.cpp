@@ -2,6 +2,7 @@
 #include "tools/fathom/Commands.h"
 #include "tools/fathom/run/ArtifactReader.h"
 #include "tools/fathom/run/LoadedModel.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -103,6 +104,8 @@ static void printText(const ArtifactSummary &artifact) {
         features += (features.empty() ? "" : " ") + feature.getAsString().value_or("?").str();
     line("needs", features.empty() ? "the architecture's baseline" : features);
   }
+  if (!artifact.variants.empty())
+    line("variants", join(artifact.variants, ", ") + "; what follows is of " + cpuOf(manifest));
   line("flags", "--fp " + manifest.getString("fp").value_or("?"));
   line("model hash", manifest.getString("model_hash").value_or("?"));
   printTensors(manifest, "inputs");
@@ -125,7 +128,7 @@ static void printText(const ArtifactSummary &artifact) {
 }
 
 Expected<int> inspectCommand(const Arguments &arguments) {
-  auto artifact = readArtifact(arguments.positional[0]);
+  auto artifact = readArtifact(arguments.positional[0], arguments.options.text("variant"));
   if (!artifact)
     return artifact.takeError();
   if (Error error = takeStatus(fathom_artifact_check(arguments.positional[0].c_str())))

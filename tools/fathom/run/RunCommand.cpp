@@ -107,6 +107,9 @@ Expected<int> runCommand(const Arguments &arguments) {
   auto prepared = prepareRun(arguments.positional[0], options);
   if (!prepared)
     return prepared.takeError();
+  StringRef variant = fathom_model_variant(prepared->model->model);
+  if (!variant.empty())
+    notes() << "code for " << variant << ", the best that this machine can run\n";
   if (Error error = prepared->run())
     return std::move(error);
   if (options.has("output-dir"))
@@ -132,7 +135,7 @@ Expected<int> runCommand(const Arguments &arguments) {
     summaries.push_back(std::move(summary));
   }
   if (options.flag("json"))
-    printJson(json::Object{{"outputs", std::move(summaries)}}, /*oneLine=*/true);
+    printJson(json::Object{{"outputs", std::move(summaries)}, {"variant", variant}}, /*oneLine=*/true);
   return 0;
 }
 
