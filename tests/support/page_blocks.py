@@ -25,6 +25,9 @@ NOT_RUN = {
     "functional.md": {
         "type List<A> { Nil, Cons(A, List<A>) }": "a declaration alone is no program; tests/functional has whole ones",
     },
+    "gallery.md": {
+        "./dev bench models --all --threads 1,2 --json results.json": "takes half an hour of an idle machine",
+    },
     "install.md": {
         "./dev wheel                                   # build/wheels/*.whl": WHEELS,
         "./dev build": "builds everything and writes into /opt; the stage `install` installs into a folder of its own",
