@@ -12,6 +12,10 @@ NOT_RUN = {
     "README.md": {
         "./dev demo     # installs what is missing, builds, compiles MobileNet V2, verifies it, times it beside ONNX Runtime": BUILDS,
     },
+    "android.md": {
+        "cmake -S examples -B build-android -DCMAKE_TOOLCHAIN_FILE=$NDK/build/cmake/android.toolchain.cmake -DANDROID_ABI=arm64-v8a -DANDROID_PLATFORM=android-28":
+            "needs Android's NDK, which is no package of Debian's, and a device",
+    },
     "devices.md": {
         'session = fathom.Session("resnet18.fathom", stream=torch.cuda.current_stream().cuda_stream)': "needs a GPU of NVIDIA and PyTorch",
     },
@@ -60,6 +64,9 @@ NOT_RUN = {
 
 # Those that need what only another stage installs: its test_pages.py runs them.
 STAGES = {
+    "android.md": {
+        "fathom compile model.onnx --target cortex-a76 -o model.fathom": "cross",
+    },
     "install.md": {
         "find_package(fathom_rt 1.0 REQUIRED)": "install",
         "c++ -std=c++20 program.cpp $(pkg-config --cflags --libs fathom_rt)": "install",

@@ -64,7 +64,7 @@ class Reader:
         # As in a checkout that was built.
         (self.folder / "build").mkdir()
         (self.folder / "build/bin").symlink_to(pathlib.Path(TOOL).resolve().parent)
-        for name in ("examples", "models"):
+        for name in ("examples", "models", "runtime"):
             (self.folder / name).symlink_to(ROOT / name)
         # What the wheel of the runtime installs.
         script = programs / "fathom-run"
