@@ -71,6 +71,9 @@ STAGES = {
         "find_package(fathom_rt 1.0 REQUIRED)": "install",
         "c++ -std=c++20 program.cpp $(pkg-config --cflags --libs fathom_rt)": "install",
     },
+    "jax.md": {
+        "import fathom": "jax",
+    },
     "serving.md": {
         "python -m fathom.serve model.fathom second=other.onnx --max-batch 8 --port 8000": "serve",
         "import numpy as np": "serve",
