@@ -49,6 +49,9 @@ NOT_RUN = {
     "searches.md": {
         "./dev bench tune searches                            # by the model of the code, which needs no quiet machine": "takes hours",
     },
+    "serving.md": {
+        "pip install -r requirements-ray.txt": "needs a cluster of several machines; tests/serve/test_ray.py runs the example on one of its own",
+    },
     "stages.md": {
         "// kernel Conv_Relu_features.1 for x86_64-unknown-linux-gnu:x86-64-v3: contract tile_m=6 tile_n=16 ...": EXCERPT,
     },
