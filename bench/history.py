@@ -4,7 +4,7 @@
     history.py [--by PERCENT]          what is slower or faster in the last record of each CPU than in the one before
     history.py --record RESULTS.json   adds what `./dev bench models --json RESULTS.json` measured of this commit
 
-Records are lines of JSON in bench/history, a file for each CPU. Ratios are kept, not times: both sides took turns on the same machine, and
+Records are lines of JSON in bench/history, a file for each CPU. Ratios are compared, not times: both sides took turns on the same machine, and
 machines of one CPU differ in their clocks. A ratio is less than another where it is so by more than --by percent (5 without it) and by more than
 the medians' own spread in the two records.
 """
@@ -24,24 +24,31 @@ REFERENCE = "onnxruntime"
 
 def commit():
     """The commit that is measured; one with changes is none."""
-    git = lambda *words: subprocess.run(["git", *words], cwd=FOLDER.parent, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+    git = lambda *words: subprocess.run(["git", *words], cwd=FOLDER.parent, check=True, capture_output=True, text=True).stdout.strip()
+    try:
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+    except (OSError, subprocess.CalledProcessError) as error:
+        sys.exit(f"error: git does not say which commit this is: {getattr(error, 'stderr', None) or error}".rstrip())
 
 
 def record_of(data, named):
-    """What is kept of a measurement: {threads: {model: [ratio, spread]}}. The spread is how far both sides' tenth and ninetieth percentiles lie apart."""
+    """What is kept of a measurement: {threads: {model: [ratio, spread]}}, and Fathom's times for the gallery, which are never compared.
+    The spread is how far both sides' tenth and ninetieth percentiles lie apart."""
     rows = {(row["model"], row["threads"], row["peer"]): row for row in data["benchmarks"] if "peer" in row}
-    ratios = {}
+    ratios, times = {}, {}
     for (model, threads, peer), ours in rows.items():
         theirs = rows.get((model, threads, REFERENCE))
         if peer == "fathom" and theirs:
             # Of so many runs the median is known better than one of them.
             spread = sum((row["p90"] - row["p10"]) / row["real_time"] / row["iterations"] ** 0.5 for row in (ours, theirs))
             ratios.setdefault(str(threads), {})[model] = [round(theirs["real_time"] / ours["real_time"], 3), round(spread, 3)]
+            times.setdefault(str(threads), {})[model] = float(f"{ours['real_time']:.4g}")
+    if not ratios:
+        raise ValueError(f"it has no model that both fathom and {REFERENCE} ran")
     context = data["context"]
     return {
         "commit": named, "date": context["date"], "cpu": context["cpu"], "num_cpus": context["num_cpus"], "clock": context["clock"],
-        REFERENCE: context["versions"].get(REFERENCE), "ratios": ratios,
+        REFERENCE: context["versions"].get(REFERENCE), "ratios": ratios, "milliseconds": times,
     }
 
 

@@ -36,11 +36,16 @@ def dot_plot(rows, series, unit, caption, logarithmic=True, goal=None, errors=No
 
     `errors`, of the same form, has (low, high) of values, between which a bar lies behind the dot.
     """
-    errors = errors or {}
     rows = {name: {key: value for key, value in row.items() if value is not None} for name, row in rows.items()}
-    values = [value for row in rows.values() for value in row.values()]
-    if not values:
+    if not any(rows.values()):
         return nothing(caption)
+    shown = [(i, key) for i, key in enumerate(series) if any(key in row for row in rows.values())]
+    return figure(*dots(rows, series, unit, logarithmic, goal, errors or {}), shown, caption)
+
+
+def dots(rows, series, unit, logarithmic, goal, errors):
+    """What a dot plot draws, and its height."""
+    values = [value for row in rows.values() for value in row.values()]
     longest = min(max(map(len, rows)), LONGEST_NAME)
     # Room for the names in the larger letters that a phone gets.
     left, top, step = 8 * longest + 16, 26, 24
@@ -69,8 +74,7 @@ def dot_plot(rows, series, unit, caption, logarithmic=True, goal=None, errors=No
             if found := errors.get(name, {}).get(key):
                 title += f", most runs {number(found[0])} to {number(found[1])}"
             parts.append(marker(series.index(key), scale(row[key]), y, 5, title))
-    shown = [(i, key) for i, key in enumerate(series) if any(key in row for row in rows.values())]
-    return figure("".join(parts), height, shown, caption)
+    return "".join(parts), height
 
 
 def thin_out(scale, room=28):

@@ -21,7 +21,7 @@ highlight_language = "none"
 
 
 def setup(app):
-    """Links to sources are text here: the site has the pages of docs/ only."""
+    """Links to sources are text here: the site has the pages of docs/ only, and their pictures."""
 
     def keep_links_to_pages(app, docname, source):
         path = root / "docs" / f"{docname}.md"
@@ -31,6 +31,6 @@ def setup(app):
             return target.startswith(("http", "#")) or (file.suffix == ".md" and file.is_relative_to(root / "docs"))
 
         if path.exists():
-            source[0] = re.sub(r"\[([^\]]*)\]\(([^)\s]+)\)", lambda link: link[0] if is_page(link[2]) else link[1], source[0])
+            source[0] = re.sub(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)", lambda link: link[0] if is_page(link[2]) else link[1], source[0])
 
     app.connect("source-read", keep_links_to_pages)

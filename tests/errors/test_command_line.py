@@ -1,5 +1,6 @@
 """Command lines that make no sense, files that cannot be written, and interrupts."""
 
+import importlib.util
 import json
 import os
 import re
@@ -352,9 +353,16 @@ def test_crash_writes_a_note(slow, tmp_path, monkeypatch, variable):
 
 
 def test_reference_is_current(fathom):
-    """docs/user/cli.md and python.md contain what the table of options says."""
-    for word, name in (("--markdown", "cli.md"), ("--markdown-python", "python.md")):
-        assert fathom("help", word).out.strip() in (ROOT / "docs" / "user" / name).read_text()
+    """docs/user/python.md has what the table of options says, and docs/reference/commands a page for each command, as its --help is."""
+    assert fathom("help", "--markdown-python").out.strip() in (ROOT / "docs" / "user" / "python.md").read_text()
+    spec = importlib.util.spec_from_file_location("commands", ROOT / "docs" / "reference" / "commands.py")
+    commands = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(commands)
+    made = commands.pages(fathom("help", "--markdown").out)
+    assert {path.stem: path.read_text() for path in commands.FOLDER.glob("*.md")} == made, "python docs/reference/commands.py --write"
+    assert commands.table(made) in commands.OVERVIEW.read_text()
+    for name, text in made.items():
+        assert f"```\n{fathom(name, '--help').out}```" in text
 
 
 def test_every_code_is_documented():

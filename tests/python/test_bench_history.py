@@ -55,7 +55,16 @@ def test_clocks_are_not_mixed(tmp_path):
     assert "the first record" in record(tmp_path, results({"a": 9}, {"a": 10}, clock="cpu")).stdout
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", '{"context": {}, "benchmarks": []}'])
+def test_times_are_kept_for_the_gallery(tmp_path):
+    record(tmp_path, results({"a": 5.00049}, {"a": 10}))
+    [line] = history.records(tmp_path / "history/neoverse-v1.jsonl")
+    assert line["milliseconds"] == {"1": {"a": 5.0}}
+
+
+NOTHING = json.dumps(results({"a": 5}, {"b": 10}))
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"context": {}, "benchmarks": []}', NOTHING], ids=["empty", "object", "list", "none", "apart"])
 def test_other_files_are_refused(tmp_path, text):
     (tmp_path / "results.json").write_text(text)
     answer = run(tmp_path, "--record", tmp_path / "results.json")

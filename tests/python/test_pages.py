@@ -91,7 +91,7 @@ def test_every_block_is_run_or_listed(page):
     for first in STAGES.get(page, {}):
         assert [block.first for block in found].count(first) == 1 and first not in listed, f"{page} has more than one block, or is listed twice: {first}"
     for text in PLACEHOLDERS.get(page, {}):
-        assert any(text in block.text for block in found if block.kind == "sh"), f"{page} no longer says {text}"
+        assert any(text in block.text for block in found if block.language == "sh"), f"{page} no longer says {text}"
 
 
 def test_lists_name_pages_and_stages_that_exist():

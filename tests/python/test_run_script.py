@@ -52,6 +52,7 @@ def test_it_describes(artifact, capsys):
         (["absent.fathom"], 1, "F1001"),
         ([__file__], 1, "F1011"),
         (["ARTIFACT", "--dim", "batch"], 2, "NAME=SIZE"),
+        (["ARTIFACT", "--dim", "batch=1..4"], 2, "has one size"),
         (["ARTIFACT", "--dim", "seq=3"], 1, "no symbolic dimension 'seq'"),
         (["ARTIFACT", "-i", "x=1"], 2, "NAME=@FILE.npy"),
         (["ARTIFACT", "--output-dir", __file__], 1, "F1014"),

@@ -11,9 +11,9 @@ from support.networks import perceptron
 
 
 class Server:
-    def __init__(self, folder, *words):
+    def __init__(self, folder, *words, program=("-m", "fathom.serve", "--port", "0")):
         self.log = open(folder / "server.log", "w+")
-        command = [sys.executable, "-m", "fathom.serve", "--port", "0", *map(str, words)]
+        command = [sys.executable, *map(str, program), *map(str, words)]
         self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=self.log, text=True)
         self.line = self.process.stdout.readline()
         found = re.search(r"http://([\d.]+):(\d+)$", self.line.strip())
@@ -52,8 +52,8 @@ def starting(folder):
     """Starts servers; at the end each must end well, without a word of what Python says of errors that nobody caught."""
     servers = []
 
-    def start(*words):
-        servers.append(Server(folder, *words))
+    def start(*words, **options):
+        servers.append(Server(folder, *words, **options))
         return servers[-1]
 
     yield start

@@ -12,6 +12,10 @@ NOT_RUN = {
     "README.md": {
         "./dev demo     # installs what is missing, builds, compiles MobileNet V2, verifies it, times it beside ONNX Runtime": BUILDS,
     },
+    "android.md": {
+        "cmake -S examples -B build-android -DCMAKE_TOOLCHAIN_FILE=$NDK/build/cmake/android.toolchain.cmake -DANDROID_ABI=arm64-v8a -DANDROID_PLATFORM=android-28":
+            "needs Android's NDK, which is no package of Debian's, and a device",
+    },
     "devices.md": {
         'session = fathom.Session("resnet18.fathom", stream=torch.cuda.current_stream().cuda_stream)': "needs a GPU of NVIDIA and PyTorch",
     },
@@ -24,6 +28,9 @@ NOT_RUN = {
     },
     "functional.md": {
         "type List<A> { Nil, Cons(A, List<A>) }": "a declaration alone is no program; tests/functional has whole ones",
+    },
+    "gallery.md": {
+        "./dev bench models --all --threads 1,2 --json results.json": "takes half an hour of an idle machine",
     },
     "install.md": {
         "./dev wheel                                   # build/wheels/*.whl": WHEELS,
@@ -42,6 +49,9 @@ NOT_RUN = {
     "searches.md": {
         "./dev bench tune searches                            # by the model of the code, which needs no quiet machine": "takes hours",
     },
+    "serving.md": {
+        "pip install -r requirements-ray.txt": "needs a cluster of several machines; tests/serve/test_ray.py runs the example on one of its own",
+    },
     "stages.md": {
         "// kernel Conv_Relu_features.1 for x86_64-unknown-linux-gnu:x86-64-v3: contract tile_m=6 tile_n=16 ...": EXCERPT,
     },
@@ -57,9 +67,15 @@ NOT_RUN = {
 
 # Those that need what only another stage installs: its test_pages.py runs them.
 STAGES = {
+    "android.md": {
+        "fathom compile model.onnx --target cortex-a76 -o model.fathom": "cross",
+    },
     "install.md": {
         "find_package(fathom_rt 1.0 REQUIRED)": "install",
         "c++ -std=c++20 program.cpp $(pkg-config --cflags --libs fathom_rt)": "install",
+    },
+    "jax.md": {
+        "import fathom": "jax",
     },
     "serving.md": {
         "python -m fathom.serve model.fathom second=other.onnx --max-batch 8 --port 8000": "serve",

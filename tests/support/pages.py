@@ -1,7 +1,7 @@
 """The blocks of code of README.md and of the users' pages, and a reader who runs them in order, in a folder that the page's own commands fill.
 
 The language of a block says what it is: `sh` are commands, `console` commands behind `$ ` with what they print, `python` goes on from the blocks of
-Python before it, `cmake` is of a project's CMakeLists.txt; what begins with `usage:` is a command's help. Others have nothing to run: page_blocks has them.
+Python before it, `cmake` is of a project's CMakeLists.txt. Others have nothing to run: page_blocks has them.
 """
 import os
 import pathlib
@@ -33,13 +33,9 @@ class Block(NamedTuple):
         return self.text.split("\n")[0]
 
     @property
-    def kind(self):
-        return "help" if not self.language and self.first.startswith("usage: fathom ") else self.language
-
-    @property
     def stage(self):
         """The stage of the tests that runs it, or None."""
-        if self.first in NOT_RUN.get(self.page, {}) or self.kind not in KINDS:
+        if self.first in NOT_RUN.get(self.page, {}) or self.language not in KINDS:
             return None
         return STAGES.get(self.page, {}).get(self.first, "python")
 
@@ -68,7 +64,7 @@ class Reader:
         # As in a checkout that was built.
         (self.folder / "build").mkdir()
         (self.folder / "build/bin").symlink_to(pathlib.Path(TOOL).resolve().parent)
-        for name in ("examples", "models"):
+        for name in ("examples", "models", "runtime"):
             (self.folder / name).symlink_to(ROOT / name)
         # What the wheel of the runtime installs.
         script = programs / "fathom-run"
@@ -91,7 +87,7 @@ class Reader:
         provide(page, "".join(block.text for block in found))
         for block in found:
             print(f"{page}:{block.line}: {block.first}")  # shown where it fails
-            KINDS[block.kind](self, block)
+            KINDS[block.language](self, block)
         return self.names
 
     def shell(self, page, commands):
@@ -114,10 +110,6 @@ class Reader:
         # With the numbers that lines have in the page.
         exec(compile("\n" * block.line + block.text, block.page, "exec"), self.names)
 
-    def run_help(self, block):
-        command = block.first.split()[2]
-        assert self.shell(block.page, f"fathom {command} --help") == block.text
-
     def run_cmake(self, block):
         """The rest is the least that a project has."""
         lines = ["cmake_minimum_required(VERSION 3.20)", "project(reader CXX)", "set(CMAKE_CXX_STANDARD 20)", "add_executable(program program.cpp)", block.text]
@@ -125,7 +117,7 @@ class Reader:
         self.shell(block.page, "cmake -S . -B build && cmake --build build")
 
 
-KINDS = {"sh": Reader.run_commands, "console": Reader.run_console, "python": Reader.run_python, "help": Reader.run_help, "cmake": Reader.run_cmake}
+KINDS = {"sh": Reader.run_commands, "console": Reader.run_console, "python": Reader.run_python, "cmake": Reader.run_cmake}
 
 
 def pattern_of(shown):

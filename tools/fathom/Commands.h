@@ -41,7 +41,7 @@ llvm::ArrayRef<ExitCodeMeaning> exitCodes();
 
 void printHelp(llvm::raw_ostream &out);
 void printHelp(const Command &command, llvm::raw_ostream &out);
-// Every command and option as the reference section of docs/user/cli.md.
+// Every command and its options, which docs/reference/commands has by pages.
 void printReference(llvm::raw_ostream &out);
 // The keywords of fathom.compile as the table of docs/user/python.md.
 void printPythonReference(llvm::raw_ostream &out);
