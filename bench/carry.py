@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Packs what measuring on another machine needs, which then needs neither Fathom nor a compiler.
 
-    carry.py FOLDER --target CPU [MODEL ...] [--all]
+    carry.py FOLDER --target CPU [MODEL ...] [--all] [--precision P]
 
 FOLDER gets the models' artifacts for that CPU, with weights that the runtime makes up from a seed so that they are small, inputs, the runtime
 library and these scripts. Take it there and run `python3 FOLDER/bench/carried.py`, with a Python that has NumPy, onnx and onnxruntime.
@@ -78,9 +78,12 @@ def parse_arguments():
     parser.add_argument("models", nargs="*", metavar="MODEL", help=f"names in models/; default: {' '.join(FEW)}")
     parser.add_argument("--all", action="store_true", help="all networks that the tests verify")
     parser.add_argument("--target", required=True, metavar="CPU", help="or a device, as `fathom compile --target` takes it")
+    parser.add_argument("--precision", default="fp32", help="of a device's products, as `fathom compile --precision` takes it (default: fp32)")
     arguments = parser.parse_intermixed_args()
     if arguments.folder.exists():
         parser.error(f"'{arguments.folder}' is there already")
+    if arguments.precision != "fp32" and not is_device(arguments.target):
+        parser.error("--precision is for devices")
     for name in arguments.models:
         if name.endswith(".onnx") or not is_model(name):
             parser.error(f"there is no model '{name}' in models/")

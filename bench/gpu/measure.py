@@ -2,7 +2,7 @@
 """Runs what `./dev bench carry FOLDER --target cuda:sm_90` packed, on the GPU at hand, without Fathom's compiler: errors against ONNX Runtime's
 results, times of whole runs in turns with PyTorch under CUDA graphs, and the times of the kernels.
 
-    measure.py [MODEL ...] [--json FILE] [--rounds N] [--no-torch] [--kernels N]
+    measure.py [MODEL ...] [--json FILE] [--rounds N] [--no-torch] [--inductor] [--kernels N]
 """
 
 import argparse
@@ -93,14 +93,18 @@ def turn(run, seconds=0.3, least=10):
     return times
 
 
-def torch_sides(name):
+def torch_sides(name, precision, inductor):
     """PyTorch's ways to run the network, and why there are none."""
     try:
         import torch_models
 
         if torch_models.module_of(name) is None:
             return {}, "torchvision has no such network"
-        return {f"torch_{kind}": torch_models.Graphed(name, kind == "tf32") for kind in ("fp32", "tf32")}, None
+        sides = {f"torch_{kind}": torch_models.Graphed(name, kind) for kind in ("fp32", "tf32") if precision == "fp32"}
+        sides = sides or {f"torch_{precision}": torch_models.Graphed(name, precision)}
+        if inductor:
+            sides[f"inductor_{precision}"] = torch_models.Compiled(name, precision)
+        return sides, None
     except Exception as error:
         return {}, f"{type(error).__name__}: {error}"
 
@@ -110,8 +114,10 @@ def measure(name, entry, library, folder, arguments):
     with np.load(HERE / f"{name}.npz") as arrays:
         values = {key: arrays[f"in_{i}"] for i, key in enumerate(entry["inputs"])}
         wanted = [arrays[f"out_{i}"] for i in range(entry["outputs"])]
-    artifact = folder / f"{name}.fathom"
-    artifact.write_bytes(blocks.unpack((HERE / f"{name}.blocks").read_bytes()))
+    artifact, is_packed = HERE / f"{name}.fathom", (HERE / f"{name}.blocks").exists()
+    if is_packed:
+        artifact = folder / f"{name}.fathom"
+        artifact.write_bytes(blocks.unpack((HERE / f"{name}.blocks").read_bytes()))
     start = time.perf_counter()
     session = rt.Session(library, artifact, 1)
     result["load_s"] = time.perf_counter() - start
@@ -123,7 +129,7 @@ def measure(name, entry, library, folder, arguments):
     result["kernels"] = len(kernels)
     result["kernels_ms"] = sum(kernel["us"] for kernel in kernels) / 1e3
     result["slowest"] = sorted(kernels, key=lambda kernel: -kernel["us"])[: arguments.kernels]
-    torch, why = ({}, "left out") if arguments.no_torch else torch_sides(name)
+    torch, why = ({}, "left out") if arguments.no_torch else torch_sides(name, arguments.precision, arguments.inductor)
     if why:
         result["no_torch"] = why
     arrays = [np.ascontiguousarray(values[info.name.decode()]) for info in session.inputs]
@@ -146,7 +152,8 @@ def measure(name, entry, library, folder, arguments):
         result[f"{side}_over_fathom_resident"] = result[f"{side}_resident_ms"] / result["fathom_resident_ms"]
     library.library.fathom_context_free(session.context)
     library.library.fathom_model_free(session.model)
-    artifact.unlink()
+    if is_packed:
+        artifact.unlink()
     return result
 
 
@@ -166,11 +173,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="turns of each side (default: 3)")
     parser.add_argument("--no-torch", action="store_true", help="Fathom alone")
     parser.add_argument("--kernels", type=int, default=8, metavar="N", help="so many of the slowest kernels are told (default: 8)")
+    parser.add_argument("--inductor", action="store_true", help="torch.compile's code too, which takes a minute for each network")
     arguments = parser.parse_args()
+    arguments.precision = packed["precision"]
     library = rt.Library(str(HERE / "libfathom_rt.so.1"))
     for name in ("fathom_context_free", "fathom_model_free", "fathom_context_set_profiling"):
         getattr(library.library, name).restype = None
-    data = {"target": packed["target"], "machine": describe_machine(), "left_out": packed["left_out"], "models": {}}
+    data = {"target": packed["target"], "precision": arguments.precision, "machine": describe_machine(), "left_out": packed["left_out"], "models": {}}
     print(data["machine"], flush=True)
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.models or packed["models"]:

@@ -57,11 +57,11 @@ def inputs_of(session):
     return values
 
 
-def pack_model(name, target, folder):
+def pack_model(name, target, precision, folder):
     with tempfile.TemporaryDirectory() as temporary:
         model, artifact = pathlib.Path(temporary) / "model.onnx", pathlib.Path(temporary) / "model.fathom"
         onnx.save(coarse(model_file(name)), str(model), save_as_external_data=True, location="model.data")
-        fathom.compile(model, artifact, target=target)
+        fathom.compile(model, artifact, target=target, precision=precision)
         session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
         inputs = inputs_of(session)
         outputs = session.run(None, inputs)
@@ -85,7 +85,7 @@ def pack_all(arguments, native_parts):
         models, left_out = {}, {}
         for name in arguments.models or FEW:
             try:
-                models[name] = pack_model(name, arguments.target, partial)
+                models[name] = pack_model(name, arguments.target, arguments.precision, partial)
             except fathom.Error as error:
                 print(f"{name}: left out: {error}", flush=True)
                 left_out[name] = str(error)
@@ -93,7 +93,7 @@ def pack_all(arguments, native_parts):
             shutil.copy(ROOT / "bench/gpu" / name, partial)
         shutil.copy(ROOT / "bench/peers/with_fathom_rt.py", partial)
         shutil.copy(native_parts(architecture_of(arguments.target)) / "lib/libfathom_rt.so.1", partial)
-        packed = {"target": arguments.target, "models": models, "left_out": left_out}
+        packed = {"target": arguments.target, "precision": arguments.precision, "models": models, "left_out": left_out}
         (partial / "packed.json").write_text(json.dumps(packed, indent=1) + "\n")
         partial.rename(arguments.folder)
     finally:

@@ -1,7 +1,10 @@
 """The same networks in PyTorch, on the GPU with random weights, as somebody who wants them fast would run them: channels-last, cuDNN's own
-search, the whole run as one CUDA graph."""
+search, the whole run as one CUDA graph, which PyTorch itself records or Inductor's code does."""
 
 import torch
+
+# What PyTorch computes in for a precision of ours.
+TYPES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 def module_of(name):
@@ -30,14 +33,8 @@ def on_gpu(arrays):
 class Graphed:
     """A run from the host's memory to the host's memory, the network in between replayed as a CUDA graph."""
 
-    def __init__(self, name, tf32):
-        torch.backends.cudnn.benchmark = True
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
-        module, inputs = module_of(name)
-        module = module.eval().cuda().to(memory_format=torch.channels_last)
-        inputs = [value.contiguous(memory_format=torch.channels_last) if value.dim() == 4 else value for value in inputs]
-        self.host = [value.pin_memory() for value in inputs]
-        self.inputs = [value.cuda() for value in inputs]
+    def __init__(self, name, precision):
+        module = self.prepare(name, precision)
         with torch.inference_mode():
             side = torch.cuda.Stream()
             side.wait_stream(torch.cuda.current_stream())
@@ -49,6 +46,18 @@ class Graphed:
             with torch.cuda.graph(self.graph):
                 result = module(*self.inputs)
         self.result = result if torch.is_tensor(result) else result[0]
+
+    def prepare(self, name, precision):
+        torch.backends.cudnn.benchmark = True
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+        module, inputs = module_of(name)
+        kind = TYPES.get(precision, torch.float32)
+        module = module.eval().cuda().to(memory_format=torch.channels_last, dtype=kind)
+        inputs = [value.to(kind) if value.is_floating_point() else value for value in inputs]
+        inputs = [value.contiguous(memory_format=torch.channels_last) if value.dim() == 4 else value for value in inputs]
+        self.host = [value.pin_memory() for value in inputs]
+        self.inputs = [value.cuda() for value in inputs]
+        return module
 
     def run(self):
         for host, value in zip(self.host, self.inputs):
@@ -71,3 +80,20 @@ class Graphed:
         end.record()
         end.synchronize()
         return start.elapsed_time(end) / runs
+
+
+class Compiled(Graphed):
+    """The same by torch.compile, which records its own graphs."""
+
+    def __init__(self, name, precision):
+        module = self.prepare(name, precision)
+        self.function = torch.compile(module, mode="reduce-overhead")
+        self.graph = self
+        for _ in range(4):
+            self.replay()
+        torch.cuda.synchronize()
+
+    def replay(self):
+        with torch.inference_mode():
+            result = self.function(*self.inputs)
+        self.result = result if torch.is_tensor(result) else result[0]

@@ -54,8 +54,26 @@ LogicalResult Compilation::run(ModuleOp module, StringRef passes) {
   return failed(pipeline) ? failure() : pipeline->run(module, context);
 }
 
+// What --passes says, and the pass that --precision stands for.
+static FailureOr<std::string> passesOf(const CompileOptions &options, Location loc) {
+  StringRef passes = StringRef(options.passes).trim();
+  if (options.precision != "fp16" && options.precision != "bf16")
+    return passes.str();
+  std::string narrows = "to-mixed-precision{type=" + std::string(options.precision == "fp16" ? "f16" : "bf16") + "}";
+  if (passes.empty() || passes == "default" || passes == autoPolicy)
+    return defaultAndPrefix.str() + narrows;
+  if (passes.starts_with(defaultAndPrefix))
+    return passes.str() + "+" + narrows;
+  return LogicalResult(hint(emitError(loc, ErrorCode(2001)) << "option --precision " << options.precision
+                                                            << " does not go with --passes '" << passes << "'",
+                            "it adds " + narrows + " to the default: put that among your passes instead"));
+}
+
 FailureOr<Pipeline> pipelineFor(const CompileOptions &options, Location loc) {
-  FailureOr<std::string> text = pipelineText(options.passes, loc);
+  FailureOr<std::string> passes = passesOf(options, loc);
+  if (failed(passes))
+    return failure();
+  FailureOr<std::string> text = pipelineText(*passes, loc);
   if (failed(text))
     return failure();
   if (!options.loss.empty() && !StringRef(*text).contains("first-order-gradient"))

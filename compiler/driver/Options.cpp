@@ -145,10 +145,10 @@ static const Option table[] = {
      "own "
      "(convolutions in Winograd's tiles); fastest adds rows to each other, so that small ones lose (Strassen's "
      "method)"},
-    {"precision", 0, OptionType::Choice, "fp32|tf32", "fp32", tellsPasses, false, true,
-     "what products and convolutions of 32-bit floats take their factors as: what they are (fp32), or with 10 bits of "
-     "a "
-     "fraction, as the tensor cores of GPUs do (tf32); sums are of 32 bits"},
+    {"precision", 0, OptionType::Choice, "fp32|tf32|fp16|bf16", "fp32", tellsPasses, false, true,
+     "what products and convolutions of 32-bit floats take their factors as, on GPUs: what they are (fp32), with 10 "
+     "bits of a fraction (tf32), or as 16-bit floats, which is then what the model's weights and what its products "
+     "hand on are in memory, too (fp16, bf16); sums are of 32 bits, inputs and outputs what the model has"},
     {"conv-algorithm", 0, OptionType::Choice,
      "auto|contract|direct|gemm|spatial_pack|grouped_spatial_pack|winograd2|winograd4|strassen", "auto", tellsPasses,
      false, true,
@@ -613,7 +613,8 @@ FailureOr<CompileRequest> makeCompileRequest(const OptionValues &values, MLIRCon
     return LogicalResult(hint(emitError(loc, ErrorCode(2001))
                                   << "option --precision " << options.precision << " does not go with target '"
                                   << options.target.spelling() << "'",
-                              "it is for GPUs, as --target cuda:sm_90"));
+                              "it is for GPUs, as --target cuda:sm_90; on CPUs --passes default+to-mixed-precision has "
+                              "factors of 16 bits"));
   options.algorithms = {std::string(values.text("conv-algorithm")), std::string(values.text("matmul-algorithm")),
                         values.number("max-weight-growth") / 100};
   auto refuseAlgorithm = [&](StringRef option, StringRef algorithm, StringRef reason) {

@@ -5,8 +5,8 @@
 
 namespace fathom {
 
-// Says so of a module: "tf32", whose factors have 10 bits of a fraction and whose sums are of 32 bits. Without it, they
-// are what they are.
+// Says so of a module: "tf32", whose factors have 10 bits of a fraction and whose sums are of 32 bits. With "fp16" and
+// "bf16" a pass has made 16-bit floats of them, and others are what they are, as all are without it.
 constexpr llvm::StringLiteral precisionAttribute = "graph.precision";
 
 inline bool takesTf32(mlir::Operation *op) {

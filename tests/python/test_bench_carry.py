@@ -176,3 +176,9 @@ def test_all_take_turns_and_who_fails_is_left_out(monkeypatch):
     assert log[0][1] == log[1][1]
     assert [(row["threads"], row["peer"], row["iterations"]) for row in data["benchmarks"]] == [(1, "a", 2), (2, "a", 2)]
     assert [(entry["threads"], entry["ms"]) for entry in data["registers"]] == [(1, 1.0), (2, 1.0)]
+
+
+def test_precision_is_of_devices(tmp_path):
+    result = run(CARRY, tmp_path / "folder", "--target", "host", "--precision", "fp16", "wrn_40_2_gn")
+    assert result.returncode and "--precision is for devices" in result.stderr
+    assert not (tmp_path / "folder").exists()
