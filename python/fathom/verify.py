@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 
 import numpy as np
 
 from .bisect import Bisection
-from .command import fail, print_result, run
+from .command import fail, parse_dims, print_result, run
 from .compare import compare, tensors_of
 from .compile import compile as compile_model
 from .compile import options as compile_options
@@ -117,20 +116,6 @@ def _print_report(report: dict):
     print(f"  {errors}, {found['mismatches']} values differ")
 
 
-def _split_dims(texts: list[str]) -> tuple[dict, list[str]]:
-    """Sizes for the run, and ranges for the compiler."""
-    sizes, ranges = {}, []
-    for text in texts:
-        name, _, size = text.rpartition("=")
-        if re.fullmatch(r".+=\d+\.\.\d+(,opt=\d+)?", text):
-            ranges.append(text)
-        elif name and size.isdigit():
-            sizes[name] = int(size)
-        else:
-            raise Error(f"option --dim: '{text}' is not NAME=SIZE or NAME=MIN..MAX", "F2001", 2)
-    return sizes, ranges
-
-
 def main(request: dict) -> int:
     quiet = request["quiet"] or not sys.stderr.isatty()
 
@@ -138,14 +123,14 @@ def main(request: dict) -> int:
         if not quiet:
             print(text, file=sys.stderr)
 
-    sizes, ranges = _split_dims(request["dim"])
+    dims = parse_dims(request["dim"])
     given = {name.replace("-", "_"): value for name, value in request.items() if name != "dim"}
     options = {option["name"]: given[option["name"]] for option in compile_options() if option["name"] in given}
     report = verify(
         request["model"],
         against=request["against"],
         seed=request["seed"],
-        dims=sizes,
+        dims={name: size for name, size in dims.items() if isinstance(size, int)},
         inputs=lambda session: read_inputs(session, request["input"]),
         threads=request["threads"],
         device=request["device"],
@@ -153,7 +138,7 @@ def main(request: dict) -> int:
         atol=request["atol"],
         bisect=not request["no-bisect"],
         note=note,
-        dim=ranges or None,
+        dim={name: ends for name, ends in dims.items() if not isinstance(ends, int)} or None,
         **options,
     )
     print_result(report, request["json"], _print_report)
