@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import traceback
 from typing import Callable
@@ -39,6 +40,28 @@ def _print_error(error: Error):
     for other in others:
         node = f"node '{other['node']}': " if other["node"] else ""
         print(printable(f"error: [{other['code']}] {node}{other['message']}"), file=sys.stderr)
+
+
+def tell_errors(work: Callable[[], object]) -> int:
+    """The exit code of a program that does this; what is wrong with what it was given is told."""
+    try:
+        work()
+    except Error as error:
+        _print_error(error)
+        return error.exit_code
+    return 0
+
+
+def parse_dims(texts: list[str]) -> dict:
+    """The values of --dim by the dimensions' names: sizes, or ranges as fathom.compile takes them."""
+    dims = {}
+    for text in texts:
+        found = re.fullmatch(r"(.+?)=(\d+)(?:\.\.(\d+)(?:,opt=(\d+))?)?", text, re.A | re.S)
+        if not found:
+            raise Error(f"option --dim: '{text}' is not NAME=SIZE or NAME=MIN..MAX", "F2001", 2)
+        sizes = tuple(int(size) for size in found.groups()[1:] if size)
+        dims[found[1]] = sizes if len(sizes) > 1 else sizes[0]
+    return dims
 
 
 def run(command: str, main: Callable[[dict], int], request: str) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .compile import Artifact, compile, read_model
 from .errors import Error
+from .files import is_compiled
 from .model import Model
 from .ort_options import RunOptions, SessionOptions
 from .ort_types import declared_type
@@ -97,7 +98,7 @@ class InferenceSession:
             return given if isinstance(given, Model) else Model(given)
         path, data, folder = read_model(given, None)
         view = _view(path, data)
-        if view[:4] == b"\x7fELF":
+        if is_compiled(view[:4]):
             if compile_options:
                 _log.warning("the model is compiled already: %s have no effect", ", ".join(compile_options))
             return Model(path or Artifact.of_bytes(data))

@@ -8,6 +8,7 @@ import operator
 import numpy as np
 
 from .errors import Error
+from .files import read_array
 from .sequences import as_array
 
 _MASK = (1 << 64) - 1
@@ -233,10 +234,5 @@ def read_inputs(session, texts: list[str]) -> dict:
             raise Error(f"--input {text} is not NAME=@FILE.npy", "F2001", 2)
         if name in arrays:
             raise Error(f"input '{name}' is given twice", "F1012", 1)
-        try:
-            with open(path, "rb") as file:
-                arrays[name] = np.lib.format.read_array(file, allow_pickle=False)
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise Error(f"cannot read '{path}': {reason}", "F1001", 1) from error
+        arrays[name] = read_array(path)
     return session.assemble(arrays)

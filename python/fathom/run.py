@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 
+from .command import parse_dims, tell_errors
 from .errors import Error
 from .inputs import random_inputs, read_inputs
 from .session import Session
@@ -31,16 +32,6 @@ def _arguments(words):
     parser.add_argument("--seed", type=int, default=0, help="of random inputs")
     parser.add_argument("--min-time", type=float, default=1, metavar="SECONDS", help="how long to measure (default: 1)")
     return parser.parse_args(words)
-
-
-def _dims(texts: list[str]) -> dict[str, int]:
-    dims = {}
-    for text in texts:
-        name, _, size = text.rpartition("=")
-        if not name or not size.isdecimal():
-            raise Error(f"--dim {text} is not NAME=SIZE", "F2001", 2)
-        dims[name] = int(size)
-    return dims
 
 
 def _run(session: Session, inputs: dict, folder: str | None) -> None:
@@ -75,20 +66,18 @@ def _measure(session: Session, inputs: dict, seconds: float) -> None:
 
 def main(words=None) -> int:
     given = _arguments(words)
-    try:
+
+    def work():
         session = Session(given.model, threads=given.threads, device=given.device)
         if given.inspect:
-            print(json.dumps(session.manifest, indent=2))
-            return 0
-        inputs = random_inputs(session, given.seed, _dims(given.dim), read_inputs(session, given.input))
+            return print(json.dumps(session.manifest, indent=2))
+        inputs = random_inputs(session, given.seed, parse_dims(given.dim), read_inputs(session, given.input))
         if given.bench:
             _measure(session, inputs, given.min_time)
         else:
             _run(session, inputs, given.output_dir)
-    except Error as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+
+    return tell_errors(work)
 
 
 if __name__ == "__main__":

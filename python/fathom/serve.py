@@ -10,8 +10,10 @@ import signal
 import sys
 
 from .batching import Pool, Queue
+from .command import parse_dims, tell_errors
 from .compile import compile as compile_model
 from .errors import Error
+from .files import is_compiled, opened
 from .model import Model
 from .served import Served
 
@@ -40,24 +42,10 @@ def split_name(word: str) -> tuple[str, str]:
     return os.path.splitext(os.path.basename(word))[0], word
 
 
-def parse_dims(words: list[str]) -> dict:
-    dims = {}
-    for word in words:
-        name, _, sizes = word.rpartition("=")
-        low, dots, high = sizes.partition("..")
-        if not name or not low.isdigit() or (dots and not high.isdigit()):
-            raise Error(f"--dim {word}: expected NAME=SIZE or NAME=MIN..MAX", "F2001", 2)
-        dims[name] = (int(low), int(high)) if dots else int(low)
-    return dims
-
-
 def open_model(path: str, dims: dict) -> Model:
-    try:
-        with open(path, "rb") as file:
-            is_compiled = file.read(4) == b"\x7fELF"
-    except OSError as error:
-        raise Error(f"cannot read '{path}': {error.strerror}", "F1001", 1) from error
-    return Model(path if is_compiled else compile_model(path, cache=True, **({"dim": dims} if dims else {})))
+    with opened(path) as file:
+        start = file.read(4)
+    return Model(path if is_compiled(start) else compile_model(path, cache=True, **({"dim": dims} if dims else {})))
 
 
 def open_models(given: argparse.Namespace) -> list[Served]:
@@ -116,16 +104,15 @@ async def serve(given: argparse.Namespace, models: list[Served]) -> None:
 def main(words: list[str] | None = None) -> int:
     given = arguments(words)
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
-    try:
+
+    def work():
         try:
             import aiohttp  # noqa: F401
         except ImportError:
             raise Error("aiohttp is not installed", "F5001", 5, hint="pip install 'aiohttp>=3.10'") from None
         asyncio.run(serve(given, open_models(given)))
-    except Error as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    return 0
+
+    return tell_errors(work)
 
 
 if __name__ == "__main__":

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 
 import numpy as np
 
 from .bisect import Bisection, declared_types
 from .bounds import Bounds
-from .command import fail, print_result, run
+from .command import fail, parse_dims, print_result, run
 from .compare import compare, tensors_of
 from .compile import compile as compile_model
 from .compile import options as compile_options
@@ -159,20 +158,6 @@ def _print_layers(layers: list[dict]):
         print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
 
-def _split_dims(texts: list[str]) -> tuple[dict, list[str]]:
-    """Sizes for the run, and ranges for the compiler."""
-    sizes, ranges = {}, []
-    for text in texts:
-        name, _, size = text.rpartition("=")
-        if re.fullmatch(r".+=\d+\.\.\d+(,opt=\d+)?", text):
-            ranges.append(text)
-        elif name and size.isdigit():
-            sizes[name] = int(size)
-        else:
-            raise Error(f"option --dim: '{text}' is not NAME=SIZE or NAME=MIN..MAX", "F2001", 2)
-    return sizes, ranges
-
-
 def main(request: dict) -> int:
     quiet = request["quiet"] or not sys.stderr.isatty()
 
@@ -180,14 +165,14 @@ def main(request: dict) -> int:
         if not quiet:
             print(text, file=sys.stderr)
 
-    sizes, ranges = _split_dims(request["dim"])
+    dims = parse_dims(request["dim"])
     given = {name.replace("-", "_"): value for name, value in request.items() if name != "dim"}
     options = {option["name"]: given[option["name"]] for option in compile_options() if option["name"] in given}
     report = verify(
         request["model"],
         against=request["against"],
         seed=request["seed"],
-        dims=sizes,
+        dims={name: size for name, size in dims.items() if isinstance(size, int)},
         inputs=lambda session: read_inputs(session, request["input"]),
         threads=request["threads"],
         device=request["device"],
@@ -196,7 +181,7 @@ def main(request: dict) -> int:
         bisect=not request["no-bisect"],
         layers=request["layers"],
         note=note,
-        dim=ranges or None,
+        dim={name: ends for name, ends in dims.items() if not isinstance(ends, int)} or None,
         **options,
     )
     print_result(report, request["json"], _print_report)

@@ -9,6 +9,7 @@ from onnx.backend.test.case import node as cases
 from onnx.reference import ReferenceEvaluator
 
 import fathom
+from support import tolerances
 from support.compare import assert_close, assert_inputs_matter
 
 TYPES = {"float32": TensorProto.FLOAT, "int64": TensorProto.INT64, "int32": TensorProto.INT32, "bool": TensorProto.BOOL}
@@ -32,17 +33,18 @@ def by_definition(model, feeds):
     return ReferenceEvaluator(model).run(None, feeds)
 
 
-def check(node, inputs, opset=None, reference=by_onnxruntime, constants=(), tolerance=1e-4, same_for_all_inputs=None):
+def check(node, inputs, opset=None, reference=by_onnxruntime, constants=(), same_for_all_inputs=None, data=0.0):
     """With sizes known and unknown. Another input has other outputs, unless `same_for_all_inputs` says why not."""
     feeds = {name: array for name, array in inputs.items() if name not in constants}
+    family = tolerances.FAMILY.get(node.op_type, "sum")
     for symbolic in (False, True):
         model = model_of(node, inputs, symbolic, opset, constants)
         results, expected = fathom.Session(fathom.compile(model)).run(None, feeds), reference(model, feeds)
         for got, want in zip(results, expected, strict=True):
-            assert got.shape == want.shape and got.dtype == want.dtype
-            np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+            assert got.dtype == want.dtype
+            assert_close(got, want, family, data=data)
     if not same_for_all_inputs:
-        assert_inputs_matter(lambda other: reference(model, other), feeds, expected, lambda want: tolerance * (1 + np.abs(want)))
+        assert_inputs_matter(lambda other: reference(model, other), feeds, expected, lambda want: tolerances.allowed(np.abs(want), family, want.dtype, data))
 
 
 def normal(rng, *shape):
@@ -64,7 +66,7 @@ def test_grid_sample(mode, padding, seed):
 @pytest.mark.parametrize("op", ["HannWindow", "HammingWindow", "BlackmanWindow"])
 def test_windows_of_any_size(op):
     for periodic, size in [(0, 2), (0, 7), (0, 400), (1, 1), (1, 2), (1, 7), (1, 400)]:
-        check(helper.make_node(op, ["n"], ["y"], periodic=periodic), {"n": np.array(size)}, tolerance=1e-5)
+        check(helper.make_node(op, ["n"], ["y"], periodic=periodic), {"n": np.array(size)}, data=1.0)
 
 
 def transformed(x, length=None, axis=-2, inverse=0, onesided=0, symbolic=False):
@@ -133,6 +135,4 @@ def test_cases_of_new_operators(name):
     for inputs, outputs in case.data_sets:
         results = session.run(None, {info.name: np.asarray(array) for info, array in zip(case.model.graph.input, inputs, strict=True)})
         for got, want in zip(results, outputs, strict=True):
-            assert got.shape == want.shape
-            tolerance = 1e-2 if got.dtype.itemsize == 2 else 1e-4
-            np.testing.assert_allclose(got.astype(np.float64), want.astype(np.float64), rtol=tolerance, atol=tolerance)
+            assert_close(got, want, "steps" if got.dtype.itemsize == 2 else tolerances.family_of(case.model))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fathom
+from support.compare import assert_close
 from support.models import BOOL, FLOAT, INT64, floats, graph, model, node
 from support.tool import TOOL
 
@@ -45,8 +46,7 @@ def problem_with(artifact, **environment):
 def check(session, proto_function, feeds):
     for feed in feeds:
         for got, want in zip(session.run(None, feed), proto_function(**feed)):
-            np.testing.assert_allclose(got, want, rtol=2e-6, atol=2e-6)
-            assert got.shape == np.shape(want)
+            assert_close(got, want, "sum")
 
 
 def layers(random, weights):
@@ -164,7 +164,7 @@ def test_writes_into_arrays_that_are_given(random, tmp_path):
         results = {"y": np.empty((7, n, 5), np.float32), "z": np.empty((n, 5, 7), np.float32)}
         session.run_into({"x": x}, results)
         for got, want in zip(results.values(), function(x)):
-            np.testing.assert_allclose(got, want, rtol=2e-6, atol=2e-6)
+            assert_close(got, want, "sum")
 
 
 def test_tools_know_the_artifact(random, tmp_path):

@@ -8,6 +8,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 import fathom
+from support.compare import assert_close
 
 STEP = 1e-5
 
@@ -280,12 +281,10 @@ def check(nodes, inputs, constants, opset, rng, reference=ReferenceEvaluator):
     assert [output.name for output in session.outputs] == ["loss", *(f"{name}.gradient" for name in variables)]
     loss, *gradients = session.run(None, fed)
     evaluator = reference(model, new_ops=EXACT)
-    assert loss.shape == () or loss.size == 1
-    np.testing.assert_allclose(loss, evaluator.run(None, fed)[0], rtol=1e-9, atol=1e-9)
+    assert_close(loss.reshape(()), evaluator.run(None, fed)[0].reshape(()), "network")
     for name, got in zip(variables, gradients, strict=True):
         want = differences(lambda moved: float(evaluator.run(None, moved)[0]), fed, name)
-        assert got.shape == want.shape
-        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6 * max(1, np.abs(want).max(initial=0)), err_msg=name)
+        assert_close(got, want, "slope", name, data=1.0)
 
 
 @pytest.mark.filterwarnings("ignore:the loss does not change")
@@ -374,10 +373,10 @@ def test_training_follows_the_formula(train, update, random):
         feeds = {"x": np.concatenate([x[:count], x[:2]]), "labels": np.concatenate([labels[:count], [-100, -1]])}
         rate = {"optimizer.rate": np.float64(0.1)} if "lr=input" in train else {}
         losses.append(trainer.step({**feeds, **rate}))
-        np.testing.assert_allclose(losses[-1], want, rtol=1e-8)
+        assert_close(np.asarray(losses[-1]), want, "network")
     assert sum(losses[-3:]) < sum(losses[:3])  # of one batch of each size
     for name, value in trainer.weights.items():
-        np.testing.assert_allclose(value, weights[name], rtol=1e-7, atol=1e-9)
+        assert_close(value, weights[name], "network", name)
 
 
 def test_training_goes_on_where_it_was_saved(tmp_path, random):
@@ -417,7 +416,7 @@ def test_second_order(nodes, inputs, constants, opset, random):
     ends = gradients(STEP)[: len(fed)], gradients(-STEP)[: len(fed)]
     for name, got, more, less in zip(fed, gradients(0)[len(fed):], *ends, strict=True):
         want = (more - less) / (2 * STEP)
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * max(1, np.abs(want).max()), err_msg=name)
+        assert_close(got, want, "curvature", name, data=1.0)
 
 
 def deep(rng, depth, width, batch):
@@ -443,6 +442,6 @@ def test_memory_budget(random):
         least = fathom.Session(fathom.compile(model, loss="loss", memory_budget=0.01))
     assert least.manifest["arena_bytes"] < 0.75 * whole.manifest["arena_bytes"]
     for got, want in zip(least.run(None, feeds), whole.run(None, feeds), strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6 * np.abs(want).max())
+        assert_close(got, want, "network")
     enough = fathom.Session(fathom.compile(model, loss="loss", memory_budget=100))
     assert enough.manifest["plan"] == whole.manifest["plan"]

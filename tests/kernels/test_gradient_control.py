@@ -5,6 +5,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import fathom
+from support.compare import assert_close
 
 STEP = 1e-5
 
@@ -35,10 +36,10 @@ def check(nodes, feeds, names, output="y", extra=(), reference=True):
     session = fathom.Session(fathom.compile(model, loss="loss", wrt=",".join(names)))
     evaluator = ReferenceEvaluator(model) if reference else fathom.Session(fathom.compile(model))
     loss, *gradients = session.run(None, feeds)
-    np.testing.assert_allclose(loss, evaluator.run(None, feeds)[0], rtol=1e-9)
+    assert_close(loss, evaluator.run(None, feeds)[0], "network")
     for name, got in zip(names, gradients, strict=True):
         want = differences(lambda moved: float(evaluator.run(None, moved)[0]), feeds, name)
-        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6 * max(1, np.abs(want).max()), err_msg=name)
+        assert_close(got, want, "slope", name, data=1.0)
 
 
 @pytest.mark.parametrize("condition", [True, False])

@@ -8,7 +8,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import fathom
-from support.compare import reference, run
+from support import tolerances
+from support.compare import assert_close, reference, run
 from support.graphs import constant, convolutions
 from support.models import make_model, value
 from support.tool import ROOT
@@ -74,7 +75,7 @@ def matches(proto, policies):
     (want,) = reference(proto)(inputs)
     for policy in policies:
         (got,) = run(fathom.compile(proto, passes=policy), inputs)
-        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=policy)
+        assert_close(got, want, tolerances.family_of(proto), policy)
 
 
 @pytest.mark.parametrize("build", [convolutions, attention, casts])

@@ -6,7 +6,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import fathom
-from support.compare import compare
+from support.compare import assert_close, compare
 from support.models import model_of
 from support.plans import round_trip
 
@@ -148,4 +148,4 @@ def test_a_step_of_training(random, tmp_path):
         plan = fathom.compile(model, target=target, emit="plan")
         assert re.findall(r"class: +(\w+)", plan) == ["reorder"]
     [y] = fathom.Session(fathom.compile(model)).run(None, {"g": g, "w": w})
-    np.testing.assert_allclose(y, w - np.float32(0.25) * g.transpose(3, 0, 1, 2), rtol=1e-6, atol=1e-6)
+    assert_close(y, w - np.float32(0.25) * g.transpose(3, 0, 1, 2), "arithmetic")

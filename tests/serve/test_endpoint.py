@@ -196,7 +196,7 @@ def test_wrong_words(models, tmp_path, server):
         ([mlp, f"mlp={models / 'fixed.fathom'}"], 2, "[F2001] two models are called 'mlp'"),
         (["nowhere.fathom"], 1, "[F1001] cannot read 'nowhere.fathom'"),
         ([__file__], 1, "[F1002]"),
-        ([mlp, "--dim", "x"], 2, "[F2001] --dim x: expected NAME=SIZE"),
+        ([mlp, "--dim", "x"], 2, "[F2001] option --dim: 'x' is not NAME=SIZE or NAME=MIN..MAX"),
         ([mlp, "--max-batch", "0"], 1, "[F1012] max_batch is 0"),
         ([mlp, "--port", server.port], 5, f"[F5001] cannot listen at 127.0.0.1:{server.port}"),
     ):

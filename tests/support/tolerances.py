@@ -28,6 +28,13 @@ FAMILIES = {
     "convolution": "Conv ConvTranspose ConvInteger QLinearConv DeformConv",
     # Whole networks.
     "network": "",
+    # Beside a reference that rounds each of several steps to a half type.
+    "steps": "",
+    # Beside slopes by differences of a function, which have the first digits alone; and beside differences of such slopes.
+    "slope": "",
+    "curvature": "",
+    # What is rounded to 8 bits on the way: a number between two may fall to either side.
+    "bytes": "",
 }
 ORDER = list(FAMILIES)
 FAMILY = {op: family for family, names in FAMILIES.items() for op in (names or "").split()}
@@ -41,6 +48,10 @@ MULTIPLES = {
     "product":     (80,     80,      0.5,     0.5),
     "convolution": (160,    160,     0.5,     0.5),
     "network":     (838,    838,     0.5,     0.5),
+    "steps":       (838,    838,     1,       1),
+    "slope":       (2**9,   2**32,   0.5,     0.5),
+    "curvature":   (2**9,   2**36,   0.5,     0.5),
+    "bytes":       (2**19,  2**36,   0.5,     0.5),
 }
 # In a network, an element is computed from others that are as large as itself many times over: its own magnitude counts more.
 OWN = {"network": 10}

@@ -80,6 +80,23 @@ def test_weights_that_change(compiled):
     assert count == len(compiled) == 3
 
 
+def test_what_pytorch_does_not_count(compiled):
+    """The page says so, and what to do."""
+    module = Small().eval()
+    fast = compile(module)
+    x = torch.randn(4, 13)
+    with torch.no_grad():
+        before = fast(x)
+        module.linear.weight.data.mul_(2)
+        assert torch.equal(fast(x), before) and len(compiled) == 1
+        module.linear.weight.mul_(1)
+        close(fast(x), module(x))
+        module.linear.weight.data.mul_(2)
+        torch.compiler.reset()
+        close(fast(x), module(x))
+        assert not torch.allclose(fast(x), before) and len(compiled) == 3
+
+
 def test_weights_that_the_graph_holds(compiled):
     """As it does where Inductor is told to freeze them."""
     import torch._inductor.config

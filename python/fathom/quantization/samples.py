@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from typing import Iterator
 
 import numpy as np
 
 from ..errors import Error
+from ..files import read_array, read_arrays
 from ..sequences import as_array
 
 _KINDS = (".npy", ".npz")
@@ -152,15 +152,9 @@ def _by_folders(path: str, folders: dict, inputs: list[str]) -> list[tuple]:
 
 def _read(path: str, inputs: list[str]) -> dict:
     """The arrays of a file by the input's name."""
-    try:
-        with open(path, "rb") as file:
-            if path.endswith(".npz"):
-                with np.load(file, allow_pickle=False) as arrays:
-                    return {name: arrays[name] for name in arrays.files}
-            array = np.lib.format.read_array(file, allow_pickle=False)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise Error(f"cannot read '{path}': {reason}", "F1001", 1) from error
+    if path.endswith(".npz"):
+        return read_arrays(path)
+    array = read_array(path)
     if len(inputs) != 1:
         raise _bad(f"'{path}' is one array, and the model has {len(inputs)} inputs", "give .npz files, or a folder for each input")
     return {inputs[0]: array}
