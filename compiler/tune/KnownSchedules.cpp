@@ -41,12 +41,14 @@ std::vector<Tuned> known(const Program &program, const Target &target, FloatMode
     }
     if (!entry)
       continue;
+    const KernelClass &klass = use.task->kernelClass();
+    Schedule schedule = scheduleOf(*entry, klass);
     // What is not legal here any more is passed over.
-    if (llvm::Error error = checkSchedule(use.task->kernelClass(), entry->schedule, use.task->site(), target))
+    if (llvm::Error error = checkSchedule(klass, schedule, use.task->site(), target))
       warn(loc, fail(ErrorCode::BadEntry, "entry " + entry->id().substr(0, 12) + " of kernel '" + result.kernel +
                                               "': " + llvm::toString(std::move(error))));
     else
-      result.best = inOrder(entry->schedule, use.task->kernelClass()), result.entry = entry->id();
+      result.best = inOrder(schedule, klass), result.entry = entry->id();
   }
   return results;
 }

@@ -124,6 +124,14 @@ static Error checkSites(const Schedule &schedule) {
   return Error::success();
 }
 
+Schedule scheduleOf(const Entry &entry, const KernelClass &klass) {
+  Schedule schedule = entry.schedule;
+  for (const auto &[knob, value] : klass.family.initial().knobs)
+    if (!schedule.has(knob))
+      schedule.set(knob, value);
+  return schedule;
+}
+
 Error checkEntry(const Entry &entry) {
   if (Error error = checkForm(entry))
     return error;

@@ -7,6 +7,10 @@
 #include <optional>
 #include <vector>
 
+namespace fathom {
+struct KernelClass;
+}
+
 namespace fathom::tune {
 
 // The version of what makes code of schedules. It changes when times that were measured before say nothing any more.
@@ -61,5 +65,8 @@ llvm::Error checkForm(const Entry &entry);
 // Also that there is such a class and that it has these knobs, with values in their ranges. Whether a schedule is legal
 // for a kernel is the business of who uses it.
 llvm::Error checkEntry(const Entry &entry);
+// An entry's schedule; knobs that there were not yet when it was found have their initial values, which is what was
+// done.
+Schedule scheduleOf(const Entry &entry, const KernelClass &klass);
 
 } // namespace fathom::tune

@@ -41,12 +41,13 @@ const RelativeSchedule *Carrier::relative(const PoolEntry &source) {
   if (!function || function.empty())
     return nullptr;
   std::unique_ptr<Space> space = klass->family.spaceOf(anchorOrEnd(function), *target);
+  Schedule schedule = scheduleOf(source.entry, *klass);
   // Of what is not legal there, nothing is known.
-  if (llvm::Error error = checkSchedule(*klass, source.entry.schedule, *space)) {
+  if (llvm::Error error = checkSchedule(*klass, schedule, *space)) {
     llvm::consumeError(std::move(error));
     return nullptr;
   }
-  result = relativeTo(inOrder(source.entry.schedule, *klass), klass->family.knobs(), scaleOf(*space, *target));
+  result = relativeTo(inOrder(schedule, *klass), klass->family.knobs(), scaleOf(*space, *target));
   return &*result;
 }
 
