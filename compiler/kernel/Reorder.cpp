@@ -77,7 +77,7 @@ std::optional<Reorder> reorderOf(func::FuncOp kernel) {
       all.push_back(layoutOf(type));
   };
   bool merges =
-      llvm::all_of(body.without_terminator(), [](Operation &op) { return isPointwise(&op) || isLiteral(op); });
+      llvm::all_of(body.without_terminator(), [](Operation &op) { return isPointwise(&op) || isLiteral(&op); });
   if (merges) {
     llvm::for_each(results, add);
     llvm::for_each(body.getArguments(), add);

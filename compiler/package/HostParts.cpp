@@ -132,7 +132,7 @@ void HostEmitter::emitAllInParts(Block &block) {
     ops.clear();
   };
   for (Operation &op : block.without_terminator()) {
-    if (isControl(op)) {
+    if (isControl(&op)) {
       flush();
       loadBoundSymbols();
       emitOp(op);

@@ -95,7 +95,7 @@ private:
   void collect() {
     int64_t work = budget.work;
     for (Operation &op : main.getBody().front()) {
-      if (!isa_and_nonnull<GraphDialect>(op.getDialect()) || isLiteral(op) || op.getNumResults() == 0 ||
+      if (!isa_and_nonnull<GraphDialect>(op.getDialect()) || isLiteral(&op) || op.getNumResults() == 0 ||
           op.getNumRegions() || op.getNumOperands() == 0)
         continue;
       // A view of a constant costs nothing, unless a pass wants its elements.

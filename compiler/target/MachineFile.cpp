@@ -94,8 +94,6 @@ template <> struct MappingTraits<fathom::Gpu> {
                           gpu.sharedRow, gpu.rowElementsOfItem, gpu.leastRowItems, gpu.mostRowItems})
       if (count < 1 || count > (int64_t(1) << 40))
         return "what a gpu has is counted by whole numbers from 1 on";
-    if (gpu.taskItems > gpu.groupItems)
-      return "task-items are no more than group-items";
     // What items have found is combined by halves.
     if (!llvm::isPowerOf2_64(gpu.leastRowItems) || !llvm::isPowerOf2_64(gpu.mostRowItems) ||
         gpu.leastRowItems > gpu.mostRowItems)

@@ -79,7 +79,7 @@ FailureOr<Grid> emitItems(func::FuncOp kernel, ClassEmitter emit, const Schedule
 
   // A single task needs no other items beside it, nor does one that has a lot of scratch.
   bool isAlone = graph::isConstant(grid.tasks, 1) || grid.scratchBytes > target.gpu.taskScratchBytes;
-  int64_t groupItems = isAlone ? 1 : target.gpu.taskItems;
+  int64_t groupItems = isAlone ? 1 : std::min(target.gpu.taskItems, target.gpu.groupItems);
   OpBuilder::InsertionGuard guard(c.b);
   c.b.setInsertionPoint(inside);
   items.setValueAttr(c.b.getI64IntegerAttr(groupItems));

@@ -110,7 +110,7 @@ private:
   Expr *writeBlock(Block &block) {
     Expr *made = program.make(Expr::Block, {});
     for (Operation &op : block.without_terminator())
-      if (!isLiteral(op) && failed(writeLet(op, made->lets.emplace_back())))
+      if (!isLiteral(&op) && failed(writeLet(op, made->lets.emplace_back())))
         return nullptr;
     Expr *result = program.make(Expr::Tuple, {});
     for (Value value : block.getTerminator()->getOperands())
