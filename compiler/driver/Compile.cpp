@@ -77,7 +77,7 @@ static LogicalResult generateAll(Program &program, const CompileOptions &options
     return print(codes, options.text), success();
   std::vector<Object> objects = objectsOf(std::move(codes), options.target);
   int64_t weightBytes = info.weightsSeed ? memory.keptBytes : memory.weightBytes;
-  if (llvm::Error error = writeArtifact(objects, memory.weights, weightBytes, hostTargetOf(options.target), path))
+  if (llvm::Error error = writeArtifact(objects, memory.weights, weightBytes, hostTargetOf(options.target), info, path))
     return emitError(program.module.getLoc(), ErrorCode::FileUnwritable) << llvm::toString(std::move(error));
   return success();
 }

@@ -48,7 +48,7 @@ LogicalResult addObjects(Variant &variant, std::vector<Object> &objects) {
   variant.codes.push_back(std::move(*host));
   std::string prefix = variantPrefix(variant.info, variant.info.variant);
   for (Object &object : objectsOf(std::move(variant.codes), variant.options.target)) {
-    llvm::Expected<Object> renamed = prefix.empty() ? std::move(object) : prefixSymbols(object, prefix, weightsSymbol);
+    llvm::Expected<Object> renamed = prefix.empty() ? std::move(object) : prefixSymbols(object, prefix);
     if (!renamed)
       return emitError((*variant.module)->getLoc(), ErrorCode::Internal)
              << "the names of an object cannot be changed: " << llvm::toString(renamed.takeError());
@@ -109,7 +109,7 @@ LogicalResult compileVariants(ModuleOp module, const CompileOptions &options, St
       return failure();
   int64_t weightBytes = options.weightsSeed ? plans.front()->keptBytes : plans.front()->weightBytes;
   const Target &target = options.variants.front();
-  if (llvm::Error error = writeArtifact(objects, weights, weightBytes, target, path))
+  if (llvm::Error error = writeArtifact(objects, weights, weightBytes, target, variants.front()->info, path))
     return emitError(module.getLoc(), ErrorCode::FileUnwritable) << llvm::toString(std::move(error));
   return success();
 }

@@ -26,17 +26,16 @@ struct ArtifactInfo {
 void addArtifactTable(llvm::Module &host, const Program &program, const MemoryPlan &memory, const Target &target,
                       const ArtifactInfo &info);
 
-// What the linker script defines where the weights begin.
-inline constexpr llvm::StringLiteral weightsSymbol = "fathom_weights";
-
 using Object = llvm::SmallVector<char, 0>;
-// The bytes of a shared object. Which of their functions can be found in it, the objects say.
-llvm::Expected<std::string> linkObjects(llvm::ArrayRef<Object> objects, const Target &target);
+// The bytes of a shared object. Which of their functions can be found in it, the objects say. The prefixes are those of
+// objects by which they, too, know the base of the weights.
+llvm::Expected<std::string> linkObjects(llvm::ArrayRef<Object> objects, const Target &target,
+                                        llvm::ArrayRef<std::string> prefixes = {});
 // What comes before the name of every symbol of a variant's objects; nothing in those of the first.
 std::string variantPrefix(const ArtifactInfo &info, size_t variant);
 // Links objects into a file and streams the first bytes of the weights behind the code. The file appears under its name
 // only when it is whole.
 llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, llvm::ArrayRef<Weight> weights, int64_t weightBytes,
-                          const Target &target, llvm::StringRef path);
+                          const Target &target, const ArtifactInfo &info, llvm::StringRef path);
 
 } // namespace fathom

@@ -50,6 +50,14 @@ SECTIONS {
 }
 )";
 
+// The script, where objects with these prefixes call the base of the weights by other names, too.
+std::string scriptFor(llvm::ArrayRef<std::string> prefixes) {
+  std::string script(linkerScript, sizeof(linkerScript) - 1);
+  for (const std::string &prefix : prefixes)
+    script += "\"" + prefix + "fathom_weights\" = fathom_weights;\n";
+  return script;
+}
+
 class Descriptor {
 public:
   explicit Descriptor(int fd) : fd(fd) {}
@@ -142,7 +150,12 @@ void enableLinkerRecovery() {
 
 } // namespace
 
-llvm::Expected<std::string> linkObjects(llvm::ArrayRef<Object> objects, const Target &target) {
+std::string variantPrefix(const ArtifactInfo &info, size_t variant) {
+  return variant ? info.variants[variant] + "." : "";
+}
+
+llvm::Expected<std::string> linkObjects(llvm::ArrayRef<Object> objects, const Target &target,
+                                        llvm::ArrayRef<std::string> prefixes) {
   std::string linked;
   LinkerOutput output(linked);
   if (!output.isOpen())
@@ -166,7 +179,8 @@ llvm::Expected<std::string> linkObjects(llvm::ArrayRef<Object> objects, const Ta
                                      "--threads=1",
                                      "-o",
                                      output.path()};
-  auto script = inMemory(linkerScript, sizeof(linkerScript) - 1);
+  std::string text = scriptFor(prefixes);
+  auto script = inMemory(text.data(), text.size());
   if (!script)
     return script.takeError();
   arguments.insert(arguments.end(), {"-T", pathOf(*script)});
@@ -252,8 +266,11 @@ llvm::Error appendTrailer(int fd) {
 } // namespace
 
 llvm::Error writeArtifact(llvm::ArrayRef<Object> objects, llvm::ArrayRef<Weight> weights, int64_t weightBytes,
-                          const Target &target, llvm::StringRef path) {
-  auto linked = linkObjects(objects, target);
+                          const Target &target, const ArtifactInfo &info, llvm::StringRef path) {
+  std::vector<std::string> prefixes;
+  for (size_t variant = 1; variant < info.variants.size(); ++variant)
+    prefixes.push_back(variantPrefix(info, variant));
+  auto linked = linkObjects(objects, target, prefixes);
   if (!linked)
     return linked.takeError();
   auto file = OutputFile::create(path, 0755, /*special=*/false);

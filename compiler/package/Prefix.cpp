@@ -8,26 +8,18 @@
 
 namespace fathom {
 
-static llvm::Expected<Object> copyWith(const llvm::objcopy::ConfigManager &config, const Object &object) {
+llvm::Expected<Object> prefixSymbols(const Object &object, llvm::StringRef prefix) {
   llvm::MemoryBufferRef buffer(llvm::StringRef(object.data(), object.size()), "object");
   auto file = llvm::object::ObjectFile::createObjectFile(buffer);
   if (!file)
     return file.takeError();
-  Object changed;
-  llvm::raw_svector_ostream out(changed);
+  llvm::objcopy::ConfigManager config;
+  config.Common.SymbolsPrefix = prefix;
+  Object renamed;
+  llvm::raw_svector_ostream out(renamed);
   if (llvm::Error error = llvm::objcopy::executeObjcopyOnBinary(config, **file, out))
     return std::move(error);
-  return std::move(changed);
-}
-
-llvm::Expected<Object> prefixSymbols(const Object &object, llvm::StringRef prefix, llvm::StringRef kept) {
-  llvm::objcopy::ConfigManager all, back;
-  all.Common.SymbolsPrefix = prefix;
-  // The prefix is what comes last of all changes, so that this is another copy.
-  std::string changed = (prefix + kept).str();
-  back.Common.SymbolsToRename[changed] = kept;
-  llvm::Expected<Object> prefixed = copyWith(all, object);
-  return prefixed ? copyWith(back, *prefixed) : std::move(prefixed);
+  return std::move(renamed);
 }
 
 } // namespace fathom

@@ -5,8 +5,8 @@
 
 namespace fathom {
 
-// The same object with this before the name of every symbol that it defines or refers to, but for one: what several
-// objects call by one name, as functions that LLVM calls of itself, then goes by several.
-llvm::Expected<Object> prefixSymbols(const Object &object, llvm::StringRef prefix, llvm::StringRef kept);
+// The same object with this before the name of every symbol that it defines or refers to: what several objects call by
+// one name, as functions that LLVM calls of itself, then goes by several.
+llvm::Expected<Object> prefixSymbols(const Object &object, llvm::StringRef prefix);
 
 } // namespace fathom

@@ -165,10 +165,6 @@ SmallVector<Constant *> variantTables(Table &t, const ArtifactInfo &info) {
 
 } // namespace
 
-std::string variantPrefix(const ArtifactInfo &info, size_t variant) {
-  return variant ? info.variants[variant] + "." : "";
-}
-
 void addArtifactTable(Module &host, const Program &program, const MemoryPlan &memory, const Target &target,
                       const ArtifactInfo &info) {
   Table t(host);
@@ -221,7 +217,7 @@ void addArtifactTable(Module &host, const Program &program, const MemoryPlan &me
   if (info.weightsSeed ? memory.keptBytes : memory.weightBytes) {
     // Defined by the linker script at the start of the weights' segment.
     auto *base = new GlobalVariable(host, ArrayType::get(Type::getInt8Ty(t.context), 0), true,
-                                    GlobalValue::ExternalLinkage, nullptr, weightsSymbol);
+                                    GlobalValue::ExternalLinkage, nullptr, "fathom_weights");
     base->setVisibility(GlobalValue::HiddenVisibility);
     weights = base;
   }

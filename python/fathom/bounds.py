@@ -52,22 +52,22 @@ class Bounds:
         """How many numbers apart a quantised value may be; 0 where integers are exact."""
         count = LEVELS.get(self._type(name), 0)
         error = self._errors.get(name, 0.0)
-        return max(1, math.ceil(error * count)) if count and error and not self._strict else 0
+        return max(1, math.ceil(error * count)) if count and error else 0
 
     def _visit(self, node) -> None:
         given = [self._errors.get(name, 0.0) for name in node.input if name]
         error = sum(given) if node.op_type in FACTORS else max(given, default=0.0)
         for name in filter(None, node.output):
-            own = self._own(node, name)
-            # What is known before the model runs, and what integers are computed from integers, is exact.
-            self._errors[name] = error + own if own or error else 0.0
+            # In strict mode a number is what the reference rounds to, as all that it is made of is.
+            is_exact = self._strict and self._type(name) in LEVELS
+            self._errors[name] = 0.0 if is_exact else error + self._own(node, name)
 
     def _own(self, node, output: str) -> float:
         """What the node itself adds."""
         kind = self._type(output)
         if kind in LEVELS and (node.op_type in ROUNDS_TO_LEVELS or node.op_type.startswith("QLinear")):
             # A number between two levels goes to either where it is off by anything at all.
-            return 0.0 if self._strict else 1 / LEVELS[kind]
+            return 1 / LEVELS[kind]
         if kind not in EPSILON or node.op_type in MOVES:
             return 0.0
         return EPSILON[kind] * self._roundings(node)
