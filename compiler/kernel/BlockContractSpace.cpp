@@ -25,6 +25,13 @@ bool takesFragments(Operation *op) {
   return left == right && (left.isF16() || left.isBF16() || (left.isF32() && takesTf32(op)));
 }
 
+// Whether groups can run together and reach each other's local memory.
+bool hasClusters(const Target &target) {
+  int64_t number = 0;
+  StringRef name = target.cpu;
+  return target.backend == "cuda" && name.consume_front("sm_") && !name.consumeInteger(10, number) && number >= 90;
+}
+
 cost::BlockProduct problemOf(Operation *op, const Target &) {
   auto size = [&](AffineExpr expr) { return std::max<int64_t>(1, representative(op, expr)); };
   auto bytes = [](Value value) { return elementBytes(getElementTypeOrSelf(value.getType())); };
@@ -65,20 +72,32 @@ std::string violation(const cost::BlockProduct &p, const BlockContractSchedule &
     return text("block_n = {0} must be a multiple of item_n = {1}", s.blockN, s.itemN);
   if (s.fragments && !p.takesFragments)
     return "fragments must be 0: the factors are not those of tensor cores";
+  if (s.slices & (s.slices - 1))
+    return text("slices = {0} must be a power of two", s.slices);
+  if (s.splits & (s.splits - 1))
+    return text("splits = {0} must be a power of two", s.splits);
+  if (s.splits > 1 && !hasClusters(target))
+    return text("splits must be 1: groups of '{0}' do not reach each other's local memory", target.spelling());
+  int64_t share = s.itemM * s.itemN / s.parts(), vector = s.fragments ? 2 : s.itemN % 4 ? 1 : 4;
+  if (s.itemM * s.itemN % s.parts() || share % vector || (share % s.itemN && s.itemN % share))
+    return text("slices x splits = {0} do not share an item's {1} x {2} sums in vectors of {3}", s.parts(), s.itemM,
+                s.itemN, vector);
+  if (s.blockK % s.slices)
+    return text("block_k = {0} must be a multiple of slices = {1}", s.blockK, s.slices);
   if (s.fragments && (s.itemM % 2 || s.itemN % 2 || s.blockM % (8 * s.itemM) || s.blockN % (4 * s.itemN) ||
-                      s.blockK % (p.leftBytes == 2 ? 16 : 8)))
+                      s.blockK / s.slices % (p.leftBytes == 2 ? 16 : 8)))
     return text(
         "fragments of 16 rows, 8 columns and {0} steps do not fill blocks of {1} x {2} x {3} and items of {4} x "
         "{5}",
-        p.leftBytes == 2 ? 16 : 8, s.blockM, s.blockN, s.blockK, s.itemM, s.itemN);
+        p.leftBytes == 2 ? 16 : 8, s.blockM, s.blockN, s.blockK / s.slices, s.itemM, s.itemN);
   if (s.items() > gpu.groupItems)
-    return text("block_m x block_n / (item_m x item_n) are {0} work items, and a group has at most {1}", s.items(),
-                gpu.groupItems);
+    return text("block_m x block_n / (item_m x item_n) x slices are {0} work items, and a group has at most {1}",
+                s.items(), gpu.groupItems);
   if (int64_t local = localBytesOf(p, s); local > gpu.groupLocalBytes)
     return text("block_k = {0} and stages = {1} take {2} bytes of local memory, and a group has at most {3}", s.blockK,
                 s.stages, local, gpu.groupLocalBytes);
-  if (int64_t steps = s.itemM * s.itemN * s.blockK; steps > mostUnrolled)
-    return text("block_k x item_m x item_n = {0} would be straight code, of at most {1}", steps, mostUnrolled);
+  if (int64_t steps = s.itemM * s.itemN * s.blockK / s.slices; steps > mostUnrolled)
+    return text("block_k x item_m x item_n / slices = {0} would be straight code, of at most {1}", steps, mostUnrolled);
   if (int64_t registers = cost::registersOf(s); registers > mostRegisters)
     return text("a work item would need {0} registers of {1}", registers, mostRegisters);
   if (!cost::residentGroups(p, s, gpu))
@@ -87,19 +106,23 @@ std::string violation(const cost::BlockProduct &p, const BlockContractSchedule &
 }
 
 // What is larger than there is to compute takes no longer than what is not, on tensor cores.
-void fragmentCandidates(const cost::BlockProduct &p, const Target &,
+void fragmentCandidates(const cost::BlockProduct &p, const Target &target,
                         llvm::function_ref<void(const BlockContractSchedule &)> body) {
   for (int64_t blockM : {16, 32, 64, 128})
     for (int64_t blockN : {16, 32, 64, 128})
-      for (int64_t blockK : {16, 32, 64})
+      for (int64_t blockK : {16, 32, 64, 128})
         for (int64_t itemM : {2, 4, 8})
           for (int64_t itemN : {2, 4, 8})
-            for (int64_t stages : {2, 3, 4}) {
-              BlockContractSchedule s{blockM, blockN, blockK, itemM, itemN, stages, true};
-              if ((blockM > 16 && blockM / 2 >= p.rows) || (blockN > 16 && blockN / 2 >= p.columns) || s.items() > 256)
-                continue;
-              body(s);
-            }
+            for (int64_t stages : {2, 3, 4})
+              for (int64_t slices : {1, 2, 4, 8})
+                for (int64_t splits : {1, 2, 4, 8}) {
+                  BlockContractSchedule s{blockM, blockN, blockK, itemM, itemN, stages, true, slices, splits};
+                  if ((splits > 1 && (!hasClusters(target) || splits * blockK * 4 > p.depth)) ||
+                      (blockM > 16 && blockM / 2 >= p.rows) || (blockN > 16 && blockN / 2 >= p.columns) ||
+                      (blockK > 64 && blockK > p.depth) || s.items() > 256)
+                    continue;
+                  body(s);
+                }
 }
 
 void candidates(const cost::BlockProduct &p, const Target &target,

@@ -16,9 +16,13 @@ struct BlockContractSchedule {
   int64_t itemM = 4, itemN = 4;
   int64_t stages = 2;
   bool fragments = false;
+  int64_t slices = 1, splits = 1;
 
-  // Work items of a group.
-  int64_t items() const { return (blockM / itemM) * (blockN / itemN); }
+  // Work items of a group: those that have a block's sums between them, as often as there are slices.
+  int64_t tileItems() const { return (blockM / itemM) * (blockN / itemN); }
+  int64_t items() const { return tileItems() * slices; }
+  // So many sums of parts of the reduction are added to one.
+  int64_t parts() const { return slices * splits; }
   static llvm::ArrayRef<Field<BlockContractSchedule>> fields();
 };
 
@@ -37,7 +41,16 @@ inline llvm::ArrayRef<Field<BlockContractSchedule>> BlockContractSchedule::field
       Field<S>{"fragments", &S::fragments,
                "1: a tile's sums are those of tensor cores' instructions, which 32 items compute together; 0: items "
                "multiply"}
-          .at(Level::Registers)};
+          .at(Level::Registers),
+      Field<S>{"slices", &S::slices, 1, 8,
+               "a power of two: parts of a block's steps that different work items sum up, whose sums are then added",
+               3}
+          .at(Level::Registers),
+      Field<S>{"splits", &S::splits, 1, 8,
+               "a power of two: parts of the reduction that different groups sum up, which read each other's sums from "
+               "local memory; only where groups can do so",
+               3}
+          .at(Level::Tasks)};
   return table;
 }
 

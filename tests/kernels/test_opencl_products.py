@@ -7,11 +7,12 @@ from onnx import helper, numpy_helper
 from opencl import Device
 from simt import assert_close, compile, node, random, run, save, source_of, values
 
-KNOBS = ["block_m", "block_n", "block_k", "item_m", "item_n", "stages", "fragments"]
-# Few items and many, vectors of columns and none, blocks that the sizes below do not fill, one stage and two.
-SCHEDULES = [(32, 32, 16, 4, 4, 2), (16, 64, 8, 2, 8, 1), (1, 32, 32, 1, 1, 2), (8, 12, 5, 4, 3, 2), (64, 8, 4, 8, 4, 3)]
+KNOBS = ["block_m", "block_n", "block_k", "item_m", "item_n", "stages", "fragments", "slices", "splits"]
+DEFAULTS = (32, 32, 16, 4, 4, 2, 0, 1, 1)
+# Few items and many, vectors of columns and none, blocks that the sizes below do not fill, one stage and two, steps in slices.
+SCHEDULES = [(32, 32, 16, 4, 4, 2), (16, 64, 8, 2, 8, 1), (1, 32, 32, 1, 1, 2), (8, 12, 5, 4, 3, 2), (64, 8, 4, 8, 4, 3), (16, 16, 16, 4, 4, 2, 0, 4), (8, 32, 10, 2, 8, 1, 0, 2), (8, 8, 8, 4, 2, 1, 0, 8)]
 # Sums lie as tensor cores leave them, of which this is the plain definition.
-FRAGMENTS = [(32, 32, 16, 2, 2, 3, 1), (64, 32, 32, 4, 8, 2, 1), (16, 64, 8, 2, 4, 4, 1), (64, 16, 8, 8, 2, 1, 1)]
+FRAGMENTS = [(32, 32, 16, 2, 2, 3, 1), (64, 32, 32, 4, 8, 2, 1), (16, 64, 8, 2, 4, 4, 1), (64, 16, 8, 8, 2, 1, 1), (16, 32, 32, 2, 4, 2, 1, 4)]
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,7 @@ def planned(path, tmp_path, schedule):
     if not schedule:
         return []
     plan = compile(path, "--emit", "plan").stdout
-    schedule = (*schedule, 0)[: len(KNOBS)]
+    schedule = (*schedule, *DEFAULTS[len(schedule) :])
     for knob, value in zip(KNOBS, schedule):
         plan = re.sub(rf"( {knob}: +)\d+", rf"\g<1>{value}", plan)
     (tmp_path / "edited.plan").write_text(plan)
@@ -172,9 +173,13 @@ def test_sizes_of_images_are_arguments(device, tmp_path, sizes):
     ("block_k", 128, "bytes of local memory"),
     ("block_n", 0, "outside [1, 256]"),
     ("fragments", 1, "the factors are not those of tensor cores"),
+    ("slices", 3, "slices = 3 must be a power of two"),
+    ("slices", 16, "outside [1, 8]"),
+    ("slices", 8, "do not share an item's 4 x 4 sums in vectors of 4"),
+    ("splits", 2, "splits must be 1: groups of"),
 ])
 def test_refuses_schedules(tmp_path, knob, value, message):
     path = save(tmp_path, [node("MatMul", ["a", "b"], "y")], {"a": ("f", [64, 64]), "b": ("f", [64, 64])}, {"y": "f"})
-    schedule = [value if name == knob else known for name, known in zip(KNOBS, (*SCHEDULES[0], 0))]
+    schedule = [value if name == knob else known for name, known in zip(KNOBS, DEFAULTS)]
     result = compile(path, "--emit", "asm", *planned(path, tmp_path, schedule))
     assert result.returncode and message in result.stderr, result.stderr

@@ -79,10 +79,12 @@ private:
     if (failed(expandBf16(loops)))
       return failure();
     llvm::LLVMContext context;
-    llvm::StringMap<int64_t> items;
+    llvm::StringMap<int64_t> items, groupsTogether;
     for (auto kernel : loops.getOps<func::FuncOp>())
-      if (auto count = kernel->getAttrOfType<IntegerAttr>(itemsAttribute))
-        items[kernel.getName()] = count.getInt();
+      for (auto [name, counts] :
+           {std::pair(itemsAttribute, &items), std::pair(groupsTogetherAttribute, &groupsTogether)})
+        if (auto count = kernel->getAttrOfType<IntegerAttr>(name))
+          (*counts)[kernel.getName()] = count.getInt();
     // Every device of the last ten years has multiply-adds and rounding; minima that keep a NaN came with sm_80.
     MathOptions math{options.strict, /*hasFma=*/true, /*hasRounding=*/true, /*hasMinMax=*/false};
     std::unique_ptr<llvm::Module> module =
@@ -100,6 +102,8 @@ private:
       // ptxas gives an item as many registers as a group of that size can have.
       if (int64_t count = items.lookup(function.getName()))
         function.addFnAttr("nvvm.reqntid", std::to_string(count));
+      if (int64_t count = groupsTogether.lookup(function.getName()))
+        function.addFnAttr("nvvm.cluster_dim", std::to_string(count));
       function.setName(simtSymbol(function.getName()));
       function.setCallingConv(llvm::CallingConv::PTX_Kernel);
       function.addFnAttr(llvm::Attribute::NoUnwind);

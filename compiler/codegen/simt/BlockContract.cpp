@@ -18,7 +18,7 @@ public:
   Grid emit();
 
 private:
-  SmallVector<Value> sums();
+  SmallVector<Value> sums(Value split);
   void store(ValueRange sums);
 
   GroupKernel &k;
@@ -30,17 +30,22 @@ private:
 };
 
 // While a stage is multiplied, those behind it are on their way.
-SmallVector<Value> BlockContraction::sums() {
+SmallVector<Value> BlockContraction::sums(Value split) {
   SmallVector<Value> zeros = tile.zeros();
   if (isConstant(product.depth, 0))
     return zeros;
   BlockPanel left(k, s, product.left(), firstRow), right(k, s, product.right(), firstColumn);
-  Value steps = c.expr(size::simplified(product.depth.ceilDiv(s.blockK))), last = c.sub(steps, c.i64(1));
+  Value steps = c.expr(size::simplified(product.depth.ceilDiv(s.blockK))), last = c.sub(steps, c.i64(1)),
+        begin = c.i64(0);
+  if (s.splits > 1) {
+    Value many = c.expr(size::simplified(product.depth.ceilDiv(s.blockK).ceilDiv(s.splits)));
+    begin = c.min(c.mul(split, many), steps), steps = c.min(c.add(begin, many), steps);
+  }
   // Blocks behind the last one are the last once more, which nobody reads.
   auto first = [&](Value block) { return c.mul(c.min(block, last), s.blockK); };
   bool copies = left.isCopied() || right.isCopied();
   if (s.stages == 1)
-    return c.loop(c.i64(0), steps, 1, zeros, [&](Value step, ValueRange carried) {
+    return c.loop(begin, steps, 1, zeros, [&](Value step, ValueRange carried) {
       Value stage = c.i64(0);
       SmallVector<Value> ofLeft = left.fetch(first(step), stage), ofRight = right.fetch(first(step), stage);
       emitBarrier(c);
@@ -50,7 +55,7 @@ SmallVector<Value> BlockContraction::sums() {
     });
   int64_t ahead = s.stages - 1;
   for (int64_t i = 0; i < ahead; ++i) {
-    Value stage = c.i64(i), block = c.max(first(c.i64(i)), c.i64(0));
+    Value stage = c.i64(i), block = c.max(first(c.add(begin, i)), c.i64(0));
     SmallVector<Value> ofLeft = left.fetch(block, stage), ofRight = right.fetch(block, stage);
     left.put(ofLeft, stage), right.put(ofRight, stage);
     if (copies)
@@ -62,16 +67,16 @@ SmallVector<Value> BlockContraction::sums() {
     narrow = arith::RemUIOp::create(c.b, c.loc, narrow, c.i32(s.stages));
     return arith::ExtUIOp::create(c.b, c.loc, c.b.getI64Type(), narrow);
   };
-  return c.loop(c.i64(0), steps, 1, zeros, [&](Value step, ValueRange carried) {
+  return c.loop(begin, steps, 1, zeros, [&](Value step, ValueRange carried) {
     if (copies)
       k.awaitCopies(ahead - 1);
     // This stage is there, and nobody reads the one before it any more.
     emitBarrier(c);
-    Value next = c.add(step, ahead), free = stageOf(next);
+    Value next = c.add(step, ahead), free = stageOf(c.sub(next, begin));
     SmallVector<Value> ofLeft = left.fetch(first(next), free), ofRight = right.fetch(first(next), free);
     if (copies)
       k.endCopies();
-    SmallVector<Value> products = tile.multiply(left, right, stageOf(step), carried);
+    SmallVector<Value> products = tile.multiply(left, right, stageOf(c.sub(step, begin)), carried);
     left.put(ofLeft, free), right.put(ofRight, free);
     return products;
   });
@@ -84,18 +89,18 @@ void BlockContraction::store(ValueRange sums) {
     return c.cmp(arith::CmpIPredicate::slt, c.add(at, together - 1), c.expr(size));
   };
   int64_t together = isMultiple(product.columns, tile.columnVector) ? tile.columnVector : 1;
-  for (int64_t i = 0; i < s.itemM; ++i) {
+  for (int64_t i = 0; i < tile.rows; ++i) {
     Value row = c.add(firstRow, tile.row(i));
     c.when(isInside(row, product.rows, s.blockM, 1), [&] {
       Indices index = product.rowIndex(row);
-      for (int64_t j = 0; j < s.itemN; j += together) {
+      for (int64_t j = 0; j < tile.columns; j += together) {
         Value column = c.add(firstColumn, tile.column(j));
         c.when(isInside(column, product.columns, s.blockN, together), [&] {
           Value at = product.columnIndex(column);
           index[product.channel] = {at};
           SmallVector<Value> values;
           for (int64_t v = 0; v < together; ++v)
-            values.push_back(product.finished(sums[i * s.itemN + j + v], c.add(at, v)));
+            values.push_back(product.finished(sums[i * tile.columns + j + v], c.add(at, v)));
           k.storeAnchor(index, product.channel, values);
         });
       }
@@ -108,12 +113,15 @@ Grid BlockContraction::emit() {
   AffineExpr blocksM = size::simplified(product.rows.ceilDiv(s.blockM));
   AffineExpr blocksN = size::simplified(product.columns.ceilDiv(s.blockN));
   Value across = c.max(c.expr(blocksN), c.i64(1)), down = c.max(c.expr(blocksM), c.i64(1));
-  Value rest = c.div(k.group, across);
-  firstColumn = c.mul(c.rem(k.group, across), s.blockN), firstRow = c.mul(c.rem(rest, down), s.blockM);
+  Value split = c.i64(0), block = k.group;
+  if (s.splits > 1)
+    split = c.rem(k.group, c.i64(s.splits)), block = c.div(k.group, c.i64(s.splits)), k.runTogether(s.splits);
+  Value rest = c.div(block, across);
+  firstColumn = c.mul(c.rem(block, across), s.blockN), firstRow = c.mul(c.rem(rest, down), s.blockM);
   product.enterBatch(isConstant(product.batches, 1) ? c.i64(0) : c.div(rest, down));
-  store(sums());
+  store(tile.share(sums(split), split));
   Grid grid;
-  grid.tasks = size::simplified(product.batches * blocksM * blocksN);
+  grid.tasks = size::simplified(product.batches * blocksM * blocksN * s.splits);
   grid.groupItems = s.items();
   return grid;
 }

@@ -96,8 +96,12 @@ void BlockPanel::put(ValueRange values, Value stage) {
 
 SmallVector<Value> BlockPanel::get(Value stage, Value step, Value row, int64_t stepOffset, int64_t rowOffset,
                                    int64_t count) {
-  int64_t offset = byRows ? rowOffset * pitch + stepOffset : stepOffset * pitch + rowOffset;
-  return k.loadTogether(local, c.add(address(stage, step, row), offset), operand.element(), count);
+  Value at = c.add(address(stage, step, row), distance(stepOffset, rowOffset));
+  return k.loadTogether(local, at, operand.element(), count);
+}
+
+Value BlockPanel::pointer(Value stage, Value step, Value row, int64_t stepOffset, int64_t rowOffset) {
+  return c.address(local, c.add(address(stage, step, row), distance(stepOffset, rowOffset)), operand.element());
 }
 
 } // namespace fathom

@@ -47,6 +47,7 @@ public:
   // Elements of the block, neighbours in local memory, from this step and row on and so many beyond.
   llvm::SmallVector<mlir::Value> get(mlir::Value stage, mlir::Value step, mlir::Value row, int64_t stepOffset,
                                      int64_t rowOffset, int64_t count);
+  mlir::Value pointer(mlir::Value stage, mlir::Value step, mlir::Value row, int64_t stepOffset, int64_t rowOffset);
   // Whether neighbours in local memory are steps.
   bool isByRows() const { return byRows; }
   mlir::Type element() const { return operand.element(); }
@@ -60,6 +61,7 @@ private:
   };
   BlockOperand::Place placeOf(const Slot &slot, mlir::Value first);
   mlir::Value address(mlir::Value stage, mlir::Value step, mlir::Value row);
+  int64_t distance(int64_t steps, int64_t rows) const { return byRows ? rows * pitch + steps : steps * pitch + rows; }
 
   GroupKernel &k;
   Code &c;

@@ -9,14 +9,20 @@ namespace fathom {
 
 BlockTile::BlockTile(GroupKernel &k, const BlockContractSchedule &schedule, BlockProduct &product)
     : k(k), c(k.c), s(schedule), product(product), hasCores(s.fragments && k.architecture() >= 80) {
+  inSlice = k.item, slice = firstStep = c.i64(0);
+  if (s.slices > 1) {
+    Value items = c.i64(s.tileItems());
+    slice = c.div(k.item, items), inSlice = c.rem(k.item, items), firstStep = c.mul(slice, s.blockK / s.slices);
+  }
   if (!s.fragments) {
     columnVector = s.itemN % 4 == 0 ? 4 : 1;
     Value across = c.i64(s.blockN / s.itemN);
-    firstRow = c.mul(c.div(k.item, across), s.itemM), firstColumn = c.mul(c.rem(k.item, across), columnVector);
+    firstRow = c.mul(c.div(inSlice, across), s.itemM), firstColumn = c.mul(c.rem(inSlice, across), columnVector);
     return;
   }
   columnVector = 2;
-  Value warp = c.div(k.item, c.i64(32)), lane = c.rem(k.item, c.i64(32)), across = c.i64(s.blockN / (4 * s.itemN));
+  Value warp = c.div(inSlice, c.i64(32)), across = c.i64(s.blockN / (4 * s.itemN));
+  lane = c.rem(k.item, c.i64(32));
   lane4 = c.rem(lane, c.i64(4));
   firstRow = c.add(c.mul(c.div(warp, across), 8 * s.itemM), c.div(lane, c.i64(4)));
   firstColumn = c.add(c.mul(c.rem(warp, across), 4 * s.itemN), c.mul(lane4, 2));
@@ -29,8 +35,8 @@ int64_t BlockTile::columnOffset(int64_t j) {
   return j / columnVector * apart + j % columnVector;
 }
 
-Value BlockTile::row(int64_t i) { return c.add(firstRow, rowOffset(i)); }
-Value BlockTile::column(int64_t j) { return c.add(firstColumn, columnOffset(j)); }
+Value BlockTile::row(int64_t i) { return c.add(shareRow, rowOffset(i)); }
+Value BlockTile::column(int64_t j) { return c.add(shareColumn, columnOffset(j)); }
 
 SmallVector<Value> BlockTile::zeros() { return SmallVector<Value>(s.itemM * s.itemN, c.number(product.acc, 0)); }
 
@@ -53,7 +59,6 @@ SmallVector<Value> BlockTile::multiplyAdd(BlockPanel &left, BlockPanel &right, V
   // Rows side by side in local memory are read together.
   int64_t rowVector = !s.fragments && !left.isByRows() && s.itemM % 4 == 0 ? 4 : 1;
   int64_t columnsRead = right.isByRows() ? 1 : columnVector;
-  Value zero = c.i64(0);
   auto product = [&](Value first, int64_t step) {
     SmallVector<Value> rows, columns;
     for (int64_t i = 0; i < s.itemM; i += rowVector)
@@ -70,18 +75,18 @@ SmallVector<Value> BlockTile::multiplyAdd(BlockPanel &left, BlockPanel &right, V
             isa<FloatType>(sum.getType()) ? Value(math::FmaOp::create(c.b, c.loc, x, y, sum)) : c.add(sum, c.mul(x, y));
       }
   };
-  for (int64_t step = 0; step < s.blockK; ++step)
-    product(zero, step);
+  for (int64_t step = 0; step < s.blockK / s.slices; ++step)
+    product(firstStep, step);
   return next;
 }
 
 Value BlockTile::factor(BlockPanel &panel, Value stage, Value row, int64_t stepOffset, int64_t rowOffset) {
   Type element = panel.element();
   if (element.isF32()) {
-    Value value = panel.get(stage, lane4, row, stepOffset, rowOffset, 1)[0];
+    Value value = panel.get(stage, c.add(firstStep, lane4), row, stepOffset, rowOffset, 1)[0];
     return NVVM::ConvertFloatToTF32Op::create(c.b, c.loc, c.b.getI32Type(), value, NVVM::FPRoundingMode::RNA);
   }
-  Value step = c.mul(lane4, 2);
+  Value step = c.add(firstStep, c.mul(lane4, 2));
   SmallVector<Value> pair;
   if (panel.isByRows())
     pair = panel.get(stage, step, row, stepOffset, rowOffset, 2);
@@ -92,6 +97,43 @@ Value BlockTile::factor(BlockPanel &panel, Value stage, Value row, int64_t stepO
   return element.isF16() ? both : Value(LLVM::BitcastOp::create(c.b, c.loc, c.b.getI32Type(), both));
 }
 
+// What a warp loads together comes to its items as tensor cores want it: an item's word is the one of its place in the
+// row of its place, each as items are four to a row. Where neighbours in memory are rows, 16-bit numbers are transposed
+// on the way; others come one by one.
+SmallVector<Value> BlockTile::factors(BlockPanel &panel, Value stage, Value row, int64_t stepOffset, int64_t rowOffset,
+                                      Places places) {
+  SmallVector<Value> found;
+  Type element = panel.element();
+  if (element.isF32() && !panel.isByRows()) {
+    for (auto [step, below] : places)
+      found.push_back(factor(panel, stage, c.add(row, c.div(lane, c.i64(4))), stepOffset + step, rowOffset + below));
+    return found;
+  }
+  // Items l / 8 name the rows of a place, or the steps.
+  Value number = c.div(lane, c.i64(8)), inPlace = c.rem(lane, c.i64(8)), step = firstStep;
+  (panel.isByRows() ? row : step) = c.add(panel.isByRows() ? row : step, inPlace);
+  auto at = [&](auto member) {
+    Value offset = c.i64(places[0].*member);
+    for (auto [i, place] : llvm::enumerate(places))
+      if (i && place.*member != places[0].*member)
+        offset = c.select(c.cmp(arith::CmpIPredicate::eq, number, c.i64(i)), c.i64(place.*member), offset);
+    return offset;
+  };
+  using Pair = std::pair<int64_t, int64_t>;
+  step = c.add(step, at(&Pair::first)), row = c.add(row, at(&Pair::second));
+  Value pointer = panel.pointer(stage, step, row, stepOffset, rowOffset);
+  for (Value word : k.loadMatrices(pointer, places.size(), !panel.isByRows())) {
+    if (element.isF32()) {
+      Value value = arith::BitcastOp::create(c.b, c.loc, element, word);
+      word = NVVM::ConvertFloatToTF32Op::create(c.b, c.loc, word.getType(), value, NVVM::FPRoundingMode::RNA);
+    } else if (element.isF16()) {
+      word = LLVM::BitcastOp::create(c.b, c.loc, VectorType::get({2}, element), word);
+    }
+    found.push_back(word);
+  }
+  return found;
+}
+
 SmallVector<Value> BlockTile::multiplyFragments(BlockPanel &left, BlockPanel &right, Value stage, ValueRange sums) {
   SmallVector<Value> next = llvm::to_vector(sums);
   Type element = left.element(), f32 = c.b.getF32Type();
@@ -100,20 +142,19 @@ SmallVector<Value> BlockTile::multiplyFragments(BlockPanel &left, BlockPanel &ri
                                           : NVVM::MMATypes::bf16;
   int64_t steps = element.isF32() ? 8 : 16;
   Type four = LLVM::LLVMStructType::getLiteral(c.b.getContext(), SmallVector<Type>(4, f32));
-  // The column of a right factor is the item's place among eight, as its row is.
-  Value column = c.add(c.sub(firstColumn, c.mul(lane4, 2)), c.div(c.rem(k.item, c.i64(32)), c.i64(4)));
-  for (int64_t step = 0; step < s.blockK; step += steps) {
+  // Of the warp. The column of a right factor is the item's place among eight, as its row is.
+  Value row = c.sub(firstRow, c.div(lane, c.i64(4))), column = c.sub(firstColumn, c.mul(lane4, 2));
+  int64_t half = steps / 2, together = s.itemN % 4 ? 2 : 4;
+  for (int64_t step = 0; step < s.blockK / s.slices; step += steps) {
     SmallVector<SmallVector<Value>> rows, columns;
-    for (int64_t i = 0; i < s.itemM; i += 2) {
-      rows.emplace_back();
-      for (int64_t half : {0, 1})
-        for (int64_t below : {0, 1})
-          rows.back().push_back(factor(left, stage, firstRow, step + half * steps / 2, rowOffset(i + below)));
-    }
-    for (int64_t j = 0; j < s.itemN; j += 2) {
-      columns.emplace_back();
-      for (int64_t half : {0, 1})
-        columns.back().push_back(factor(right, stage, column, step + half * steps / 2, columnOffset(j)));
+    for (int64_t i = 0; i < s.itemM; i += 2)
+      rows.push_back(factors(left, stage, row, step, rowOffset(i), {{0, 0}, {0, 8}, {half, 0}, {half, 8}}));
+    for (int64_t j = 0; j < s.itemN; j += together) {
+      std::pair<int64_t, int64_t> places[] = {{0, 0}, {half, 0}, {0, 8}, {half, 8}};
+      SmallVector<Value> found =
+          factors(right, stage, column, step, columnOffset(j), Places(places).take_front(together));
+      for (int64_t at = 0; at < together; at += 2)
+        columns.push_back({found[at], found[at + 1]});
     }
     for (int64_t i = 0; i < s.itemM; i += 2)
       for (int64_t j = 0; j < s.itemN; j += 2) {
@@ -130,6 +171,42 @@ SmallVector<Value> BlockTile::multiplyFragments(BlockPanel &left, BlockPanel &ri
       }
   }
   return next;
+}
+
+// All parts' sums lie in local memory, of this group and of those beside it. Neighbouring items have neighbours.
+SmallVector<Value> BlockTile::share(ValueRange sums, Value split) {
+  shareRow = firstRow, shareColumn = firstColumn, rows = s.itemM, columns = s.itemN;
+  if (s.parts() == 1)
+    return llvm::to_vector(sums);
+  Type acc = product.acc;
+  int64_t all = sums.size(), count = all / s.parts(), items = s.tileItems();
+  Value local = allocateLocal(k.e, acc, s.slices * all * items);
+  auto at = [&](Value ofSlice, Value number) {
+    return c.add(c.mul(c.add(c.mul(ofSlice, all), number), items), inSlice);
+  };
+  for (auto [i, sum] : llvm::enumerate(sums))
+    c.store(sum, local, at(slice, c.i64(i)), acc);
+  auto barrier = [&] { s.splits > 1 ? k.awaitNeighbours() : emitBarrier(c); };
+  barrier();
+  Value first = c.mul(c.add(c.mul(split, s.slices), slice), count);
+  SmallVector<Value> found(count);
+  for (int64_t part = 0; part < s.parts(); ++part) {
+    Value from = s.splits > 1 ? k.localOfNeighbour(local, part / s.slices) : local;
+    for (auto [i, sum] : llvm::enumerate(found)) {
+      Value other = c.load(from, at(c.i64(part % s.slices), c.add(first, int64_t(i))), acc);
+      sum = !part                 ? other
+            : isa<FloatType>(acc) ? Value(arith::AddFOp::create(c.b, c.loc, sum, other))
+                                  : c.add(sum, other);
+    }
+  }
+  // What others read stays until they have.
+  if (s.splits > 1)
+    barrier();
+  columns = std::min(count, s.itemN), rows = count / columns;
+  Value i = c.div(first, c.i64(s.itemN)), j = c.div(c.rem(first, c.i64(s.itemN)), c.i64(columnVector));
+  shareRow = c.add(firstRow, c.mul(i, rowOffset(1))),
+  shareColumn = c.add(firstColumn, c.mul(j, columnOffset(columnVector)));
+  return found;
 }
 
 } // namespace fathom

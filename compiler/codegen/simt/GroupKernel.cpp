@@ -1,6 +1,7 @@
 // The function around the code of a group.
 #include "compiler/codegen/simt/GroupKernel.h"
 
+#include "compiler/codegen/simt/SimtBackend.h"
 #include "compiler/kernel/KernelClass.h"
 #include "compiler/support/Diagnostics.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -135,6 +136,32 @@ void GroupKernel::copy(Value tensor, ArrayRef<Index> index, int64_t count, Value
 
 void GroupKernel::endCopies() { NVVM::CpAsyncCommitGroupOp::create(b, c.loc); }
 void GroupKernel::awaitCopies(int64_t left) { NVVM::CpAsyncWaitGroupOp::create(b, c.loc, left); }
+
+void GroupKernel::runTogether(int64_t groups) {
+  function->setAttr(groupsTogetherAttribute, b.getI64IntegerAttr(groups));
+}
+
+Value GroupKernel::localOfNeighbour(Value pointer, int64_t number) {
+  constexpr unsigned localOfAll = 7;
+  Type type = LLVM::LLVMPointerType::get(b.getContext(), localOfAll);
+  return NVVM::MapaOp::create(b, c.loc, type, pointer, c.i32(number));
+}
+
+void GroupKernel::awaitNeighbours() {
+  NVVM::ClusterArriveOp::create(b, c.loc, b.getUnitAttr());
+  NVVM::ClusterWaitOp::create(b, c.loc, b.getUnitAttr());
+}
+
+SmallVector<Value> GroupKernel::loadMatrices(Value pointer, int64_t count, bool transposed) {
+  Type word = b.getI32Type(), all = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, word));
+  auto layout = transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row;
+  auto shape = NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8);
+  Value loaded = NVVM::LdMatrixOp::create(b, c.loc, all, pointer, count, layout, shape, NVVM::LdStMatrixEltType::B16);
+  SmallVector<Value> words;
+  for (int64_t i = 0; i < count; ++i)
+    words.push_back(LLVM::ExtractValueOp::create(b, c.loc, loaded, i));
+  return words;
+}
 
 SmallVector<Value> GroupKernel::loadTogether(Value pointer, Value index, Type element, int64_t count) {
   Value loaded = c.load(pointer, index, element, count);

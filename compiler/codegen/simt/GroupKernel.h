@@ -38,6 +38,14 @@ public:
             mlir::Value isThere);
   void endCopies();
   void awaitCopies(int64_t left);
+  // So many matrices of 8 rows of 16 bytes in local memory, which 32 items load together, as words of 32 bits: the
+  // pointer of item l is where row l % 8 of matrix l / 8 begins. Transposed, they are of 16-bit numbers.
+  llvm::SmallVector<mlir::Value> loadMatrices(mlir::Value pointer, int64_t count, bool transposed);
+  // So many groups beside each other, from a multiple of that on, run together and reach each other's local memory: the
+  // same place of the one with this number among them, and a barrier for all items of all of them.
+  void runTogether(int64_t groups);
+  mlir::Value localOfNeighbour(mlir::Value pointer, int64_t number);
+  void awaitNeighbours();
   // Of NVIDIA's, as 90; else 0.
   int64_t architecture() const;
   // Computes and stores the kernel's results where these are the anchor's, neighbours along a dimension.

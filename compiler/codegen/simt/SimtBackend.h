@@ -27,7 +27,8 @@ public:
 
 // What a kernel's function says of its grid: how many groups there are, as an expression over its symbols (s0, ...),
 // and the items and bytes of scratch of each.
-constexpr llvm::StringLiteral groupsAttribute = "groups", itemsAttribute = "items", scratchAttribute = "scratch";
+constexpr llvm::StringLiteral groupsAttribute = "groups", itemsAttribute = "items", scratchAttribute = "scratch",
+                              groupsTogetherAttribute = "groups_together";
 // That as a line of a comment, for who launches kernels from their text.
 std::string launchNote(mlir::func::FuncOp kernel);
 
