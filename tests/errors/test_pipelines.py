@@ -85,7 +85,7 @@ def test_examples_show_a_change(fathom):
     assert listed - policies - set(shown) <= unshown, "a pass without an example in tests/lit/passes/NAME.mlir"
     before, after = fathom("passes", "--example", "fuse-ops").expect(0).out.split("// after\n")
     kernel = re.search(r"graph\.Conv\(.*(graph\.kernel = \d+)", after).group(1)
-    assert "graph.kernel" not in before and re.search(rf"graph\.Relu\(.*{kernel}\b", after)
+    assert "graph.kernel" not in before and re.search(rf"graph\.Sigmoid\(.*{kernel}\b", after)
 
 
 def test_no_such_example(fathom):

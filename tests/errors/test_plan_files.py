@@ -34,7 +34,9 @@ def plan(fathom, model, tmp_path):
 def newer_knobs(text):
     """A plan as version 1 has it: without the knobs that came later."""
     page = (ROOT / "docs/reference/knobs.md").read_text()
-    since = {name for name, version in re.findall(r"^\| `(\w+)` .*\| ([0-9]+) \|$", page, re.M) if int(version) > 1}
+    knobs = re.findall(r"^\| `(\w+)` .*\| ([0-9]+) \|$", page, re.M)
+    # A name that one class has had from the first stays in all.
+    since = {name for name, version in knobs if int(version) > 1} - {name for name, version in knobs if int(version) == 1}
     assert since
     lines = [line for line in text.splitlines() if line.strip().split(":")[0] not in since]
     return re.sub(r"fathom-plan: +[0-9]+", "fathom-plan: 1", "\n".join(lines) + "\n")

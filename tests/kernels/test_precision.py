@@ -113,7 +113,8 @@ def test_weights_are_halved(tmp_path):
     for precision in ("fp32", "fp16"):
         fathom.compile(model, tmp_path / precision, target="opencl", precision=precision)
         sizes[precision] = (tmp_path / precision).stat().st_size
-    assert sizes["fp32"] - sizes["fp16"] >= 512 * 1024 * 2 - 4096
+    # But for the code, and what fills pages of up to 64 KiB.
+    assert sizes["fp32"] - sizes["fp16"] >= 512 * 1024 * 2 - 2**17
 
 
 def test_integers_and_doubles_stay(rng):
@@ -128,7 +129,7 @@ def test_integers_and_doubles_stay(rng):
 @pytest.mark.parametrize("options, said", [
     ({"target": "host", "precision": "fp16"}, ["--precision fp16 does not go with target", "default+to-mixed-precision"]),
     ({"target": "opencl", "precision": "bf16", "passes": "O2"}, ["--precision bf16 does not go with --passes 'O2'", "to-mixed-precision{type=bf16}"]),
-    ({"target": "opencl", "precision": "half"}, ["half", "fp32|tf32|fp16|bf16"]),
+    ({"target": "opencl", "precision": "half"}, ["'half' is not one of fp32, tf32, fp16, bf16"]),
 ])  # fmt: skip
 def test_refusals(options, said):
     with pytest.raises(fathom.Error) as caught:
