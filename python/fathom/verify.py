@@ -20,6 +20,9 @@ from .layers import errors_by_layer
 from .reference import REFERENCES, import_onnx
 from .session import Session
 
+# Of every output at least: of itself, and of the magnitudes beside it.
+RTOL, ATOL = 1e-3, 1e-4
+
 
 def verify(
     model,
@@ -99,7 +102,7 @@ class Tolerances:
 
     def __init__(self, proto, fp: str | None, rtol: float | None, atol: float | None):
         self.bounds = Bounds(proto, declared_types(proto), fp == "strict")
-        self.rtol, self.atol = (1e-3 if rtol is None else rtol), (1e-4 if atol is None else atol)
+        self.rtol, self.atol = (RTOL if rtol is None else rtol), (ATOL if atol is None else atol)
         self._given = rtol is not None or atol is not None
 
     def of(self, name: str) -> tuple[float, float, int]:

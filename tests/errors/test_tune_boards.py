@@ -9,8 +9,9 @@ from support import board, models
 
 @pytest.fixture
 def network(save):
-    weights = {"w": models.floats(np.random.default_rng(5), 4, 4)}
-    return save(models.model([models.node("MatMul", "x w", "y")], [("x", models.FLOAT, [4, 4])], [("y", models.FLOAT, [4, 4])], weights))
+    """A product that is large enough for every schedule to have code of its own, by which the machine knows the culprit."""
+    weights = {"w": models.floats(np.random.default_rng(5), 96, 40)}
+    return save(models.model([models.node("MatMul", "x w", "y")], [("x", models.FLOAT, [24, 96])], [("y", models.FLOAT, [24, 40])], weights))
 
 
 @pytest.fixture
