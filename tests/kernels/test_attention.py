@@ -215,7 +215,7 @@ def test_sums_of_few_rows(tmp_path, random):
     proto = model(attention(), shapes(feed))
     expected = reference(**feed)
     for in_flight in (1, 7, 8, 64):
-        close(run(with_plan(proto, tmp_path, tile_m=4, task_m=4, in_flight=in_flight), feed)[0], expected)
+        close(run(with_plan(proto, tmp_path, tile_m=4, tile_n=16, task_m=4, in_flight=in_flight), feed)[0], expected)
     with pytest.raises(fathom.Error, match=r"in_flight = 65 is outside \[1, 64\]"):
         with_plan(proto, tmp_path, in_flight=65)
 

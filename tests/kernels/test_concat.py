@@ -317,7 +317,7 @@ def test_a_plan_decides(random, tmp_path):
     halo = "halo: [ 0, 0, 0, 0, 1, 1, 1, 1 ]"
     assert text.count(f"{halo}, within: c") == 2
     copied = re.sub(r"(value: p, order: [^]]*\]), " + re.escape(halo) + ", within: c", r"\1", text)
-    copy = "  - { kernel: c.part0, class: map, ops: [ c.part0 ], schedule: { lanes: 4, short_loop: 32, interleaved: 4, tables: 16384, grain: 1024 } }\n"
+    copy = "  - { kernel: c.part0, class: map, ops: [ c.part0 ], schedule: { lanes: 4, short_loop: 32, interleaved: 4, tables: 16384, padded_lanes: 16, grain: 1024 } }\n"
     copied = re.sub(r"  - kernel: +c.part2(?s:.)*?(?=  - kernel)", lambda kernel: kernel[0] + copy, copied)
     path.write_text(copied)
     x = floats(random, 2, 8, 6, 5)

@@ -88,7 +88,8 @@ def test_values_with_several_uses(shape, sizes, random):
 
 
 def test_values_with_several_uses_behind_movement(random):
-    """Elements of a shared value are asked for at the same and at other indices, in branches and outside of them."""
+    """Elements of a shared value are asked for at the same and at other indices, in branches and outside of them. What becomes tiny, multiplied
+    with itself twelve times, doubles its relative error as often."""
     nodes, x = [], "x"
     for i in range(12):
         nodes.append(helper.make_node("Transpose", [x], [f"t{i}"], perm=[1, 0]))
@@ -99,7 +100,7 @@ def test_values_with_several_uses_behind_movement(random):
         nodes.append(helper.make_node("Tanh", [f"m{i}"], [f"n{i}" if i < 11 else "y"]))
         x = f"n{i}"
     integers = {"pads": [1, 0, 0, 1], "first": [0, 1], "last": [9, 10]}
-    compare(nodes, {"x": random.standard_normal((9, 9)).astype(np.float32)}, {name: np.array(v, np.int64) for name, v in integers.items()}, family="convolution")
+    compare(nodes, {"x": random.standard_normal((9, 9)).astype(np.float32)}, {name: np.array(v, np.int64) for name, v in integers.items()}, family="convolution", data=1e-6)
 
 
 def test_a_long_chain(random):

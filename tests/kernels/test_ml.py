@@ -35,7 +35,8 @@ def check(nodes, inputs, outputs, ml=3, cuts=(None, 1, 0), opset=17):
                 if want.dtype.kind != "f":
                     assert (got == want).all()
                     continue
-                assert_close(got, want, "product")
+                # ONNX Runtime takes a small probability for what another one leaves of 1.
+                assert_close(got, want, "product", data=1.0)
 
 
 def numbers(random, *shape):

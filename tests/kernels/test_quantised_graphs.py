@@ -20,7 +20,7 @@ def test_equals_the_reference(seed):
 
 def test_graphs_are_of_all_kinds():
     """Or the test above would show less than it says: ways of writing, ends of the range, empty tensors, results that differ."""
-    graphs = [quantised.Graph(seed) for seed in range(60)]
+    graphs = [quantised.Graph(seed) for seed in range(120)]
     ways = {graph.way: [other for other in graphs if other.way == graph.way] for graph in graphs}
     assert set(ways) == set(quantised.WAYS) and all(len(of) >= 15 for of in ways.values())
     kinds = {each.op_type for graph in graphs for each in graph.proto.graph.node}
