@@ -212,7 +212,7 @@ def test_a_plan_decides(random, tmp_path):
     path, first = round_trip(proto, tmp_path)
     text = path.read_text()
     # As a kernel, it copies.
-    copy = "  - kernel: p.1\n    class: map\n    ops: [ p.1 ]\n    schedule: { lanes: 4, short_loop: 32, interleaved: 4, tables: 16384, grain: 1000 }\n"
+    copy = "  - kernel: p.1\n    class: map\n    ops: [ p.1 ]\n    schedule: { lanes: 4, short_loop: 32, interleaved: 4, tables: 16384, padded_lanes: 16, grain: 1000 }\n"
     path.write_text(text.replace("kernels:\n", "kernels:\n" + copy))
     x = floats(random, 2, 5, 7, 6)
     got = fathom.Session(fathom.compile(proto, plan=str(path))).run(None, {"x": x})[0]
